@@ -250,6 +250,7 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "fold_constants": ((), {"limit": 9, "shapes": True, "keep": None, "functions": True, "renew": "never"}),
         "fold_batch_norm": ((), {"what": (), "renew": "never"}),
         "free_scope": (("copy",), {}),
+        "impact": (({"verb": "rename", "given": {"old": "net/logits", "new": "net/scores"}},), {}),
         "freeze": (("net/logits:0", "x:0"), {"renew": "never"}),
         "function": (("edited",), {}),
         "inspect": (("net/logits",), {}),
@@ -305,6 +306,7 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "set_constant": (("labels:0", [1]), {"renew": "never"}),
         "show_only": (("net",), {}),
         "sort": ((), {"renew": "never"}),
+        "split": (("net/hidden/Relu:0",), {"inputs": "x:0", "outputs": "net/logits:0"}),
         "strip_training": (("net/logits:0",), {"renew": "never"}),
         "svg": ((), {"dark": False}),
         "swap": (("net/hidden/Relu:0", "net/hidden/Add:0", "outputs"), edges),
@@ -318,8 +320,8 @@ def good_calls(folder: Path) -> dict[str, Call]:
 
 
 WITHOUT_ARGUMENTS = {
-    "close_all", "code", "conditionals", "edits", "loops", "networkx", "open_all", "redo", "refresh", "scene",
-    "show_all", "table", "to_bytes", "trainable_variables", "undo", "unprobe",
+    "close_all", "code", "conditionals", "edits", "follow", "loops", "networkx", "open_all", "redo", "refresh", "scene",
+    "show_all", "summary", "table", "to_bytes", "trainable_variables", "undo", "unprobe",
 }  # fmt: skip
 
 

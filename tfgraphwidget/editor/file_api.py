@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
     from tfgraphwidget.editor.splitting import Split
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from tfgraphwidget import export
 from tfgraphwidget.argument_checks import ArgumentChecks
@@ -22,7 +22,7 @@ from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import Script, records_of
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import ops, unused_inputs, unused_inputs_notice, upstream
+from tfgraphwidget.graph import LOOP_CONDITION, Selection, ops, unused_inputs, unused_inputs_notice, upstream
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import Graph, Session, TensorKey
 
@@ -150,7 +150,7 @@ class FileAPI(ArgumentChecks):
         ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
         if core.executor.in_function:
             return self._extract_function(*ends)
-        part = upstream(index, *ends[1], stop_at=ends[0]).whole()  # half a loop cannot run
+        part = _with_whole_loops(upstream(index, *ends[1], stop_at=ends[0]), ends[0])
         behind = [name for name in ends[0] if index.op(name) in part.ids and ":" not in name]
         whole = part - ops(index, *behind) if behind else part
         init = core.executor.default_init()
@@ -222,10 +222,9 @@ class FileAPI(ArgumentChecks):
         from tfgraphwidget.editor.splitting import split
 
         arguments = self._core.arguments
-        groups = (
-            list(at) if isinstance(at, list | tuple) and any(isinstance(each, list | tuple) for each in at) else [at]
-        )
-        cuts = [arguments.fetches(cast("Any", group)) for group in groups if group]
+        several = isinstance(at, list | tuple) and any(isinstance(each, list | tuple) for each in at)
+        groups: Sequence[Any] = list(at) if isinstance(at, list | tuple) and several else [at]
+        cuts = [arguments.fetches(group) for group in groups]
         ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
         return split(self._core, cuts, arguments.fetches(ends[0]), arguments.fetches(ends[1]), self.extract)
 
@@ -490,3 +489,18 @@ class FileAPI(ArgumentChecks):
             True
         """
         return export.write_events(Path(logdir), self._core.index, self._core.view.body.envelope)
+
+
+def _with_whole_loops(part: Selection, inputs: Iterable[str]) -> Selection:
+    """Part of a graph with all of each v1 loop of which it has the condition, since half a loop cannot run.
+
+    A loop that one of the inputs cuts is left as it is, and so are conditionals: a branch runs without the others.
+    """
+    index = part.index
+    cut = {index.op(name) for name in inputs}
+    for op in sorted(part.ids):
+        if index.types[op] in LOOP_CONDITION:
+            loop = ops(index, index.names[op]).whole()
+            if cut.isdisjoint(loop.ids):
+                part |= loop
+    return part

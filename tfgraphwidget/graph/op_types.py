@@ -193,6 +193,8 @@ EQUAL_SIZES = frozenset(
 )
 # Their output has the sizes of their input at other positions, with some 1s more or less.
 AXIS_CHANGES = frozenset({"ExpandDims", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
+# Their output has elements of their inputs and no others: a number that a half float does not have is in it, too.
+ELEMENT_CARRIERS = V1_FORWARDING | HANDS_ON | AXIS_CHANGES | {"BroadcastTo", "Select", "SelectV2", "Tile"}
 
 # Layers
 

@@ -17,11 +17,10 @@ from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.consumers import attribute, resolve_ops
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
-    AXIS_CHANGES,
     CONSTANTS,
+    ELEMENT_CARRIERS,
     FLOAT32_OPS,
     HANDLES,
-    HANDS_ON,
     NO_HALF_KERNELS,
     PRECISION_SENSITIVE,
     REQUIRED_PLACEHOLDERS,
@@ -40,8 +39,6 @@ Tensor = tuple[int, int]
 _FLOAT = 1  # DT_FLOAT
 _SMALL = 16  # elements: an epsilon, a scale, a mask's value
 _FEW_BYTES = 4096
-_CARRIERS = V1_FORWARDING | HANDS_ON | AXIS_CHANGES | {"BroadcastTo", "Tile", "Select", "SelectV2"}
-"""Ops whose output has values of their inputs."""
 # The dtype of the statistics of a fused batch normalization.
 _STATISTICS = "U"
 _DTYPES = ("float16", "bfloat16")
@@ -367,8 +364,8 @@ def _extremes(index: GraphIndex) -> frozenset[int]:
     large |= {op for op, has_large in calls.items() if has_large}
     call_types = {index.types[op] for op in calls}
     # A product with a large number may be as large.
-    carriers = _carriers(index, large, _CARRIERS | {"Mul"} | call_types)
-    return frozenset(carriers | _carriers(index, small, _CARRIERS))
+    carriers = _carriers(index, large, ELEMENT_CARRIERS | {"Mul"} | call_types)
+    return frozenset(carriers | _carriers(index, small, ELEMENT_CARRIERS))
 
 
 def _is_large(value: Array) -> bool:

@@ -291,6 +291,11 @@ def _try_placement(session: Session, graph: tf.Graph, nodes: Sequence[NodeDef], 
     preflight.run_import(sandbox, preflight.ValidatedNodes((), neighbors.SerializeToString(), ()), {})
     try:
         check_placement(session, sandbox)
+    except (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError) as error:
+        raise SessionRefused(
+            f"A server of this session does not answer ({type(error).__name__}), so nothing has changed; start it "
+            "again and open a new session."
+        ) from error
     except tf.errors.OpError as error:
         why = error_text(error)
         raise SessionRefused(
