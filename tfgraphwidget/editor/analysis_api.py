@@ -371,7 +371,7 @@ class AnalysisAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> editor.impact({"verb": "bypass", "given": {"what": "net/hidden/Relu"}})
+            >>> print(editor.impact({"verb": "bypass", "given": {"what": "net/hidden/Relu"}}))
             3 ops changed
             'net/hidden/Relu' stays in the graph, without consumers outside.
             >>> editor.history.done

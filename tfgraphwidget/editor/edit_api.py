@@ -729,8 +729,9 @@ class EditAPI(ArgumentChecks):
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
             >>> import tensorflow as tf
-            >>> editor.replace("net/hidden/Relu", tf.nn.elu, into="body", remove=True)
-            <Edits: 1 op added, 1 op removed, 3 ops changed>
+            >>> report = editor.replace("net/hidden/Relu", tf.nn.elu, into="body", remove=True)
+            >>> report.added, report.removed
+            (('body/Elu',), ('net/hidden/Relu',))
             >>> editor.of_type("Elu").ops
             ('body/Elu',)
         """
