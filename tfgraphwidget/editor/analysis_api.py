@@ -16,7 +16,6 @@ from tfgraphwidget.editor.linting import lint_editor
 from tfgraphwidget.editor.saving import signature_or_apparent
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits import Command, Edits, Preview
-from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.serialization import records_from
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference, Signature
@@ -379,9 +378,7 @@ class AnalysisAPI(ArgumentChecks):
         """
         executor = self._core.executor
         edit = records_from([command])[0].command(executor.index) if isinstance(command, Mapping) else command
-        if isinstance(edit, Clone):
-            return executor.preview(edit)
-        return executor.preview_edit(lambda: executor.edit(edit))
+        return edit.impact(executor)
 
     # Signatures and functions
 

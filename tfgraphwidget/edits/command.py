@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from tfgraphwidget.edits import serialization
 from tfgraphwidget.edits.context import Array, PlanContext
-from tfgraphwidget.edits.patch import NewShape, Patch, ReplacedMatch, SkippedMatch, StaleConstant
+from tfgraphwidget.edits.patch import NewShape, Patch, Preview, ReplacedMatch, SkippedMatch, StaleConstant
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression, shape_text
 from tfgraphwidget.naming import function_name, identifier
@@ -144,6 +144,20 @@ class Executor(Protocol):
     def add(self, command: Any) -> Edits:  # an Add
         """Open the source of the command, then do as `copy` does."""
 
+    def preview(self, command: Any) -> Preview:  # a Clone
+        """Plan the clone, and change nothing.
+
+        Args:
+            command: The command.
+        """
+
+    def preview_edit(self, edit: Callable[[], object]) -> Edits:
+        """Plan and check what makes an edit, and change nothing.
+
+        Args:
+            edit: Makes it.
+        """
+
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Command(ABC):
@@ -177,6 +191,17 @@ class Command(ABC):
             A report of what changed.
         """
         return executor.change(self, renew)
+
+    def impact(self, executor: Executor) -> Edits | Preview:
+        """Find what the edit would change.
+
+        Args:
+            executor: What would apply it.
+
+        Raises:
+            GraphEditError: The edit would be refused, for the same reason.
+        """
+        return executor.preview_edit(lambda: self.apply(executor))
 
     def with_final_names(self, context: PlanContext) -> Command:  # noqa: ARG002
         """The same command with the names of new ops written down, where another graph would give them others.

@@ -50,7 +50,7 @@ def commands(hand: Hand) -> Locator:
 
 def test_an_edit_of_the_whole_graph_is_previewed_applied_and_undone(hand: Hand) -> None:
     root, whole = hand.root, commands(hand)
-    headings = ["For inference", "Clean up", "Make smaller", "Replace and rename", "Signatures", "Compare"]
+    headings = ["For inference", "Clean up", "Make smaller", "Replace and rename", "Signatures", "Compare", "Check"]
     expect(whole.locator(".tgw-subtitle")).to_have_text(headings)
     names = [name.removesuffix(" …") for name in whole.locator(".tgw-derive .tgw-button").all_inner_texts()]
     assert len(set(names)) == len(names) >= 19

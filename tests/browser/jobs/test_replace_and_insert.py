@@ -110,6 +110,7 @@ def test_an_op_type_is_dragged_from_the_palette_onto_a_line(page: Page, jupyter_
     expect(option).to_be_visible()
     place = root.evaluate(AT_REST, "net/act")
     target = place["x"], place["y"] - place["height"] / 2 - 9
+    option.scroll_into_view_if_needed()
     box = option.bounding_box()
     assert box
     page.mouse.move(box["x"] + 20, box["y"] + 8)
@@ -124,6 +125,7 @@ def test_an_op_type_is_dragged_from_the_palette_onto_a_line(page: Page, jupyter_
     # What needs more than the tensor shows its form, and says at the field what is missing.
     palette.get_by_role("combobox").fill("Cast")
     option = palette.get_by_role("option").filter(has_text="Cast x of type").first
+    option.scroll_into_view_if_needed()
     box = option.bounding_box()
     assert box
     place = root.evaluate(AT_REST, "y")

@@ -211,6 +211,14 @@ class Clone(Command):
         """
         return executor.copy(self)
 
+    def impact(self, executor: Executor) -> Preview:
+        """Preview the copies.
+
+        Args:
+            executor: What would apply the command.
+        """
+        return executor.preview(self)
+
     def fix_label(self) -> str:
         """A few words for a button."""
         return f"Clone into '{self.into}'"
