@@ -5,7 +5,7 @@ import { type EditCommand, editButtons } from "../controls/edit-form";
 import { TEXT } from "../controls/form-fields";
 import { element, taskButton, uniqueId } from "../dom";
 import { insertCell } from "../history/insert-cell";
-import { lintList } from "./lint-list";
+import { CHECK, lintList } from "./lint-list";
 
 /** The group of what does not edit the graph: it stands behind those of the edits. */
 const COMPARE = "Compare";
@@ -48,6 +48,7 @@ export function graphCommands(parts: Parts): HTMLElement {
     COMPARE,
     element("div", { class: "tgw-derive", role: "group", "aria-label": COMPARE }, compare),
   );
+  const findings = lintList(parts);
   const none = element("p", { class: "tgw-none", hidden: true }, "No edit of that name");
   const show = () => {
     let count = 0;
@@ -60,7 +61,8 @@ export function graphCommands(parts: Parts): HTMLElement {
       count += shown.length;
     }
     others.hidden = !isCalled({ name: OPTIMIZED, title: compare.title, verb: "optimized" }, filter.value);
-    none.hidden = count > 0 || !others.hidden;
+    findings.hidden = !isCalled(CHECK, filter.value);
+    none.hidden = count > 0 || !others.hidden || !findings.hidden;
   };
   filter.addEventListener("input", show);
   filter.addEventListener("keydown", (event) => {
@@ -77,7 +79,7 @@ export function graphCommands(parts: Parts): HTMLElement {
     ...groups.map(({ root }) => root),
     others,
     none,
-    lintList(parts),
+    findings,
   );
 }
 

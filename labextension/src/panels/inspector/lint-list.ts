@@ -12,6 +12,14 @@ const TARGETS: Record<LintRequest["target"], string> = {
   onnx: "for ONNX",
 };
 
+/** What the button is found by. */
+export const CHECK = {
+  name: "Check the graph",
+  title: "Find what may stand in the way of a graph that is to run elsewhere",
+  verb: "lint",
+  keywords: "tflite onnx signature",
+};
+
 export function lintList(parts: Parts): HTMLElement {
   const { edits } = parts.actions;
   const target = selectField("target", TARGETS);
@@ -35,8 +43,7 @@ export function lintList(parts: Parts): HTMLElement {
       ...(rows.length > 0 ? rows : [element("li", { class: "tgw-none" }, "Nothing found")]),
     );
   };
-  const title = "Find what may stand in the way of a graph that is to run elsewhere";
-  const start = taskButton({ class: "tgw-button", title }, check, "Check the graph");
+  const start = taskButton({ class: "tgw-button", title: CHECK.title }, check, CHECK.name);
   return element(
     "div",
     { class: "tgw-command-group" },
