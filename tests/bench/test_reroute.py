@@ -1,4 +1,4 @@
-"""One edge of a graph of 50,000 ops moved, and moved back; against importing the graph anew with the edge changed.
+"""One edge of a graph of 50,000 ops moved, and moved back; against importing the graph again with the edge changed.
 
 That is what people do today: TensorFlow has no public call that changes an edge. `pytest -m bench tests/bench -s`
 prints the table.
@@ -53,7 +53,7 @@ class Clock:
         return f"{wall:.2f} ms (of this thread {own:.2f}, best {min(self.own):.2f}; the first {self.wall[0]:.1f})"
 
 
-def import_anew(graph_def: v1.GraphDef, old: str, new: str) -> None:
+def import_again(graph_def: v1.GraphDef, old: str, new: str) -> None:
     """Import a GraphDef in which the readers of one tensor read another."""
     changed = v1.GraphDef()
     changed.CopyFrom(graph_def)
@@ -78,18 +78,18 @@ def test_a_reroute_and_its_undo_against_an_import_of_the_graph(kind: str, where:
         with tf.Graph().as_default() as graph:
             v1.train.import_meta_graph(meta)
         editor = tgw.edit(graph)
-    there, back, anew = Clock(), Clock(), Clock()
+    there, back, imported = Clock(), Clock(), Clock()
     gc.collect()
     for _ in range(ROUNDS):
         there.time(lambda: editor.reroute(old, to=new))
         back.time(editor.undo)
-    anew.time(lambda: import_anew(meta.graph_def, old, new))
-    ratio = anew.wall[0] / statistics.median(there.wall[1:])
+    imported.time(lambda: import_again(meta.graph_def, old, new))
+    ratio = imported.wall[0] / statistics.median(there.wall[1:])
     what = f"{kind}, {where}, {len(editor.index):,} ops"
-    record("Edit", f"reroute, {what}", "ms", there.wall[1:], {"tf.import_graph_def with input_map": anew.wall[0]})
+    record("Edit", f"reroute, {what}", "ms", there.wall[1:], {"tf.import_graph_def with input_map": imported.wall[0]})
     record("Edit", f"undo of that, {what}", "ms", back.wall[1:])
     assert ratio >= 50
-    assert statistics.median(back.wall[1:]) * 50 <= anew.wall[0]
+    assert statistics.median(back.wall[1:]) * 50 <= imported.wall[0]
 
 
 def test_ten_thousand_edits_leave_no_drift_and_memory_grows_with_the_edits_only() -> None:

@@ -24,7 +24,7 @@ KERNEL_IS_IDLE = """() => {
     const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
     return kernel?.connectionStatus === "connected" && kernel.status === "idle";
 }"""
-# A page waits for what a script awaits as long as it takes: for ever, if JupyterLab asks something that nobody answers.
+# `evaluate` has no timeout: it never returns if JupyterLab opens a dialog, which no test answers.
 IN_TIME = """(...given) => Promise.race([
     (%s)(...given),
     new Promise((_, fail) => setTimeout(() => fail(new Error("not done within a minute")), 60_000)),

@@ -1,6 +1,6 @@
 """The texts that the canvas draws in a page, their sizes on the screen, and the lines that run through them.
 
-The drawing's own calls are recorded: what a person sees is what was drawn last at each place.
+The calls of the canvas are recorded; at each place the text that was drawn last is visible.
 """
 
 from __future__ import annotations

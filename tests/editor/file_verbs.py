@@ -91,6 +91,8 @@ VERBS: dict[str, Verb] = {
     "cost": lambda e, _: e.cost(),
     "table": lambda e, _: e.table(),
     "lint": lambda e, _: e.lint(),
+    "summary": lambda e, _: e.summary(),
+    "impact": lambda e, _: e.impact({"verb": "bypass", "given": {"what": relu(e)}}),
     "compare": lambda e, _: e.compare({placeholder(e): np.ones([2, 4], np.float32)}),
     "probe": lambda e, _: e.probe(relu(e), {placeholder(e): np.ones([2, 4], np.float32)}),
     "unprobe": lambda e, _: e.unprobe(),

@@ -17,7 +17,7 @@ NEW_DTYPE: Any = 177
 
 
 def graph_def(*, newer: bool = True) -> Any:
-    """The graph x -> y; `newer` with a field and a dtype that nobody knows."""
+    """The graph x -> y; `newer` has a field and a dtype that are unknown to the schema."""
     graph = tf_protos.GraphDef()
     x, y = graph.node.add(name="x", op="Placeholder"), graph.node.add(name="y", op="Identity", input=["x"])
     x.attr["dtype"].type = y.attr["T"].type = 1
