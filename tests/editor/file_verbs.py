@@ -144,7 +144,6 @@ VERBS: dict[str, Verb] = {
     "widget": lambda e, _: e.widget,
     # Files
     "networkx": lambda e, _: e.networkx(),
-    "split": lambda e, _: e.split(relu(e), placeholder(e), result(e)),
     "extract": lambda e, _: e.extract(*ends(e)).save(_ / "extracted.pb"),
     "code": lambda e, _: e.code(),
     "script": lambda e, _: e.script(),

@@ -36,7 +36,7 @@ def bare(models: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcom
 
 def test_each_public_method_is_among_the_verbs() -> None:
     others = {"close_all", "open_all", "unpin", "draw", "preview"}  # in the calls of others
-    others |= {"follow"}  # of a watched file only: tests/editor/test_file_watch.py
+    others |= {"split", "follow"}  # by `extract`; of a watched file only
     tried = {verb.partition(" ")[0] for verb in file_verbs.VERBS}
     assert public_methods(GraphEditor) - tried - others == set()
 
