@@ -31,7 +31,7 @@ test-pure: .venv/.test
 N ?= 20
 SEED ?= 0
 stress: .venv/.test
-	TFGRAPHWIDGET_STRESS=$(N) TFGRAPHWIDGET_STRESS_SEED=$(SEED) pytest --numprocesses 2 -m 'not bench' tests/stress
+	TFGRAPHWIDGET_STRESS=$(N) TFGRAPHWIDGET_STRESS_SEED=$(SEED) pytest --numprocesses 2 -m "not bench" tests/stress tests/layout tests/visible
 
 lint: lint-python lint-page
 

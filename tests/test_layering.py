@@ -91,8 +91,13 @@ def dotted(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imports(path: Path) -> tuple[tuple[int, str], ...]:
     """(line, full dotted name) of everything imported anywhere in a file: in functions and under TYPE_CHECKING too."""
+    return tuple(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[tuple[int, str]]:
     package = path.relative_to(ROOT).parent.parts
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):

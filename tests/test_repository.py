@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def tracked() -> list[Path]:
     return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
+@cache
 def texts() -> dict[str, str]:
     """Path in the repository to text, of every tracked file that is text."""
     found = {}

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import build_mlp
-from tests.stress.rounds import ROUNDS
+from tests.rounds import ROUNDS
 from tfgraphwidget import tf_internals
 from tfgraphwidget.tf_releases import absent_names, private_names
 

@@ -17,8 +17,8 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 import tfgraphwidget.graph_editor as ge
+from tests.rounds import ROUNDS
 from tests.slow import slow, slow_if
-from tests.stress.rounds import ROUNDS
 from tfgraphwidget.argument_checks import fits
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits import registry

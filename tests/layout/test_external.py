@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.layout.checks import graph_of, overlaps
 from tests.layout.exact import assert_sound
+from tests.rounds import ROUNDS
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout.compound import layered, place
@@ -199,7 +200,7 @@ def graphs(draw):
 
 
 @given(graphs(), st.lists(st.tuples(SPOTS, SPOTS), min_size=45, max_size=45), st.booleans())
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=12 * ROUNDS, deadline=None, derandomize=True)
 def test_any_positions_of_any_graph_make_a_sound_drawing(ops, spots, fold):
     index = graph_of(ops)
     shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index, fold=fold)[0].names), fold=fold))
@@ -207,7 +208,7 @@ def test_any_positions_of_any_graph_make_a_sound_drawing(ops, spots, fold):
 
 
 @given(graphs(), st.lists(st.tuples(st.integers(0, 44), SPOTS, SPOTS), min_size=1, max_size=4))
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=12 * ROUNDS, deadline=None, derandomize=True)
 def test_boxes_can_be_pinned_in_any_drawing(ops, pins):
     index, names = graph_of(ops), list(ops)
     shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index, fold=False)[0].names), fold=False))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.layout.checks import crossed, graph_of, loose, outside, overlaps
+from tests.rounds import ROUNDS
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.layout.compound import HEADER, layered, place
 from tfgraphwidget.visible.view_spec import ViewSpec
@@ -43,7 +44,7 @@ def assert_sound(shown: VisibleGraph) -> None:
 
 
 @given(graphs())
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=60 * ROUNDS, deadline=None, derandomize=True)
 def test_siblings_never_overlap_and_children_stay_inside(drawn):
     index, opened = drawn
     shown = build_visible_graph(index, ViewSpec(opened))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.layout.checks import crossed, graph_of, outside, overlaps
 from tests.layout.test_layout import graphs
+from tests.rounds import ROUNDS
 from tfgraphwidget.layout.compound import HEADER, place
 from tfgraphwidget.layout.frame import Frame
 from tfgraphwidget.visible.measure import BADGE_HEIGHT
@@ -25,7 +26,7 @@ def boxes(shown, positions):
 
 
 @given(graphs())
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=16 * ROUNDS, deadline=None, derandomize=True)
 def test_from_left_to_right_all_is_sound_too(drawn):
     index, opened = drawn
     shown = build_visible_graph(index, ViewSpec(opened, direction="right"))
@@ -81,7 +82,7 @@ def test_a_pinned_op_stands_where_it_was_put_and_others_give_way(graph):
 
 
 @given(graphs(), st.lists(st.tuples(st.floats(0, 600), st.floats(0, 600)), min_size=1, max_size=4), st.booleans())
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=16 * ROUNDS, deadline=None, derandomize=True)
 def test_pinned_items_never_overlap(drawn, spots, right):
     index, opened = drawn
     shown = build_visible_graph(index, ViewSpec(opened))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.layout.checks import crossed, graph_of, loose, outside, overlaps
+from tests.rounds import ROUNDS
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.layout import compound
 from tfgraphwidget.layout.cache import LayoutCache
@@ -145,13 +146,13 @@ def made_by_lot(seed: int) -> GraphIndex:
 
 def test_what_is_opened_and_closed_by_lot_moves_little_else_even_where_lines_come_and_go():
     found = []
-    for seed in range(120):
+    for seed in range(40 * ROUNDS):
         direction = ("down", "right")[seed % 2]
         found += list(walk(made_by_lot(seed), frozenset(), direction, 9, seed))
     same = np.array([far for far, changed in found if not changed])
     other = np.array([far for far, changed in found if changed])
-    assert len(same) > 4000
-    assert len(other) > 1000
+    assert len(same) > 1300 * ROUNDS
+    assert len(other) > 330 * ROUNDS
     # A box may come down to stand beside another, or lose the line that it stood below.
     assert (same > TRACKS).mean() < 0.01
     assert (same > 3 * TRACKS).mean() < 0.003

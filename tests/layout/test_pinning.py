@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.layout.checks import crossed, graph_of, loose, outside, overlaps
+from tests.rounds import ROUNDS
 from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import place
 from tfgraphwidget.layout.free_form.orthogonal_detour import OrthogonalRouter
@@ -96,7 +97,7 @@ def test_only_what_a_pinned_box_would_stand_on_gives_way():
 
 
 @given(st.lists(st.tuples(st.integers(0, 79), st.floats(0, 900), st.floats(0, 500)), min_size=1, max_size=6))
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=10 * ROUNDS, deadline=None, derandomize=True)
 def test_many_pinned_boxes_are_sound_too(spots):
     ops = {f"op{i}": "Placeholder" if i < 4 else f"AddN op{i // 2} op{i - 3}" for i in range(80)}
     shown = build_visible_graph(graph_of(ops), ViewSpec(fold=False))

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 from tests.layout.checks import crossed, graph_of, loose, outside, overlaps
 from tests.layout.test_layout_stable import made_by_lot
+from tests.rounds import ROUNDS
 from tests.visible.test_ports import graphs
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
@@ -74,14 +75,14 @@ def assert_titles_are_free(index: GraphIndex, opened: frozenset[str], cache: Lay
     assert loose(shown, positions) == []
 
 
-@settings(max_examples=40)
+@settings(max_examples=16 * ROUNDS)
 @given(graphs())
 def test_no_line_of_a_random_graph_crosses_a_title(made):
     assert_titles_are_free(*made)
 
 
 def test_titles_stay_free_when_scopes_are_opened_and_closed():
-    for seed in range(30):
+    for seed in range(12 * ROUNDS):
         index, cache = made_by_lot(seed), LayoutCache()
         names = outline_of(index)[0].names
         for step in range(4):

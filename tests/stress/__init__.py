@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
+from tests.rounds import COUNTS, ROUNDS, count, seeds
 from tests.stress.known import KNOWN, Known, unknown
 from tests.stress.models import MODELS, Model
-from tests.stress.rounds import COUNTS, ROUNDS, count, seeds
 from tests.stress.sentences import refusal_of
 from tests.stress.state import Broken, differing, state_of
 

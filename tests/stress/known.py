@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tests.stress.rounds import count
+from tests.rounds import count
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
 from tests.conftest import v1
-from tests.stress.rounds import count
+from tests.rounds import count
 from tests.stress.state import Broken, readers_of
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.graph import traversal

@@ -16,10 +16,10 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
+from tests.rounds import count
 from tests.stress.known import unknown
 from tests.stress.models import Model
 from tests.stress.random_edits import Call, Draw, File
-from tests.stress.rounds import count
 from tests.stress.running import check_session_follows
 from tests.stress.sentences import refusal_of
 from tests.stress.state import GRAPH, NO_VALUE, Broken, State, check_follows, differing, state_of

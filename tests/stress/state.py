@@ -12,7 +12,7 @@ import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
 from tests.conftest import v1
-from tests.stress.rounds import count
+from tests.rounds import count
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.in_place_changes import without_veils

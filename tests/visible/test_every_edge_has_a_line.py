@@ -8,11 +8,12 @@ from typing import cast
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.layout.checks import graph_of
 from tests.layout.drawn_graphs import MODELS
+from tests.rounds import ROUNDS
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.visible.view_spec import ViewSpec
@@ -104,6 +105,7 @@ def graphs(draw: st.DrawFn) -> tuple[GraphIndex, frozenset[str]]:
 
 
 @pytest.mark.no_tensorflow
+@settings(max_examples=40 * ROUNDS)
 @given(graphs(), st.booleans())
 def test_of_random_graphs_every_edge_has_a_line_or_is_counted(made, badges):
     check_lines(*made, badges=badges)

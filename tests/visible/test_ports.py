@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.layout.checks import graph_of
+from tests.rounds import ROUNDS
 from tests.visible.test_every_edge_has_a_line import graphs, model
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.hierarchy.builder import outline_of
@@ -156,7 +157,7 @@ def test_what_does_not_fit_is_one_bundle_with_its_count(count):
 
 
 @pytest.mark.no_tensorflow
-@settings(max_examples=40)
+@settings(max_examples=16 * ROUNDS)
 @given(graphs())
 def test_of_random_graphs_the_tensors_across_a_border_have_ports_of_their_own(made):
     check_ports(*made)
