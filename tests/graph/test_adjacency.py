@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
+from types import ModuleType
+from unittest import mock
 
 import networkx as nx
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tfgraphwidget.graph import adjacency
 from tfgraphwidget.graph.adjacency import (
     distinct,
     first_to_reach,
@@ -54,6 +58,25 @@ def test_what_is_reached_is_the_same_for_wide_and_narrow_graphs(wide: int) -> No
     edges = [(a, b) for row, after in pairwise(layers) for a, b in zip(row, np.roll(after, 1), strict=True)]
     start, values = rows(edges, 4 * wide)
     assert reach(start, values, layers[1]).tolist() == [False] * wide + [True] * 3 * wide
+
+
+@given(EDGES, st.lists(NODES, max_size=3), NODES, NODES)
+def test_scipys_walks_find_the_same(edges: list[tuple[int, int]], seeds: list[int], first: int, last: int) -> None:
+    nodes = np.array(seeds, dtype=np.int32)
+    own = reach(*rows(edges), nodes), shortest_path(*rows(edges), first, last)
+    with mock.patch.object(adjacency, "_search_of_scipy", return_value=adjacency._compiled_search()):
+        other = reach(*rows(edges), nodes), shortest_path(*rows(edges), first, last)
+    assert other[0].tolist() == own[0].tolist()
+    assert len(other[1]) == len(own[1])
+    assert set(pairwise(other[1])) <= set(edges)
+
+
+def test_large_graphs_are_walked_by_scipy_where_tensorflow_was_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tensorflow", ModuleType("tensorflow"))
+    assert adjacency._search_of_scipy(1_000_000) is adjacency._compiled_search() is not None
+    assert adjacency._search_of_scipy(100) is None
+    monkeypatch.delitem(sys.modules, "tensorflow")
+    assert adjacency._search_of_scipy(1_000_000) is None
 
 
 @given(EDGES, st.lists(NODES, max_size=4, unique=True))

@@ -37,26 +37,23 @@ from tfgraphwidget.tf_types import Graph, Session
 Pairs = tuple[tuple[str, object], ...]
 
 
-def _not_a_file() -> GraphSession:
-    raise NotImplementedError
-
-
 @dataclass(frozen=True)
 class GraphSession:
     """A graph with its session; `index` is the graph before the clone. A file that is not imported has neither.
 
-    `ends` are tensors by the names of arguments and results of a signature. `fresh` returns new initial values by the
-    variables' handles, for a graph made of a function, whose variables' initializers are not in it. `saved_name`
-    returns how checkpoints of objects name a variable, by its handle op. `imported` imports a file.
+    `ends` are tensors by the names of arguments and results of a signature. `saved_name` returns how checkpoints of
+    objects name a variable, by its handle op. `imported` returns this graph after TensorFlow has imported it. `fresh`
+    returns new initial values by the variables' handles, for a graph made of a function, whose variables' initializers
+    are not in it.
     """
 
     index: GraphIndex
     graph: Graph | None
     session: Session | None
+    ends: Mapping[str, str]
+    saved_name: Callable[[str], SavedName] = field(repr=False)
+    imported: Callable[[], GraphSession] = field(repr=False)
     fresh: Callable[[], Mapping[str, object]] | None = None
-    ends: Mapping[str, str] = field(default_factory=dict)
-    saved_name: Callable[[str], SavedName] = SavedName
-    imported: Callable[[], GraphSession] = field(default=_not_a_file, repr=False)
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:

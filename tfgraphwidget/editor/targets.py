@@ -664,14 +664,13 @@ class LiveTarget:
         """The index, with the graph and the session unless it is a file's that is not imported."""
         signature = self.source.signature
         ends = {} if signature is None else dict((*signature.outputs, *signature.inputs))
-        saved_name = SavedNames(self.source, {}).of
         return GraphSession(
             self.index,
             self.source.graph,
             self.source.session,
-            ends=ends,
-            saved_name=saved_name,
-            imported=self.graph_session,
+            ends,
+            SavedNames(self.source, {}).of,
+            self.graph_session,
         )
 
     @property

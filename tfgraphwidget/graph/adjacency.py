@@ -2,12 +2,17 @@
 
 An array `start` has n + 1 offsets into an array `values`: the successors of node i are `values[start[i]:start[i + 1]]`.
 All is numpy and Python, so that opening a file does not wait for SciPy's import, which takes longer than these walks.
+Walks of large graphs are SciPy's in a process that has imported TensorFlow, which takes twenty times as long.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import deque
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +24,7 @@ Mask = npt.NDArray[np.bool_]
 
 _WIDE = 96  # nodes from which on numpy takes them all at once
 _HALF = 32  # bits
+_LARGE = 10_000  # edges from which on SciPy's walk is the faster one
 
 
 def rows_of(owner: Ints, values: Ints, count: int) -> tuple[Labels, Labels]:
@@ -98,6 +104,10 @@ def reach(start: Ints, values: Ints, seeds: Ints) -> Mask:
     """
     reached = np.zeros(len(start) - 1, dtype=bool)
     reached[seeds] = True
+    search = _search_of_scipy(len(values))
+    if search is not None:
+        reached[search(start, values, seeds)[0]] = True
+        return reached
     flags, offsets, successors = reached.view(np.uint8).data, _view(start), _view(values)
     spread: _Spread | None = None
     nodes = distinct(seeds).tolist()
@@ -112,6 +122,36 @@ def reach(start: Ints, values: Ints, seeds: Ints) -> Mask:
                 flags[successor] = 1
                 nodes.append(successor)
     return reached
+
+
+_Search = Callable[[Ints, Ints, Ints], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]
+
+
+def _search_of_scipy(edges: int) -> _Search | None:
+    """SciPy's search of a graph with so many edges; None where it would take longer, imports included."""
+    return _compiled_search() if edges > _LARGE and "tensorflow" in sys.modules else None
+
+
+@cache
+def _compiled_search() -> _Search | None:
+    """A function that finds what seeds lead to, nearest first, and the node before each; None without SciPy."""
+    try:
+        matrix: Any = import_module("scipy.sparse").csr_matrix
+        breadth_first_order: Any = import_module("scipy.sparse.csgraph").breadth_first_order
+    except ImportError:
+        return None
+
+    def search(start: Ints, values: Ints, seeds: Ints) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        # One more node leads to the seeds. SciPy would make the edges floats, and sum those that are there twice.
+        count = len(start) - 1
+        columns = np.concatenate([values, seeds])
+        rows = np.append(start, start[-1] + len(seeds)).astype(np.int32)
+        nodes, before = breadth_first_order(
+            matrix((np.ones(len(columns)), columns, rows), (count + 1, count + 1)), count
+        )
+        return nodes[1:], before[:count]
+
+    return search
 
 
 class _Spread:
@@ -180,6 +220,24 @@ def shortest_path(start: Ints, values: Ints, source: int, target: int) -> list[i
     Returns:
         The nodes of the path, both ends included; [] if there is none.
     """
+    before: Mapping[int, int] | npt.NDArray[np.int32]
+    search = _search_of_scipy(len(values))
+    if search is not None:
+        before = search(start, values, np.array([source], dtype=np.int32))[1]
+        if before[target] < 0:
+            return []
+    else:
+        before = _steps_before(start, values, source, target)
+        if target not in before:
+            return []
+    path = [target]
+    while path[-1] != source:
+        path.append(int(before[path[-1]]))
+    return path[::-1]
+
+
+def _steps_before(start: Ints, values: Ints, source: int, target: int) -> dict[int, int]:
+    """The node before each one of those that are as near as a target."""
     offsets, successors = _view(start), _view(values)
     before, ahead = {source: source}, deque([source])
     while ahead and target not in before:
@@ -188,12 +246,7 @@ def shortest_path(start: Ints, values: Ints, source: int, target: int) -> list[i
             if successor not in before:
                 before[successor] = node
                 ahead.append(successor)
-    if target not in before:
-        return []
-    path = [target]
-    while path[-1] != source:
-        path.append(before[path[-1]])
-    return path[::-1]
+    return before
 
 
 def weak_components(count: int, edges: Ints) -> list[int]:
