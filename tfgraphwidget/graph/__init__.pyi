@@ -3,6 +3,7 @@ from . import control_flow as control_flow
 from . import costs as costs
 from . import dot as dot
 from . import nx as nx
+from . import patterns as patterns
 from . import query as query
 from . import selectors as selectors
 from . import table as table
