@@ -5,7 +5,7 @@ A verb is the name of the editor's method: "set_attr". From here follow the verb
 does, the edits that the browser may ask for (`widget.protocol.requests.Verb`, and its TypeScript), the panel's
 buttons, and a method of the editor for a command without one.
 
-The commands of this package are imported when their verbs are first asked for: its front has "SetAttr" for "set_attr".
+The commands of this package are imported on the first use of their verbs: its front has "SetAttr" for "set_attr".
 Others are known when their module has been imported:
 
 >>> from dataclasses import dataclass
