@@ -31,7 +31,7 @@ from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef, Variable
 if TYPE_CHECKING:
     from tfgraphwidget.edits import Change, Patch
     from tfgraphwidget.graph import Member
-    from tfgraphwidget.sources import Body, Source
+    from tfgraphwidget.sources import Body, Source, StoredTensor
 
     Members = Mapping[str, tuple[Member, ...]]
 
@@ -65,6 +65,11 @@ def _names_after(names: Iterable[str], before: Sequence[Patch], after: Sequence[
             name: new_names.get(now, now) for name, now in current.items() if now in new_names or now not in removed_ops
         }
     return {now: name for name, now in current.items()}
+
+
+def _read(variables: Iterable[VariableDef], values: Mapping[str, StoredTensor]) -> dict[str, object]:
+    """The values of variables, by their handle ops; of a partitioned one, that of the slice."""
+    return {v.handle: sources.variable_slice(values[v.handle].read(), v) for v in variables}
 
 
 def _nothing() -> None:
@@ -227,7 +232,7 @@ class LiveTarget:
         self._imported_names: dict[str, str] = {}  # of ops that edits of a file changed, where TensorFlow has new ones
         self._reading: _Reading
         self._form: sources.FileForm | None = None  # of a file that was imported
-        self._edits_in_archive: tuple[Patch, ...] = ()
+        self._edits_in_archive: tuple[Patch, ...] | None = None  # None while those of an archive are made again
         self._imported: GraphIndex | None = None  # as it was then
         self.reread()
         self.first = self._reading.index  # before all edits
@@ -298,7 +303,37 @@ class LiveTarget:
         if saved is None:
             return {}
         names = (*saved.values, *saved.tables, *saved.iterators)
+        if self._edits_in_archive is None:
+            return {name: name for name in names}
         return _names_after(names, self._edits_in_archive, edits)
+
+    def _saved_values(self, edits: Sequence[Patch]) -> dict[str, StoredTensor]:
+        """The values of variables with which the editor was written, if it was, by the names of their handle ops now.
+
+        A variable that an edit had removed has its value again when that edit is undone.
+        """
+        saved, before = self.source.saved_editor, self._edits_in_archive
+        if saved is None:
+            return {}
+        later = [] if before is None else [p for p in edits if not any(p is patch for patch in before)]
+        new = {node.name for patch in later for node in patch.add.nodes}
+        removed = {name: tensor for name, tensor in saved.removed.items() if name not in new}
+        names = self._saved_names(edits).items()
+        return removed | {now: saved.values[name] for now, name in names if name in saved.values}
+
+    def load_saved_values_of(self, patch: Patch) -> None:
+        """Load the values with which the editor was written into the variables that an edit has added.
+
+        Args:
+            patch: The edit, one of those of the archive that are made again: later ones read the values.
+        """
+        source = self.source
+        if source.graph is not None and source.session is not None:
+            new = {node.name for node in patch.add.nodes}
+            values = {name: tensor for name, tensor in self._saved_values(()).items() if name in new}
+            variables = definitions(self.index, [self.index.ids[name] for name in values if name in self.index.ids])
+            contents = sessions.SessionContents(_read(variables.values(), values))
+            sessions.load_contents(contents, source.session, source.graph)
 
     def _load_saved_values(self, edits: Sequence[Patch]) -> None:
         """Load what the session held with which the editor was written, also into what `edits` have added."""
@@ -307,12 +342,13 @@ class LiveTarget:
             return
         ids, types = self.index.ids, self.index.types
         names = {now: name for now, name in self._saved_names(edits).items() if now in ids}
+        values = {name: tensor for name, tensor in self._saved_values(edits).items() if name in ids}
         tables = [op for op, name in names.items() if name in saved.tables]
         if source.stored is not None and source.stored.folder() is not None:  # whose import has filled all others
             tables = [op for op in tables if types[ids[op]].startswith("Mutable")]
-        variables = definitions(self.index, [ids[handle] for handle, name in names.items() if name in saved.values])
+        variables = definitions(self.index, [ids[handle] for handle in values])
         contents = sessions.SessionContents(
-            {v.handle: sources.variable_slice(saved.values[names[v.handle]].read(), v) for v in variables.values()},
+            _read(variables.values(), values),
             {op: tuple(tensor.read() for tensor in saved.tables[names[op]]) for op in tables},
             {op: saved.iterators[name].read() for op, name in names.items() if name in saved.iterators},
         )
@@ -668,12 +704,12 @@ class LiveTarget:
         for patch in patches:
             origins |= {new: origins.pop(old, old) for old, new in patch.renamed}
             origins |= dict(patch.values)
-        saved = None if self.source.graph is not None else self.source.saved_editor
-        saved_names = {} if saved is None else self.saved_names()
+        edits_now = () if self._draft is None else self._draft.patches
+        saved_values = {} if self.source.graph is not None else self._saved_values(edits_now)
         readers: dict[str, Callable[[], object]] = {}
         for variable in definitions(self.index, handles(self.index)).values():
             origin = origins.get(variable.handle, variable.handle)
-            tensor = None if saved is None else saved.values.get(saved_names.get(variable.handle, ""))
+            tensor = saved_values.get(variable.handle)
             if tensor is not None:
                 readers[variable.handle] = partial(_slice_of, tensor.read, variable)
             elif not isinstance(origin, str):
