@@ -9,20 +9,46 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tfgraphwidget
+from tfgraphwidget.edits import registry
 from tfgraphwidget.errors import PackageMissing
 from tfgraphwidget.layout.free_form.overlap_removal import remove_overlaps
 
 pytestmark = pytest.mark.no_tensorflow
 
 MODEL = Path(__file__).parents[1] / "notebooks" / "models" / "slim_inception_v3_infer.meta"
-HEAVY = {"tensorflow", "matplotlib", "anywidget", "ipywidgets", "networkx", "pandas", "scipy", "IPython"}
+PACKAGE = Path(tfgraphwidget.__file__).parent
+HEAVY = {"tensorflow", "matplotlib", "anywidget", "ipywidgets", "networkx", "pandas", "scipy", "IPython", "regex"}
+DRAW = f"import tfgraphwidget as tgw; editor = tgw.edit({str(MODEL)!r}); editor.core.paint(editor.scene())"
+
+
+# What is only loaded when something is edited, run, searched, compared or saved.
+LATER = {
+    "edits.clone", "edits.command", "edits.freeze", "edits.passes", "edits.rewire", "edits.rewrite",
+    "edits.serialization", "editor.archive", "editor.inspection", "editor.joining", "editor.keras_layers",
+    "editor.linting", "editor.replay", "editor.saving", "editor.signature_copies", "editor.synchronization",
+    "editor.traced_growth", "export", "graph.patterns", "graph.query", "lint", "runtime.functions",
+    "runtime.measure", "runtime.sandbox", "runtime.session", "runtime.sync", "sources.describe.ops",
+}  # fmt: skip
+
+
+def all_modules_after(code: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded after running the code."""
+    report = f"{code}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
 
 
 def modules_after(code: str) -> set[str]:
     """Top-level modules that a fresh interpreter has loaded after running the code."""
-    report = f"{code}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+    return {name.partition(".")[0] for name in all_modules_after(code)}
+
+
+def package_of(module: str) -> str:
+    """What of LATER a module is in; "" for none, and for a front, which loads nothing by itself."""
+    name = module.removeprefix("tfgraphwidget.")
+    is_front = (PACKAGE / name.replace(".", "/") / "__init__.py").is_file()
+    return next((each for each in LATER if f"{name}.".startswith(f"{each}.") and not is_front), "")
 
 
 def test_import_is_light():
@@ -30,8 +56,27 @@ def test_import_is_light():
 
 
 def test_a_file_is_opened_and_drawn_without_a_heavy_package():
-    code = f"import tfgraphwidget as tgw; tgw.edit({str(MODEL)!r}).scene()"
-    assert modules_after(code) & HEAVY == set()
+    assert modules_after(DRAW) & HEAVY == set()
+
+
+def test_a_drawing_loads_no_command_and_nothing_that_runs_compares_or_saves():
+    loaded = all_modules_after(DRAW)
+    assert "tfgraphwidget.editor.executor" in loaded
+    assert sorted(module for module in loaded if module.startswith("tfgraphwidget.") and package_of(module)) == []
+    assert loaded.isdisjoint(kind.__module__ for kind in registry.commands().values())
+
+
+def test_an_edit_loads_the_module_of_its_command_and_few_others():
+    loaded = all_modules_after(f"{DRAW}; editor.rename('net/InceptionV3/Predictions/Softmax', 'softmax')")
+    commands = loaded & {kind.__module__ for kind in registry.commands().values()}
+    assert "tfgraphwidget.edits.rewrite.rename" in commands
+    assert {module.split(".")[2] for module in commands} <= {"rewrite", "clone"}  # their helpers are shared
+
+
+def test_each_package_of_what_is_loaded_later_is_one():
+    for name in LATER:
+        path = PACKAGE / name.replace(".", "/")
+        assert path.is_dir() or path.with_suffix(".py").is_file(), name
 
 
 def test_a_package_that_is_not_installed_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch):

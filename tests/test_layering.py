@@ -26,7 +26,8 @@ ROWS = {
     "graph": (2, 1),
     "writable": (1, 4), "argument_checks": (1, 4), "naming": (1, 3), "tf_internals": (1, 3),
     "tensorflow_modules": (1, 2),
-    "errors": (1, 1), "tf_releases": (1, 1), "tf_types": (1, 1), "progress": (1, 1), "cancellation": (1, 1),
+    "errors": (1, 1), "tf_releases": (1, 1), "tf_types": (1, 1), "fronts": (1, 1), "progress": (1, 1),
+    "cancellation": (1, 1),
 }  # fmt: skip
 
 # TensorFlow is imported by `tensorflow_modules` alone, when it is first used.
@@ -277,7 +278,7 @@ def module_of(name: str) -> Path | None:
     for node in parsed(stub).body:
         for alias in node.names if isinstance(node, ast.ImportFrom) else ():
             if (alias.asname or alias.name) == last:
-                return module_of(".".join((base, *([node.module] if node.module else []), alias.name)))
+                return module_of(f"{base}.{node.module}.{alias.name}") if node.module else None
     return None
 
 

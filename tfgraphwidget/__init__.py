@@ -85,15 +85,18 @@ def edit(
     >>> len(tgw.edit(graph.as_graph_def()).index)
     74
     """
-    from tfgraphwidget.editor import GraphEditor, watch_file
     from tfgraphwidget.graph import no_collections
-    from tfgraphwidget.sources import open_source
 
-    with no_collections():  # a fifth of the time of a graph of a million ops
+    with no_collections():  # a fifth of the time of a graph of a million ops, and of the imports
+        from tfgraphwidget.editor import GraphEditor
+        from tfgraphwidget.sources import open_source
+
         options: dict[str, Any] = {"signature": signature, "checkpoint": checkpoint, "tags": tags}
         source = open_source(graph, session, **options)
         editor = GraphEditor(source, show=_widget, layout=layout)
         if watch:
+            from tfgraphwidget.editor import watch_file
+
             watch_file(editor.core, graph, lambda: open_source(graph, **options))
         return editor
 

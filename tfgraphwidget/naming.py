@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import keyword
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -167,6 +166,8 @@ def nearest(name: str, choices: Iterable[str], count: int = 3) -> list[str]:
         choices: The names that are.
         count: How many names to return at most.
     """
+    import difflib
+
     choices = list(choices)
     if len(name) > _LONGEST:
         return []

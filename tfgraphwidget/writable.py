@@ -20,7 +20,6 @@ import contextlib
 import filecmp
 import os
 import re
-import secrets
 import shutil
 import stat
 import time
@@ -310,7 +309,7 @@ def write_files(
     place = Path(os.path.realpath(folder))
     for sentence in recover(place):
         (tell or _silent)(sentence)
-    stage = place / f"{_STAGE}{secrets.token_hex(4)}"
+    stage = place / f"{_STAGE}{os.urandom(4).hex()}"
     locks: list[_Lock] = []
     try:  # an interrupt in the one settling leaves the other
         try:

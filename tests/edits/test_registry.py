@@ -6,6 +6,8 @@ import ast
 import dataclasses
 import inspect
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,6 +174,49 @@ def test_a_verb_is_of_one_class_and_the_same_class_may_be_defined_again() -> Non
         registry.register(Reroute)
     again = type("TurnOver", (TurnOver,), {"__module__": TurnOver.__module__, "__qualname__": TurnOver.__qualname__})
     assert registry.register(again) is registry.commands()["turn_over"]
+
+
+def test_a_command_is_found_by_its_verb_before_its_module_is_imported() -> None:
+    """The front has each registered class, under the name that its verb says."""
+    registered = {
+        node.name
+        for path in (PACKAGE / "edits").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and "register" in {name_of(each) for each in node.decorator_list}
+    }
+    assert len(registered) > 35
+    for name in registered:
+        kind = getattr(tfgraphwidget.edits, name)
+        assert name == "".join(word.capitalize() for word in kind.verb().split("_"))
+        assert registry.registration_of(kind.verb()).kind is kind
+    code = (
+        "import sys; from tfgraphwidget.edits import registry\n"
+        "print(registry.is_requested('rename'), registry.registration_of('patch'), registry.registration_of(''))\n"
+        "print(*(name for name in sys.modules if name.startswith('tfgraphwidget.edits.re')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found, modules = done.stdout.splitlines()
+    assert found == "True None None"
+    assert "tfgraphwidget.edits.rewrite.rename" in modules.split()
+    assert "tfgraphwidget.edits.rewrite.remove" not in modules.split()
+
+
+def name_of(decorator: ast.expr) -> str:
+    """The name of a decorator, with or without a call."""
+    function = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def test_options_of_a_method_have_the_defaults_of_the_command() -> None:
+    """A method says the default itself: else reading its signature would import the command."""
+    differing = {}
+    for verb, kind in registry.commands().items():
+        parameters = inspect.signature(getattr(tgw.GraphEditor, verb, kind)).parameters
+        for field in dataclasses.fields(kind):
+            usual = parameters[field.name].default if field.name in parameters else None
+            if usual not in (None, inspect.Parameter.empty, field.default):  # None: the method finds it out
+                differing[verb, field.name] = usual, field.default
+    assert differing == {}
 
 
 def test_no_field_hides_what_a_command_is() -> None:

@@ -22,7 +22,7 @@ from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout import compound
 from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import place
-from tfgraphwidget.scene.coloring.palette import LIGHT
+from tfgraphwidget.scene.coloring.palette import default_theme
 from tfgraphwidget.scene.rendering.display_list import Box, Label, Polyline, build_display_list
 from tfgraphwidget.scene.scene import build
 from tfgraphwidget.visible.measure import text_width
@@ -181,7 +181,7 @@ def test_texts_of_the_lines_of_a_model_lie_on_nothing_but_their_own_line(model):
     name, index = model
     everything = [frozenset(outline_of(index)[0].names)] if name in ("seq2seq", "dqn") else []
     for opened in (default_open(index), *everything):
-        display = build_display_list(build(index, ViewSpec(opened)), LIGHT)
+        display = build_display_list(build(index, ViewSpec(opened)), default_theme(dark=False))
         texts = [shape for shape in display.shapes if isinstance(shape, Label)]
         assert min(text.size for text in texts) >= LEGIBLE
         plates = np.array([_plate(text) for text in texts if text.rim and text.middle]).reshape(-1, 4)

@@ -19,7 +19,7 @@ from tfgraphwidget.layout.frame import scope_titles
 from tfgraphwidget.layout.geometry import MutableLayout
 from tfgraphwidget.layout.layered.components import BORDER, Edge, build_structure
 from tfgraphwidget.layout.title import clear_title
-from tfgraphwidget.scene.coloring.palette import LIGHT
+from tfgraphwidget.scene.coloring.palette import default_theme
 from tfgraphwidget.scene.rendering.display_list import Label, Polyline, build_display_list
 from tfgraphwidget.scene.scene import build
 from tfgraphwidget.visible.measure import TEXT, WIDEST_TITLE, text_width
@@ -124,7 +124,9 @@ def test_ports_below_a_title_keep_their_order_beside_it_and_their_lines_do_not_m
 def test_in_a_saved_picture_no_line_crosses_a_title():
     ops = {"x": "Placeholder", "network/dense/w": "Relu x", "network/dense/b": "Tanh network/dense/w"}
     index = graph_of(ops)
-    display = build_display_list(build(index, ViewSpec(frozenset(outline_of(index)[0].names))), LIGHT)
+    display = build_display_list(
+        build(index, ViewSpec(frozenset(outline_of(index)[0].names))), default_theme(dark=False)
+    )
     texts = [shape for shape in display.shapes if isinstance(shape, Label) and shape.bold]
     lines = [shape.points for shape in display.shapes if isinstance(shape, Polyline) and shape.head is not None]
     assert texts

@@ -16,7 +16,7 @@ import pytest
 
 from tests.layout.checks import graph_of
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.scene.coloring.palette import LIGHT, theme_on
+from tfgraphwidget.scene.coloring.palette import default_theme, theme_on
 from tfgraphwidget.scene.rendering.display_list import Box, Label, Polyline, Triangle, build_display_list
 from tfgraphwidget.scene.scene import Paint, Scene
 from tfgraphwidget.visible import CLOSED, text_width
@@ -167,7 +167,11 @@ def test_every_kind_of_mark_is_in_a_compared_picture() -> None:
 
 def test_shapes_of_tensors_are_on_the_lines_that_have_room() -> None:
     scene = drawing()
-    shown = [shape for shape in build_display_list(scene, LIGHT).shapes if isinstance(shape, Label) and shape.rim]
+    shown = [
+        shape
+        for shape in build_display_list(scene, default_theme(dark=False)).shapes
+        if isinstance(shape, Label) and shape.rim
+    ]
     assert [label for label in shown if label.text.startswith("?×")]
 
 

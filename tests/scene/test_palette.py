@@ -31,14 +31,16 @@ def test_every_family_has_a_colour_in_the_same_order():
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_text_is_readable_on_every_fill(name):
-    for fill, theme in zip(palette.FAMILIES[name], (palette.LIGHT, palette.DARK), strict=True):
+    for fill, theme in zip(
+        palette.FAMILIES[name], (palette.default_theme(dark=False), palette.default_theme(dark=True)), strict=True
+    ):
         assert contrast(fill, theme.text) >= 4.5
         assert contrast(fill, theme.marks["faint"]) >= 3.0
 
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_is_readable_on_every_category_and_every_step_of_the_ramp(dark):
-    theme = palette.DARK if dark else palette.LIGHT
+    theme = palette.default_theme(dark=dark)
     for fill in (*(pair[dark] for pair in palette.TINTS), *palette.ramp(dark=dark)):
         assert contrast(fill, theme.text) >= 4.5
         assert contrast(fill, theme.marks["faint"]) >= 3.0
@@ -46,7 +48,7 @@ def test_text_is_readable_on_every_category_and_every_step_of_the_ramp(dark):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_ramp_leaves_the_background_step_by_step(dark):
-    fills, theme = palette.ramp(dark=dark), palette.DARK if dark else palette.LIGHT
+    fills, theme = palette.ramp(dark=dark), palette.default_theme(dark=dark)
     away = [contrast(fill, theme.background) for fill in fills]
     assert len(fills) == palette.RAMP_STEPS == 256 - 128
     assert all(later > earlier - 0.03 for earlier, later in pairwise(away))  # rounding to 8 bits

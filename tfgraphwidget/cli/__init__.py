@@ -77,6 +77,9 @@ def _run(options: argparse.Namespace) -> int:
         from tfgraphwidget.cli import server
 
         return server.demo(options) if options.command == "demo" else server.show(options)
+    if options.command != "run-script":
+        # NumPy's library of matrices starts a thread per core, which takes as long as to read a file.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from tfgraphwidget.cli import commands
 
     run = {

@@ -7,25 +7,17 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
-from tfgraphwidget import argument_checks
+from tfgraphwidget import argument_checks, edits, lint, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
-from tfgraphwidget.editor import keras_layers, synchronization
-from tfgraphwidget.editor.inspection import Inspection
-from tfgraphwidget.editor.joining import graph_module
-from tfgraphwidget.editor.linting import lint_editor
-from tfgraphwidget.editor.saving import signature_or_apparent
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.edits import Command, Edits, Preview
-from tfgraphwidget.edits.serialization import records_from
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference, Signature
-from tfgraphwidget.lint import Report
-from tfgraphwidget.runtime.measure import Comparison, Cost, Measurement
-from tfgraphwidget.runtime.measure import probe as probing
 from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorKey, TensorsLike
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from tfgraphwidget.editor.inspection import Inspection
 
 
 class AnalysisAPI(ArgumentChecks):
@@ -58,6 +50,8 @@ class AnalysisAPI(ArgumentChecks):
             ['(8, 3)']
         """
         name = op if isinstance(op, str) else self._core.arguments.name(op)
+        from tfgraphwidget.editor.inspection import Inspection
+
         return Inspection(self._core, name)
 
     # Differences
@@ -88,6 +82,8 @@ class AnalysisAPI(ArgumentChecks):
             >>> editor.diff(before=tgw.example()).between
             ('Graph (given)', 'Graph (this editor)')
         """
+        from tfgraphwidget.editor import synchronization
+
         if not values:
             return self._core.evaluator.diff(before)
         if before is None:
@@ -119,7 +115,7 @@ class AnalysisAPI(ArgumentChecks):
 
     def compare(
         self, feeds: Mapping[TensorKey, object] | None = None, outputs: TensorsLike | None = None, other: object = None
-    ) -> Comparison:
+    ) -> runtime.measure.Comparison:
         """Run the graph as it was opened and as it is now on the same feeds, and compare the outputs.
 
         Both run in separate sessions with the present values of the variables (from the session, the checkpoint or the
@@ -151,7 +147,9 @@ class AnalysisAPI(ArgumentChecks):
 
     # Values
 
-    def probe(self, tensors: TensorsLike, feeds: Mapping[TensorKey, object] | None = None) -> probing.Probe:
+    def probe(
+        self, tensors: TensorsLike, feeds: Mapping[TensorKey, object] | None = None
+    ) -> runtime.measure.probe.Probe:
         """Run the graph and describe the values of tensors: range, mean, NaNs, histogram.
 
         The session of the graph runs only what is fetched; a function's body runs in a separate session, with copies of
@@ -180,7 +178,7 @@ class AnalysisAPI(ArgumentChecks):
         return self._core.evaluator.probe(tensors, feeds)
 
     @property
-    def probed(self) -> dict[str, tuple[probing.Stats, ...]]:
+    def probed(self) -> dict[str, tuple[runtime.measure.probe.Stats, ...]]:
         """The results of the last `probe` of the current graph, by op; empty after an edit.
 
         >>> import tfgraphwidget as tgw
@@ -238,7 +236,7 @@ class AnalysisAPI(ArgumentChecks):
         runs: int = 1,
         *,
         metadata: RunMetadata | str | PathLike[str] | None = None,
-    ) -> Measurement:
+    ) -> runtime.measure.Measurement:
         """Run the graph in its session, traced, and measure the time (µs) and memory (bytes) of each op.
 
         Only tensors are fetched, and none that changes the session's state. Ops that TensorFlow runs as one, such as a
@@ -270,7 +268,7 @@ class AnalysisAPI(ArgumentChecks):
         return self._core.evaluator.measure(fetches, feeds, runs, metadata)
 
     @property
-    def measured(self) -> Mapping[str, Cost]:
+    def measured(self) -> Mapping[str, runtime.measure.Cost]:
         """The results of the last `measure` of the current graph, by op; empty after an edit.
 
         >>> import tfgraphwidget as tgw
@@ -304,7 +302,7 @@ class AnalysisAPI(ArgumentChecks):
         *,
         only: str | Collection[str] = (),
         never: str | Collection[str] = (),
-    ) -> Report:
+    ) -> lint.Report:
         """Find what may stand in the way of a graph that is to run elsewhere.
 
         Leftovers of training, active dropout, asserts and prints, calls of Python functions, baked batch sizes,
@@ -334,6 +332,8 @@ class AnalysisAPI(ArgumentChecks):
             >>> report[0].code, len(report.ops)
             ('training-ops', 3)
         """
+        from tfgraphwidget.editor.linting import lint_editor
+
         return lint_editor(self._core, target, only, never)
 
     def summary(self) -> str:
@@ -354,7 +354,7 @@ class AnalysisAPI(ArgumentChecks):
 
         return summarize(self._core)
 
-    def impact(self, command: Command | Mapping[str, Any]) -> Edits | Preview:
+    def impact(self, command: edits.Command | Mapping[str, Any]) -> edits.Edits | edits.Preview:
         """Find what an edit would change, without making it.
 
         Args:
@@ -377,7 +377,11 @@ class AnalysisAPI(ArgumentChecks):
             ()
         """
         executor = self._core.executor
-        edit = records_from([command])[0].command(executor.index) if isinstance(command, Mapping) else command
+        edit = (
+            edits.serialization.records_from([command])[0].command(executor.index)
+            if isinstance(command, Mapping)
+            else command
+        )
         return edit.impact(executor)
 
     # Signatures and functions
@@ -430,6 +434,9 @@ class AnalysisAPI(ArgumentChecks):
         core = self._core
         if core.executor.in_function:
             return core.executor.edited_module(name)
+        from tfgraphwidget.editor.joining import graph_module
+        from tfgraphwidget.editor.saving import signature_or_apparent
+
         return graph_module(core.source, core.index, core.executor.patches(), signature_or_apparent(core), name)
 
     def keras(self) -> KerasModel:
@@ -454,6 +461,8 @@ class AnalysisAPI(ArgumentChecks):
             >>> [layer.name for layer in editor.keras().layers[-2:]]
             ['relu', 'last']
         """
+        from tfgraphwidget.editor import keras_layers
+
         return keras_layers.edited_model(self._core.executor)
 
     def function(self, name: str = "edited") -> Any:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tfgraphwidget.edits.freeze import results
-from tfgraphwidget.export import parse_signatures
+from tfgraphwidget import edits, export
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Signature, needed_ops
 
 
@@ -18,8 +17,8 @@ def apparent_signature(index: GraphIndex) -> Signature:
     Raises:
         GraphEditError: Nothing looks like a result.
     """
-    outputs = results(index)
-    return parse_signatures(index, tuple, needed_placeholders(index, outputs), outputs, None)[0]
+    outputs = edits.freeze.results(index)
+    return export.parse_signatures(index, tuple, needed_placeholders(index, outputs), outputs, None)[0]
 
 
 def needed_placeholders(index: GraphIndex, outputs: Iterable[str]) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,7 +25,19 @@ from tfgraphwidget import export
 from tfgraphwidget.editor import replay, saving
 from tfgraphwidget.edits.serialization import Json, records_of
 from tfgraphwidget.errors import GraphEditError, NotRunnable, SessionRefused
-from tfgraphwidget.graph import PYTHON_CALLS, GraphIndex, VariableDef, definitions, handles, ops, reachable_functions
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    HANDLES,
+    PYTHON_CALLS,
+    GraphIndex,
+    VariableDef,
+    build,
+    definitions,
+    handles,
+    ops,
+    reachable_functions,
+    tensor_values,
+)
 from tfgraphwidget.naming import as_input, split_input
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session import read_contents
@@ -33,6 +46,7 @@ from tfgraphwidget.sources import (
     NotStorable,
     StoredTensor,
     checkpoint_keys,
+    tf_protos,
     write_archive,
     write_bundle,
     write_structure,
@@ -41,7 +55,7 @@ from tfgraphwidget.sources import (
 if TYPE_CHECKING:
     from tfgraphwidget.editor.state import EditorCore
     from tfgraphwidget.graph import Signature
-    from tfgraphwidget.sources import Source
+    from tfgraphwidget.sources import SavedEditor, Source
 
 Reader = Callable[[], object]
 _OWN = "_tfgraphwidget/"  # begins the names of values that no graph restores
@@ -54,14 +68,17 @@ class _Contents:
     Attributes:
         tensors: What the checkpoint gets, by its name there.
         variables: The name of each variable's value, by handle op.
+        removed: The same for variables that edits have removed, for which undo and redo ask.
         tables: The names of the keys and the values of each table.
         iterators: The name of each iterator's position.
     """
 
     tensors: dict[str, StoredTensor] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
+    removed: dict[str, str] = field(default_factory=dict)
     tables: dict[str, tuple[str, str]] = field(default_factory=dict)
     iterators: dict[str, str] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)  # names of values -> the variables that have them
 
     def add(self, name: str, read: Reader) -> str:
         """Add a tensor, or replace the one of the same name."""
@@ -144,7 +161,9 @@ def _common(core: EditorCore, kind: str, contents: _Contents, notices: list[str]
         "selected": () if selection is None or outputs else selection.ops,
         "notices": notices,
         "expected": _wiring(core.target.index),
+        "constants": _new_constants(core),
         "variables": contents.variables,
+        "removed": contents.removed,
         "tables": contents.tables,
         "iterators": contents.iterators,
     }
@@ -194,13 +213,17 @@ def _values(core: EditorCore) -> _Contents:
         for name, read in source.stored.all_values().items():
             if not name.startswith(_OWN):
                 contents.add(name, read)
+    variables = definitions(index, handles(index)).values()
     if source.graph is None:
-        _add_variables(core, contents, saving.stored_values(core))
+        _add_variables(core, contents, variables, saving.stored_values(core), contents.variables)
         _add_saved(core, contents)
     elif source.session is not None:
-        in_session = read_contents(source.session, source.graph, index.ids)
+        removed = _removed_variables(core)
+        in_session = read_contents(source.session, source.graph, {*index.ids, *removed})
         values = in_session.variables
-        _add_variables(core, contents, {handle: partial(values.__getitem__, handle) for handle in values})
+        readers = {handle: partial(values.__getitem__, handle) for handle in values}
+        _add_variables(core, contents, variables, readers, contents.variables)
+        _add_variables(core, contents, removed.values(), readers, contents.removed)
         for op, pair in in_session.tables.items():
             keys, content = (contents.add_own("table", partial(_same, array)) for array in pair)
             contents.tables[op] = keys, content
@@ -209,17 +232,32 @@ def _values(core: EditorCore) -> _Contents:
     return contents
 
 
-def _add_variables(core: EditorCore, contents: _Contents, readers: Mapping[str, Reader]) -> None:
-    """Add the values that `readers` read of variables, by their handle ops.
+def _removed_variables(core: EditorCore) -> dict[str, VariableDef]:
+    """The variables that edits have removed from a live graph, which keeps them hidden, by their handle ops."""
+    patches = core.executor.patches_of(core.navigator.outermost)
+    added = (node for patch in patches for node in patch.add.nodes if node.op in HANDLES)
+    earlier = core.target.first, build({node.name: node for node in added}.values())
+    present = core.target.index
+    gone = {v.handle: v for index in earlier for v in definitions(index, handles(index)).values()}
+    return {handle: v for handle, v in gone.items() if handle not in present.ids}
+
+
+def _add_variables(
+    core: EditorCore,
+    contents: _Contents,
+    variables: Iterable[VariableDef],
+    readers: Mapping[str, Reader],
+    names: dict[str, str],
+) -> None:
+    """Add the values that `readers` read of variables, by their handle ops; the names of the values to `names`.
 
     Each goes under the name by which the graph as it was opened restores it, and by which the graph as it is now does.
     """
-    opened, index, originals = core.target.first, core.target.index, saving.original_names(core)
-    variables = [v for v in definitions(index, handles(index)).values() if v.handle in readers]
-    opened_keys = _restoring_keys(core, opened)
-    present_keys = checkpoint_keys(index.nodes, variables)
+    originals, owners = saving.original_names(core), contents.owners
+    variables = [v for v in variables if v.handle in readers]
+    opened_keys = _restoring_keys(core, core.target.first)
+    present_keys = checkpoint_keys(core.target.index.nodes, variables)
     slices: dict[str, list[VariableDef]] = {}
-    owners: dict[str, str] = {}  # names of values -> the variables that have them, those that were opened first
 
     def owner(variable: VariableDef, key: str) -> str:
         return variable.handle if variable.slice_info is None else f"slices of {key}"
@@ -234,7 +272,7 @@ def _add_variables(core: EditorCore, contents: _Contents, readers: Mapping[str, 
             key for key in keys if owners.setdefault(key, owner(variable, keys[0])) == owner(variable, keys[0])
         )
         keys = keys or (f"{_OWN}variable/{handle}",)  # another variable had its name
-        contents.variables[handle] = keys[0]
+        names[handle] = keys[0]
         for key in dict.fromkeys(keys):
             if variable.slice_info is None:
                 contents.add(key, readers[handle])
@@ -263,6 +301,10 @@ def _add_saved(core: EditorCore, contents: _Contents) -> None:
             contents.tables[op] = keys, content
         elif name in saved.iterators:
             contents.iterators[op] = contents.add_own("iterator", saved.iterators[name].read)
+    for handle, tensor in {**saved.removed, **saved.values}.items():
+        if handle not in contents.variables:
+            has_key = contents.tensors.get(tensor.name)
+            contents.removed[handle] = tensor.name if has_key else contents.add_own("variable", tensor.read)
 
 
 def _same(value: object) -> object:
@@ -360,8 +402,8 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
     assert saved is not None  # else it is of no archive
     try:
         if saved.edits:
-            replay.replay(core.executor, saved.edits)
-        if saved.edits and not _is_as_expected(core, saved.expected):
+            replay.replay(core.executor, saved.edits, core.target.load_saved_values_of)
+        if saved.edits and not _is_as_expected(core, saved):
             raise GraphEditError("they give another graph here")
         core.target.take_saved_values()
     except GraphEditError as error:
@@ -386,8 +428,25 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
     return core
 
 
-def _is_as_expected(core: EditorCore, expected: Mapping[str, tuple[str, tuple[str, ...]]]) -> bool:
-    return {name: (kind, tuple(inputs)) for name, (kind, inputs) in _wiring(core.target.index).items()} == expected
+def _is_as_expected(core: EditorCore, saved: SavedEditor) -> bool:
+    wiring = {name: (kind, tuple(inputs)) for name, (kind, inputs) in _wiring(core.target.index).items()}
+    return wiring == saved.expected and (saved.constants is None or _new_constants(core) == saved.constants)
+
+
+def _new_constants(core: EditorCore) -> dict[str, int]:
+    """A checksum of the value of each constant that edits have added or changed: `freeze` reads variables for it."""
+    index, first = core.target.index, core.target.first
+    checksums = {}
+    for node, kind in zip(index.nodes, index.types, strict=True):
+        if kind in CONSTANTS and not (node.name in first.ids and first.nodes[first.ids[node.name]] is node):
+            proto = node.attr["value"].tensor
+            try:
+                array = tensor_values.tensor_array(proto, tf_protos.dtype_names()[proto.dtype])
+                data = repr(array.tolist()).encode() if array.dtype == object else array.tobytes()
+            except (KeyError, TypeError, ValueError):  # of a dtype without values, or of a damaged one
+                data = proto.SerializeToString(deterministic=True)
+            checksums[node.name] = zlib.crc32(data)
+    return checksums
 
 
 def _wiring(index: GraphIndex) -> dict[str, tuple[str, list[str]]]:

@@ -6,18 +6,12 @@ from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget import export
+from tfgraphwidget import edits, export, runtime
 from tfgraphwidget.editor.apparent_signature import needed_placeholders
 from tfgraphwidget.editor.executor import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
-from tfgraphwidget.edits import AddSignature, RenameKey
-from tfgraphwidget.edits.clone import Clone, Mode
-from tfgraphwidget.edits.freeze import results
-from tfgraphwidget.edits.rewire import is_scope, outputs_of
-from tfgraphwidget.edits.rewrite import Rename
 from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
-from tfgraphwidget.graph import Selection, selectors
-from tfgraphwidget.graph.patterns import Matches
+from tfgraphwidget.graph import Selection, patterns, selectors
 from tfgraphwidget.naming import (
     free_name,
     function_name,
@@ -27,8 +21,7 @@ from tfgraphwidget.naming import (
     scope_around,
     split_tensor,
 )
-from tfgraphwidget.runtime.live import traced_ops
-from tfgraphwidget.runtime.measure import probe
+from tfgraphwidget.runtime import live
 from tfgraphwidget.sources import is_same_variable
 from tfgraphwidget.tf_types import GraphLike, OpLike, OpsLike, TensorKey, TensorLike, TensorsLike
 
@@ -36,6 +29,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
     from tfgraphwidget.editor.graph_view import GraphView
     from tfgraphwidget.editor.navigator import Navigator
+    from tfgraphwidget.edits.clone import Mode
     from tfgraphwidget.graph import GraphIndex
     from tfgraphwidget.sources import Source
 
@@ -141,7 +135,7 @@ class ArgumentResolver:
 
     def selection(self, ops: OpsLike | None) -> Selection | None:
         """A selection, of the ops that were given if it is not one already."""
-        if isinstance(ops, Matches):
+        if isinstance(ops, patterns.Matches):
             return ops.selection
         if ops is None or isinstance(ops, Selection):
             return ops
@@ -167,7 +161,11 @@ class ArgumentResolver:
         """
         if isinstance(argument, str) and argument[:1] == "^" and argument not in self._index.ids:
             return f"^{self.op(argument[1:])}"
-        return argument if isinstance(argument, str) and is_scope(self._index, argument) else self.name(argument)
+        return (
+            argument
+            if isinstance(argument, str) and edits.rewire.is_scope(self._index, argument)
+            else self.name(argument)
+        )
 
     def part(self, argument: OpsLike, *, ops: bool = False) -> Any:
         """A tensor, an op or a name scope by name, or a selection; with `ops` a tensor stands for its op.
@@ -187,7 +185,7 @@ class ArgumentResolver:
         """Whether an argument is a Python function, or written like an op type and not the name of an op or scope."""
         if not isinstance(argument, str):
             return callable(argument) and not isinstance(argument, Selection)
-        is_name = argument in self._index.ids or is_scope(self._index, argument)
+        is_name = argument in self._index.ids or edits.rewire.is_scope(self._index, argument)
         return not is_name and argument.isidentifier() and argument[0].isupper()
 
     def replacement(self, argument: Any) -> Selection | tuple[str, ...]:
@@ -197,7 +195,7 @@ class ArgumentResolver:
             argument: What the caller passed.
         """
         part = self.part(argument, ops=True)
-        if isinstance(part, str) and is_scope(self._index, part):
+        if isinstance(part, str) and edits.rewire.is_scope(self._index, part):
             part = selectors.scope(self._index, part.rstrip("/"))  # in the line of code, a list names ops alone
         return part if isinstance(part, Selection) else (part,)
 
@@ -221,7 +219,7 @@ class ArgumentResolver:
         index = self._index
         names: list[str] = []
         for item in each(argument):
-            if isinstance(item, str) and is_scope(index, item):
+            if isinstance(item, str) and edits.rewire.is_scope(index, item):
                 names.append(item)
             else:
                 names += self.ops(item)
@@ -244,7 +242,7 @@ class ArgumentResolver:
         index, part = self._index, self.part(argument)
         if isinstance(part, str) and part not in index.ids and split_tensor(part)[1] is not None:
             return part
-        outputs = outputs_of(index, part)
+        outputs = edits.rewire.outputs_of(index, part)
         if len(outputs) > 1 and part not in index.ids:  # of an op with several, only those that have consumers
             selection = part if isinstance(part, Selection) else selectors.scope(index, part)
             outputs = tuple(name for name in outputs if name in selection.ends[1]) or outputs
@@ -262,7 +260,7 @@ class ArgumentResolver:
             return value.on(self._index)
         if isinstance(value, list | tuple):
             return tuple(map(self.field_value, value))
-        return self.name(value) if hasattr(value, "graph") else traced_ops.plain_value(value)
+        return self.name(value) if hasattr(value, "graph") else live.traced_ops.plain_value(value)
 
     def bypass_inputs(self, by: Any) -> str | tuple[tuple[str, str], ...] | tuple[()]:
         """The tensors that `bypass` connects consumers to: pairs, one tensor, or () for the only input that fits.
@@ -322,7 +320,7 @@ class ArgumentResolver:
             scope = scope_around(scope)
         return scope
 
-    def renaming(self, old: OpLike, new: str) -> Rename | RenameKey:
+    def renaming(self, old: OpLike, new: str) -> edits.Rename | edits.RenameKey:
         """The command of `rename`: an op or a scope of that name goes before an input or output of a signature.
 
         Args:
@@ -335,7 +333,7 @@ class ArgumentResolver:
         title, _, key = name.partition(":")
         signature = next((s for s in self._executor.signatures if s.name == title and not is_in_graph), None)
         if signature is None or not key:
-            return Rename(name, new)
+            return edits.Rename(name, new)
         sides = [[known_key for known_key, _ in side] for side in (signature.inputs, signature.outputs)]
         if not any(key in side for side in sides):
             keys = names_text([*sides[0], *sides[1]])
@@ -344,9 +342,9 @@ class ArgumentResolver:
         if not new or new in side_keys:
             free = free_name(new or key, {known_key.lower() for known_key in side_keys})
             raise GraphEditError(f"Signature {title!r} has {new!r} already; {free!r} is free.")
-        return RenameKey(title, key, new)
+        return edits.RenameKey(title, key, new)
 
-    def signature(self, name: str, inputs: object, outputs: object) -> AddSignature:
+    def signature(self, name: str, inputs: object, outputs: object) -> edits.AddSignature:
         """The command of `add_signature`: without `inputs` it has those that the outputs need.
 
         Without both it has those that are marked, or those of the function, or the apparent ones.
@@ -360,13 +358,13 @@ class ArgumentResolver:
         if inputs is None and outputs is None:
             inputs, outputs = self._view.boundary
             inputs = inputs or None
-            outputs = outputs or tuple(self._executor.function_ends()[1].values()) or results(index)
+            outputs = outputs or tuple(self._executor.function_ends()[1].values()) or edits.freeze.results(index)
         ends = (() if inputs is None else inputs, () if outputs is None else outputs)
         signature = export.parse_signatures(index, self.names, None, None, {name: ends})[0]
         if inputs is None:
             needed = needed_placeholders(index, [tensor for _, tensor in signature.outputs])
             signature = export.parse_signatures(index, self.names, None, None, {name: (needed, ends[1])})[0]
-        return AddSignature(name, signature.inputs, signature.outputs)
+        return edits.AddSignature(name, signature.inputs, signature.outputs)
 
     def outputs(self, argument: Names | None, *, use_selection: bool = True) -> tuple[str, ...]:
         """The outputs that are wanted of the graph: as given, as marked, of the signatures, or those without consumers.
@@ -385,7 +383,7 @@ class ArgumentResolver:
         names = (boundary[1] if use_selection and is_chosen else ()) or returns
         if not names and is_graph:
             names = tuple(dict.fromkeys(name for signature in signatures for _, name in signature.outputs))
-        return tuple(name for name in names if name.partition(":")[0] in index.ids) or results(index)
+        return tuple(name for name in names if name.partition(":")[0] in index.ids) or edits.freeze.results(index)
 
     # Arguments of runs
 
@@ -404,7 +402,7 @@ class ArgumentResolver:
 
     def readable(self, tensors: tuple[str, ...]) -> tuple[str, ...]:
         """The tensors, with one that reads a variable in place of its handle; raises for those without a value."""
-        readable = tuple(probe.readable_tensor(self._index, name) for name in tensors)
+        readable = tuple(runtime.measure.probe.readable_tensor(self._index, name) for name in tensors)
         for name, tensor in zip(tensors, readable, strict=True):
             if not tensor:
                 raise GraphEditError(
@@ -424,7 +422,7 @@ class ArgumentResolver:
     def _fed_tensor(self, argument: OpLike) -> str:
         name = self.name(argument)
         name = name if split_tensor(name)[1] is not None and name not in self._index.ids else f"{name}:0"
-        if probe.readable_tensor(self._index, name) != name:
+        if runtime.measure.probe.readable_tensor(self._index, name) != name:
             raise GraphEditError(
                 f"{name!r} refers to a resource and cannot be fed; feed the tensors that are read from it.",
                 [split_tensor(name)[0]],
@@ -433,7 +431,7 @@ class ArgumentResolver:
 
     # Clones
 
-    def clone(self, inputs: Names | None, outputs: Names | None, into: Any, options: Mapping[str, Any]) -> Clone:
+    def clone(self, inputs: Names | None, outputs: Names | None, into: Any, options: Mapping[str, Any]) -> edits.Clone:
         """The command of a call of `clone`.
 
         Args:
@@ -464,7 +462,7 @@ class ArgumentResolver:
         init = options.get("init", "current")
         devices = options.get("devices", ())
         devices = (devices,) if isinstance(devices, str) else tuple(devices)
-        return Clone(
+        return edits.Clone(
             inputs=boundary[0],
             outputs=boundary[1],
             into=self._free_scope(options.get("times"), devices) if into is None else into,

@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tfgraphwidget.editor.signature_copies import copy_for_signature
+from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor.targets import LiveTarget
-from tfgraphwidget.edits import Change, Entrance, NewSignature, Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     TRAINABLE,
@@ -25,11 +24,11 @@ from tfgraphwidget.graph import (
     reachable_functions,
 )
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.functions import edited_function, new_variables
 from tfgraphwidget.sources import Body, open_function
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Transaction
+    from tfgraphwidget.edits import Entrance
     from tfgraphwidget.graph import Signature
 
 _MOST_KNOWN = 64
@@ -49,9 +48,9 @@ class BodyTarget:
         self._handles: tuple[str, ...] = (entrance.op,)  # the op, or the function's name; one more after each edit
         self._caller_index: GraphIndex | None = None  # of the caller, when it was asked what it calls: `_current_name`
         self._current_name = ""
-        self._editions: dict[str, edited_function.Edition] = {}
+        self._editions: dict[str, runtime.functions.edited_function.Edition] = {}
         self._trainable: tuple[Member, ...] | None = None  # the graph's, when they were last compared with the body's
-        self._trained_last: edited_function.Edition | None = None
+        self._trained_last: runtime.functions.edited_function.Edition | None = None
         self.first = self.index
 
     # What it is
@@ -76,7 +75,7 @@ class BodyTarget:
         return self.outer.present_name(last) if isinstance(self.outer, LiveTarget) and not self._is_named else last
 
     @property
-    def edition(self) -> edited_function.Edition:
+    def edition(self) -> runtime.functions.edited_function.Edition:
         """The body now: its ops, its arguments and its results."""
         name = self.function
         opening = self._editions.pop(name) if name in self._editions else self._open(name)
@@ -86,7 +85,7 @@ class BodyTarget:
             del self._editions[next(iter(self._editions))]
         return edition
 
-    def _open(self, name: str) -> edited_function.Edition:
+    def _open(self, name: str) -> runtime.functions.edited_function.Edition:
         caller = self.root.index if self._is_named else self.outer.index
         op = None if self._is_named else caller.ids.get(self.call)
         body = open_function(name, self.outer.body, caller, op)
@@ -99,9 +98,11 @@ class BodyTarget:
             origin=self,
         )
         ends = tuple(body.arguments), dict(body.returns)
-        return edited_function.Edition(body.function(name), body, index, ends)
+        return runtime.functions.edited_function.Edition(body.function(name), body, index, ends)
 
-    def _set_trainable(self, edition: edited_function.Edition) -> edited_function.Edition:
+    def _set_trainable(
+        self, edition: runtime.functions.edited_function.Edition
+    ) -> runtime.functions.edited_function.Edition:
         """The body with the trainable variables that the graph has: a body has no variables but the graph's."""
         graph = self.root.index.collections.get(TRAINABLE)
         if self._trainable is graph and self._trained_last is edition:
@@ -135,7 +136,7 @@ class BodyTarget:
         """The graph that `Patch.caller` of an edit changes: the one that it was entered from, or all at once."""
         return self.root if self.entrance.everywhere or self._is_named else self.outer
 
-    def fit(self, patch: Patch) -> Patch:
+    def fit(self, patch: edits.Patch) -> edits.Patch:
         """The patch with what it changes in the graph that calls the function. Raises GraphEditError."""
         if not _changes_ops(patch):
             change = self._at_root(patch)
@@ -146,8 +147,8 @@ class BodyTarget:
                 "own; open the function itself, tgw.edit(function), or clone the part as a module."
             )
         graph, name, handle = self.root.index, self.function, self.call
-        edited_function.check_entered_once(graph, name)
-        patch = new_variables.with_constants(patch)
+        runtime.functions.edited_function.check_entered_once(graph, name)
+        patch = runtime.functions.new_variables.with_constants(patch)
         state = patch.new_state
         if state and self._is_named and name not in reachable_functions(graph.functions, graph.extras, graph.nodes):
             raise GraphEditError(
@@ -156,41 +157,45 @@ class BodyTarget:
             )
         after = self.edition.after(patch)
         old = graph.extras.function(name)
-        handles = edited_function.new_handles(old, [after.index.nodes[after.index.ids[op]] for op in state])
-        new = edited_function.rewrite_definition(
+        handles = runtime.functions.edited_function.new_handles(
+            old, [after.index.nodes[after.index.ids[op]] for op in state]
+        )
+        new = runtime.functions.edited_function.rewrite_definition(
             old, after, dict(patch.renamed), keeps_shapes=not patch.shapes, handles=handles
         )
         if self.entrance.everywhere:
-            edited_function.check_called_alike(graph, name)
+            runtime.functions.edited_function.check_called_alike(graph, name)
         caller = self.root.index if self.entrance.everywhere or self._is_named else self.outer.index
         is_live = self.caller is self.root and not self.root.source.refusal  # TensorFlow's graph has the variables
-        lift = new_variables.lift(patch, handles, caller, as_ops=is_live)
+        lift = runtime.functions.new_variables.lift(patch, handles, caller, as_ops=is_live)
         if self.entrance.everywhere or self._is_named:
-            call = edited_function.call_everywhere(graph, name, new, after.index, lift.handles, lift.change)
+            call = runtime.functions.edited_function.call_everywhere(
+                graph, name, new, after.index, lift.handles, lift.change
+            )
         else:
-            call = edited_function.call_instead(
+            call = runtime.functions.edited_function.call_instead(
                 caller, handle, self.entrance.label, new, after.index, lift.handles, lift.change
             )
         call = replace(call, captured=lift.captured)
-        notes = edited_function.gradient_notes(self.outer.index, handle, graph, name)
+        notes = runtime.functions.edited_function.gradient_notes(self.outer.index, handle, graph, name)
         if not call.changed:
             notes = (*notes, f"No op of the graph calls {name!r}, so that nothing changes of what runs.")
         if self.caller is self.root:
-            call = edited_function.without_superseded(graph, call, self.root.first)
+            call = runtime.functions.edited_function.without_superseded(graph, call, self.root.first)
         call = self.caller.fit(replace(call, notes=(*call.notes, *notes), signature_edits=patch.signature_edits))
         return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
 
-    def _of_root(self, patch: Patch, change: Patch) -> Patch:
+    def _of_root(self, patch: edits.Patch, change: edits.Patch) -> edits.Patch:
         """The patch of this body, and of each caller up to the graph, which `change` is for."""
         caller = self.caller
-        outer = caller._of_root(Patch(), change) if isinstance(caller, BodyTarget) else caller.fit(change)
+        outer = caller._of_root(edits.Patch(), change) if isinstance(caller, BodyTarget) else caller.fit(change)
         return replace(patch, caller=outer)
 
-    def _at_root(self, patch: Patch) -> Patch:
+    def _at_root(self, patch: edits.Patch) -> edits.Patch:
         """The changes of the graph by a patch that changes no op here: signatures, and which variables train."""
-        change = Patch(signature_edits=patch.signature_edits)
+        change = edits.Patch(signature_edits=patch.signature_edits)
         for edit in patch.signature_edits:
-            if isinstance(edit, NewSignature):
+            if isinstance(edit, edits.NewSignature):
                 return self._new_signature(edit.signature)
         if not (patch.add.members or patch.remove.members):
             return change
@@ -210,11 +215,13 @@ class BodyTarget:
         names = {split_tensor(member.name)[0] for member in now} - set(handles_of_one(graph, ours))
         names |= set(handles_of_one(graph, handles))
         new = (Member("variable", f"{name}:0") for name in sorted(names, key=graph.op))
-        add = Change(members=tuple((TRAINABLE, member) for member in new))
-        return replace(change, add=add, remove=Change(members=tuple((TRAINABLE, member) for member in now)))
+        add = edits.Change(members=tuple((TRAINABLE, member) for member in new))
+        return replace(change, add=add, remove=edits.Change(members=tuple((TRAINABLE, member) for member in now)))
 
-    def _new_signature(self, signature: Signature) -> Patch:
+    def _new_signature(self, signature: Signature) -> edits.Patch:
         """The changes of the graph by a signature of tensors of this function."""
+        from tfgraphwidget.editor.signature_copies import copy_for_signature
+
         origins = self.edition.body.origins
         if self._is_named or origins is None:
             raise GraphEditError(
@@ -223,7 +230,7 @@ class BodyTarget:
             )
         return copy_for_signature(self.index, origins, self.edition.ends[0], signature, self.root.index)
 
-    def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
+    def apply(self, patch: edits.Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
         """Apply a patch, and what it changes in the graph that calls the function, as steps of an edit.
 
         Args:
@@ -243,12 +250,12 @@ class BodyTarget:
         if self._is_named:
             definition = self.root.index.extras.function(old)
             new_ops = [after.index.nodes[after.index.ids[op]] for op in patch.new_state]
-            handle = edited_function.rewrite_definition(
+            handle = runtime.functions.edited_function.rewrite_definition(
                 definition,
                 after,
                 dict(patch.renamed),
                 keeps_shapes=not patch.shapes,
-                handles=edited_function.new_handles(definition, new_ops),
+                handles=runtime.functions.edited_function.new_handles(definition, new_ops),
             ).signature.name
         elif self.outer is self.caller:
             handle = dict(patch.caller.output_renames).get(
@@ -259,7 +266,9 @@ class BodyTarget:
             self._editions[self.function] = after
         return losses
 
-    def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+    def revert(
+        self, patch: edits.Patch, steps: Transaction, *, renew: bool = True
+    ) -> tuple[edits.Patch, tuple[str, ...]]:
         """Undo the last edit of the body, and what it has changed in the graph that calls the function.
 
         Args:
@@ -279,16 +288,16 @@ class BodyTarget:
         return replace(patch.inverse(), caller=inverse), losses
 
 
-def _changes_ops(patch: Patch) -> bool:
+def _changes_ops(patch: edits.Patch) -> bool:
     """Whether a patch changes more than signatures, and which variables are trainable."""
     changes = (patch.add, patch.remove)
-    only_members = all(change == Change(members=change.members) for change in changes)
+    only_members = all(change == edits.Change(members=change.members) for change in changes)
     members = {key for change in changes for key, _ in change.members}
     ends = patch.input_renames or patch.output_renames
     return not only_members or not members <= {TRAINABLE} or bool(patch.changed or patch.shapes or patch.order or ends)
 
 
-def change_of(target: object, patch: Patch, place: object) -> Patch | None:
+def change_of(target: object, patch: edits.Patch, place: object) -> edits.Patch | None:
     """The changes that a patch of `place` makes in another graph, which calls it.
 
     Args:

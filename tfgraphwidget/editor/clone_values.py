@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from tfgraphwidget.edits import Patch, apply_patch
-from tfgraphwidget.edits.clone import INITS, is_checkpoint
+from tfgraphwidget import edits, runtime, sources
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
 from tfgraphwidget.graph import (
     TABLE,
@@ -28,11 +27,11 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.progress import tell
-from tfgraphwidget.runtime.functions import present_values
-from tfgraphwidget.runtime.session import TimedSession, copy_tables, initial_values, variable_values
-from tfgraphwidget.sources import Checkpoint, SavedName, keys_of_objects, variable_slice
-from tfgraphwidget.sources import checkpoint_keys as keys_by_handle
+from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.tf_types import Graph, Session
+
+if TYPE_CHECKING:
+    from tfgraphwidget.edits import Patch
 
 Pairs = tuple[tuple[str, object], ...]
 
@@ -51,7 +50,7 @@ class GraphSession:
     graph: Graph | None
     session: Session | None
     ends: Mapping[str, str]
-    saved_name: Callable[[str], SavedName] = field(repr=False)
+    saved_name: Callable[[str], sources.SavedName] = field(repr=False)
     imported: Callable[[], GraphSession] = field(repr=False)
     fresh: Callable[[], Mapping[str, object]] | None = None
 
@@ -86,24 +85,24 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
         raise SessionRefused(
             f'There is no session to initialize the copied variables in; {give}, or clone with init="none".'
         )
-    variable_values.check_session(target.session, target.graph)
+    sessions.variable_values.check_session(target.session, target.graph)
     originals = {copy: original for original, copy in patch.add.copies}
-    session = TimedSession(target.session)
+    session = sessions.TimedSession(target.session)
     finder = _GraphValues(patch, origin, target, originals)
     tell("Finding the values of the variables")
     loaded = {handle: np.asarray(value) for handle, value in finder.values().items()}
     if tables and origin.session is not None:
-        variable_values.check_session(origin.session, origin.graph)
+        sessions.variable_values.check_session(origin.session, origin.graph)
     runnable = finder.starters(starters, loaded)
 
     def fill() -> None:
         tell("Loading the values of the variables")
-        variable_values.load_values(session, [v for v in own if v.handle in loaded], loaded)
-        variable_values.run_starters(session, runnable)
+        sessions.variable_values.load_values(session, [v for v in own if v.handle in loaded], loaded)
+        sessions.variable_values.run_starters(session, runnable)
         if tables and origin.graph is not None and origin.session is not None:
             assert target.graph is not None
             assert target.session is not None
-            copy_tables(tables, origin.graph, origin.session, target.graph, target.session)
+            sessions.copy_tables(tables, origin.graph, origin.session, target.graph, target.session)
 
     return fill
 
@@ -151,7 +150,7 @@ def checkpoint_keys(patch: Patch, origin: GraphSession) -> dict[str, str]:
         origin: The graph that the copies come from, with its session.
     """
     paired = variable_pairs(patch, origin)
-    names = keys_by_handle(origin.index.nodes, [original for original, _ in paired])
+    names = sources.checkpoint_keys(origin.index.nodes, [original for original, _ in paired])
     return {copy.name: names[original.handle] for original, copy in paired}
 
 
@@ -202,7 +201,7 @@ class VariableValues(ABC):
         index: GraphIndex,
         init: str | Pairs,
         originals: Mapping[str, VariableDef],
-        saved_name: Callable[[str], SavedName],
+        saved_name: Callable[[str], sources.SavedName],
     ) -> None:
         self.index, self.init, self.originals, self.saved_name = index, init, originals, saved_name
 
@@ -232,13 +231,13 @@ class VariableValues(ABC):
         """The values that initializers of originals compute, by copy; `others` are the values of other copies."""
 
     def _restore(self, originals: Mapping[str, VariableDef], path: str) -> Mapping[str, object]:
-        checkpoint = Checkpoint.of(path)
+        checkpoint = sources.Checkpoint.of(path)
         missing = checkpoint.missing()
         if missing:
             raise GraphEditError(f"File {missing[0]!r} of the checkpoint is not there.{checkpoint.hint()}")
-        keys = keys_by_handle(self.index.nodes, originals.values())
+        keys = sources.checkpoint_keys(self.index.nodes, originals.values())
         if checkpoint.objects and any(key not in checkpoint.shapes for key in keys.values()):
-            keys |= keys_of_objects(checkpoint, {handle: self.saved_name(handle) for handle in keys})
+            keys |= sources.keys_of_objects(checkpoint, {handle: self.saved_name(handle) for handle in keys})
         values = {}
         for copy, original in originals.items():
             key = keys[original.handle]
@@ -250,7 +249,7 @@ class VariableValues(ABC):
                     [original.handle],
                 )
             values[copy] = self._fitting(
-                original, variable_slice(checkpoint.value(key), original), f"Checkpoint {path!r}"
+                original, sources.variable_slice(checkpoint.value(key), original), f"Checkpoint {path!r}"
             )
         return values
 
@@ -263,7 +262,7 @@ class VariableValues(ABC):
             if not copies:
                 hint = did_you_mean(name, [v.handle for v in originals.values()])
                 raise GraphEditError(f"init names {name!r}, and the copy has no variable of its own for it.{hint}")
-            if isinstance(value, str) and (value in INITS or is_checkpoint(value)):
+            if isinstance(value, str) and (value in edits.clone.INITS or edits.clone.is_checkpoint(value)):
                 settings.update(dict.fromkeys(copies, value))
             else:
                 settings.update((copy, self._fitting(originals[copy], value, f"init[{name!r}]")) for copy in copies)
@@ -274,7 +273,7 @@ class VariableValues(ABC):
         index = self.index
         handle = index.ids[variable.handle]
         attributes = index.nodes[handle].attr
-        dtype, shape = variable_values.numpy_dtype(attributes["dtype"].type), attributes["shape"].shape
+        dtype, shape = sessions.variable_values.numpy_dtype(attributes["dtype"].type), attributes["shape"].shape
         array = _as_dtype(value, dtype)
         if array is None:
             name = "string" if dtype is object else np.dtype(dtype).name
@@ -318,7 +317,7 @@ class _GraphValues(VariableValues):
                 "There is no session to take the present values from; give tgw.edit(graph, session=session), "
                 'or clone with init="initial" or init="none".'
             )
-        variable_values.check_session(self.origin.session, self.origin.graph)
+        sessions.variable_values.check_session(self.origin.session, self.origin.graph)
         unread = [v.handle for v in originals.values() if v.resource and not v.snapshot]
         if unread:
             raise NotClonable(
@@ -326,9 +325,9 @@ class _GraphValues(VariableValues):
                 'not be copied; clone with variables="shared" or init="initial", or add a tf.raw_ops.ReadVariableOp.',
                 unread,
             )
-        session = TimedSession(self.origin.session)
-        present = variable_values.current_values(session, originals.values())
-        variable_values.check_loadable(session, originals.values(), present)
+        session = sessions.TimedSession(self.origin.session)
+        present = sessions.variable_values.current_values(session, originals.values())
+        sessions.variable_values.check_loadable(session, originals.values(), present)
         return {copy: present[original.handle] for copy, original in originals.items()}
 
     def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> Mapping[str, object]:
@@ -353,7 +352,7 @@ class _GraphValues(VariableValues):
         copies, starters = tuple(copies), tuple(starters)
         if not copies and not starters:
             return {}
-        after = apply_patch(self.target.index, self.patch)
+        after = edits.apply_patch(self.target.index, self.patch)
         assert self.target.session is not None  # else `value_loader` has refused
         beside = self.target.index.extras
         functions = [
@@ -361,8 +360,8 @@ class _GraphValues(VariableValues):
             *self.patch.add.functions,
         ]
         present = {handle: np.asarray(value) for handle, value in others.items()}
-        return initial_values.compute_initial_values(
-            TimedSession(self.target.session), after, copies, starters, functions, self.names, present
+        return sessions.initial_values.compute_initial_values(
+            sessions.TimedSession(self.target.session), after, copies, starters, functions, self.names, present
         )
 
 
@@ -404,7 +403,7 @@ class FunctionValues(VariableValues):
         body_state: BodyState,
         names: Iterable[str],
         fresh: Callable[[], Mapping[str, object]] | None,
-        saved_name: Callable[[str], SavedName] = SavedName,
+        saved_name: Callable[[str], sources.SavedName] = sources.SavedName,
     ) -> None:
         super().__init__(index, init, {name: definition_of(index, name) for name in names}, saved_name)
         self.body_state, self.fresh = body_state, fresh
@@ -415,7 +414,7 @@ class FunctionValues(VariableValues):
         Args:
             originals: The originals by their copies.
         """
-        return present_values(self.body_state, [*originals])
+        return runtime.functions.present_values(self.body_state, [*originals])
 
     def initial(self, originals: Mapping[str, VariableDef], others: Mapping[str, object]) -> Mapping[str, object]:  # noqa: ARG002
         """The values of a new model of the same configuration, or those that a file's initializers compute.

@@ -9,10 +9,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget import runtime
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import costs, frame
 from tfgraphwidget.hierarchy import find_op_facts
-from tfgraphwidget.runtime.measure import Measurement, flops_and_calls
 from tfgraphwidget.scene import Scene
 from tfgraphwidget.scene.coloring import Legend, Numbers, OpValues, encodings, scales
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.evaluation import Evaluator
     from tfgraphwidget.editor.navigator import Navigator
     from tfgraphwidget.graph import GraphIndex
+    from tfgraphwidget.runtime.measure import Measurement
 
 Floats = npt.NDArray[np.float64]
 _UNITS = {"parameters": "n", "output bytes": "B", "FLOPs": "FLOP", "time": "µs", "memory": "B"}
@@ -150,7 +151,7 @@ class ColorModel:
         if by == "output bytes":
             return costs.output_bytes(index, batch)
         view = self._navigator.here
-        return flops_and_calls(index, batch, view.body if index is view.index else None)
+        return runtime.measure.flops_and_calls(index, batch, view.body if index is view.index else None)
 
     @property
     def batch_notice(self) -> str:

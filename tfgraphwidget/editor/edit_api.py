@@ -5,42 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike, fspath
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from tfgraphwidget import edits
 from tfgraphwidget.argument_checks import ArgumentChecks, in_words
 from tfgraphwidget.editor.arguments import CLONE_OPTIONS
-from tfgraphwidget.editor.executor import Copies
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.editor.traced_growth import Grow, GrowthResult
-from tfgraphwidget.edits import (
-    Command,
-    Edits,
-    History,
-    OrderSignature,
-    Preview,
-    RemoveSignature,
-    RenameSignature,
-    Renew,
-)
-from tfgraphwidget.edits.clone import Add, Clone
-from tfgraphwidget.edits.freeze import FoldBatchNorm, Freeze, StripTraining
-from tfgraphwidget.edits.rewire import (
-    AdapterType,
-    AddControlInputs,
-    Bypass,
-    Connect,
-    Detach,
-    RemoveControlInputs,
-    Reroute,
-    Side,
-    Swap,
-    has_gradient_ops,
-)
-from tfgraphwidget.edits.rewrite import Insert, Place, Remove, Replace, ReplaceInput, SetAttr, SetConstant, Trainable
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import Selection, selectors
-from tfgraphwidget.runtime.live import Copy, traced_ops
+from tfgraphwidget.runtime import live
 from tfgraphwidget.tf_types import (
     DTypeLike,
     GraphLike,
@@ -52,6 +26,10 @@ from tfgraphwidget.tf_types import (
     TensorsLike,
     TensorSpec,
 )
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.executor import Copies
+    from tfgraphwidget.editor.traced_growth import GrowthResult
 
 _SAME = "same"
 
@@ -153,7 +131,7 @@ class EditAPI(ArgumentChecks):
         src_scope: str = "",
         graph: GraphLike | None = None,
         session: SessionLike | None = None,
-    ) -> Preview:
+    ) -> edits.Preview:
         """Show what `clone` with the same arguments would do; nothing changes.
 
         Args:
@@ -208,7 +186,7 @@ class EditAPI(ArgumentChecks):
         src_scope: str = "",
         graph: GraphLike | None = None,
         session: SessionLike | None = None,
-    ) -> Clone:
+    ) -> edits.Clone:
         """Make the command of a call of `clone`, a value that `edit` applies.
 
         A call without `inputs` and `outputs` takes the marked boundary or the selected ops, and the command contains
@@ -257,7 +235,7 @@ class EditAPI(ArgumentChecks):
         checkpoint: str | PathLike[str] | None = None,
         tags: Any = None,
         session: SessionLike | None = None,
-    ) -> Copy | Any:
+    ) -> live.Copy | Any:
         """Copy another graph into this one, whole, with the values of its variables.
 
         The graph itself is the current one then, not a function's body. A function's or a Keras model's variables are
@@ -298,7 +276,9 @@ class EditAPI(ArgumentChecks):
         path = source if isinstance(source, str) else fspath(source) if isinstance(source, PathLike) else None
         saved = None if checkpoint is None else fspath(checkpoint)
         scope = self._core.executor.free_scope("added") if into is None else into
-        return self._core.executor.add_graph(Add(path or source, scope, connected, clear_devices, saved, tags, session))
+        return self._core.executor.add_graph(
+            edits.Add(path or source, scope, connected, clear_devices, saved, tags, session)
+        )
 
     def grow(self, at: Names, function: Callable[..., object], into: str | None = None) -> GrowthResult:
         """Call a Python function on tensors of the graph, and initialize the variables and tables that it makes.
@@ -331,7 +311,7 @@ class EditAPI(ArgumentChecks):
             # A result of a function has the scope's name as its key.
             beside = () if self._core.executor.in_function else tensors[:1]
             into = self._core.arguments.free_name_for(function, beside)
-        return self._core.executor.grow(Grow(tensors, function, into))
+        return self._core.executor.grow(edits.Grow(tensors, function, into))
 
     def set_trainable(self, *which: OpsLike) -> Selection:
         """Make variables the only trainable ones; optimizers use these by default.
@@ -354,7 +334,7 @@ class EditAPI(ArgumentChecks):
             >>> editor.set_trainable("net/w").ops
             ('net/w',)
         """
-        self.edit(Trainable(self._core.arguments.variable_handles(which)))
+        self.edit(edits.Trainable(self._core.arguments.variable_handles(which)))
         return self._trainable()
 
     def trainable(self, *which: OpsLike) -> Selection:
@@ -386,10 +366,10 @@ class EditAPI(ArgumentChecks):
         *,
         only: OpsLike = (),
         never: OpsLike = (),
-        mend: AdapterType = "",
+        mend: edits.rewire.AdapterType = "",
         names: Iterable[str] = (),
-        renew: Renew = "always",
-    ) -> Edits:
+        renew: edits.Renew = "always",
+    ) -> edits.Edits:
         """Connect the consumers of one tensor to another: `editor.reroute("dropout/mul:0", to="dense/BiasAdd:0")`.
 
         Args:
@@ -416,21 +396,21 @@ class EditAPI(ArgumentChecks):
         """
         arguments = self._core.arguments
         consumers = arguments.consumers(only), arguments.consumers(never)
-        command = Reroute(arguments.endpoints(old), arguments.endpoints(to), *consumers, mend, tuple(names))
+        command = edits.Reroute(arguments.endpoints(old), arguments.endpoints(to), *consumers, mend, tuple(names))
         return self._rewire(command, renew)
 
     def swap(
         self,
         a: OpsLike,
         b: OpsLike,
-        what: Side = "outputs",
+        what: edits.rewire.Side = "outputs",
         *,
         only: OpsLike = (),
         never: OpsLike = (),
-        mend: AdapterType = "",
+        mend: edits.rewire.AdapterType = "",
         names: Iterable[str] = (),
-        renew: Renew = "always",
-    ) -> Edits:
+        renew: edits.Renew = "always",
+    ) -> edits.Edits:
         """Exchange the consumers of two tensors, or the connections of two ops, name scopes or selections.
 
         Args:
@@ -460,7 +440,9 @@ class EditAPI(ArgumentChecks):
         """
         arguments = self._core.arguments
         consumers = arguments.consumers(only), arguments.consumers(never)
-        return self._rewire(Swap(arguments.part(a), arguments.part(b), what, *consumers, mend, tuple(names)), renew)
+        return self._rewire(
+            edits.Swap(arguments.part(a), arguments.part(b), what, *consumers, mend, tuple(names)), renew
+        )
 
     def connect(
         self,
@@ -468,10 +450,10 @@ class EditAPI(ArgumentChecks):
         target: OpsLike,
         k: int | None = None,
         *,
-        mend: AdapterType = "",
+        mend: edits.rewire.AdapterType = "",
         names: Iterable[str] = (),
-        renew: Renew = "always",
-    ) -> Edits:
+        renew: edits.Renew = "always",
+    ) -> edits.Edits:
         """Connect a tensor to an input of an op, or the outputs of one selection to the inputs of another.
 
         Args:
@@ -497,18 +479,18 @@ class EditAPI(ArgumentChecks):
         """
         arguments = self._core.arguments
         tensors = arguments.part(source) if isinstance(source, Selection) else arguments.endpoints(source)
-        return self._rewire(Connect(tensors, arguments.part(target), k, mend, tuple(names)), renew)
+        return self._rewire(edits.Connect(tensors, arguments.part(target), k, mend, tuple(names)), renew)
 
     def bypass(
         self,
         what: OpsLike,
         by: object = (),
         *,
-        mend: AdapterType = "",
+        mend: edits.rewire.AdapterType = "",
         names: Iterable[str] = (),
         gradients: bool = False,
-        renew: Renew = "always",
-    ) -> Edits:
+        renew: edits.Renew = "always",
+    ) -> edits.Edits:
         """Connect the consumers of an op, scope or selection to its input, for example to skip dropout.
 
         The ops stay in the graph, without consumers.
@@ -538,8 +520,8 @@ class EditAPI(ArgumentChecks):
         """
         arguments = self._core.arguments
         tensors, part = arguments.bypass_inputs(by), arguments.part(what, ops=True)
-        has_gradients = gradients and has_gradient_ops(self._core.index, part)
-        return self._rewire(Bypass(part, tensors, mend, tuple(names), has_gradients), renew)
+        has_gradients = gradients and edits.rewire.has_gradient_ops(self._core.index, part)
+        return self._rewire(edits.Bypass(part, tensors, mend, tuple(names), has_gradients), renew)
 
     def detach(
         self,
@@ -549,8 +531,8 @@ class EditAPI(ArgumentChecks):
         outputs: bool = True,
         control: bool = False,
         names: Iterable[str] = (),
-        renew: Renew = "always",
-    ) -> Edits:
+        renew: edits.Renew = "always",
+    ) -> edits.Edits:
         """Disconnect an op, a name scope or a selection: it reads new placeholders, and so do its consumers.
 
         Args:
@@ -574,9 +556,9 @@ class EditAPI(ArgumentChecks):
             ('net/hidden/Add_placeholder', 'net/hidden/Relu_placeholder')
         """
         part = self._core.arguments.part(what, ops=True)
-        return self._rewire(Detach(part, inputs, outputs, control, tuple(names)), renew)
+        return self._rewire(edits.Detach(part, inputs, outputs, control, tuple(names)), renew)
 
-    def add_control_inputs(self, op: OpLike, ops: OpsLike, *, renew: Renew = "always") -> Edits:
+    def add_control_inputs(self, op: OpLike, ops: OpsLike, *, renew: edits.Renew = "always") -> edits.Edits:
         """Add control inputs to an op, which then runs after them.
 
         Args:
@@ -598,9 +580,9 @@ class EditAPI(ArgumentChecks):
             ('^net/hidden/Relu',)
         """
         arguments = self._core.arguments
-        return self.edit(AddControlInputs(arguments.op(op), arguments.ops(ops)), renew=renew)
+        return self.edit(edits.AddControlInputs(arguments.op(op), arguments.ops(ops)), renew=renew)
 
-    def remove_control_inputs(self, op: OpLike, ops: OpsLike, *, renew: Renew = "always") -> Edits:
+    def remove_control_inputs(self, op: OpLike, ops: OpsLike, *, renew: edits.Renew = "always") -> edits.Edits:
         """Remove control inputs of an op.
 
         Args:
@@ -622,7 +604,7 @@ class EditAPI(ArgumentChecks):
             2
         """
         arguments = self._core.arguments
-        return self.edit(RemoveControlInputs(arguments.op(op), arguments.ops(ops)), renew=renew)
+        return self.edit(edits.RemoveControlInputs(arguments.op(op), arguments.ops(ops)), renew=renew)
 
     # Inserting, replacing, removing
 
@@ -639,9 +621,9 @@ class EditAPI(ArgumentChecks):
         spec: TensorSpec | None = None,
         attributes: Mapping[str, object] | None = None,
         options: Mapping[str, object] | None = None,
-        renew: Renew = "always",
+        renew: edits.Renew = "always",
         **more: object,
-    ) -> Edits:
+    ) -> edits.Edits:
         """Insert a function between a tensor and its consumers: `editor.insert("conv1/Relu:0", tf.math.l2_normalize)`.
 
         Args:
@@ -677,13 +659,13 @@ class EditAPI(ArgumentChecks):
         """
         arguments = self._core.arguments
         tensor = arguments.output(at)
-        command = Insert(
+        command = edits.Insert(
             at=tensor,
             function=function,
             into=into or "",
             only=arguments.consumers(only),
             never=arguments.consumers(never),
-            spec=None if spec is None else traced_ops.tensor_spec(spec),
+            spec=None if spec is None else live.traced_ops.tensor_spec(spec),
             options=_pairs({**(options or {}), **(attributes or {}), **more}),
             name=arguments.free_name_for(function, [tensor]) if name is None and into is None else _one_of(name, into),
         )
@@ -699,9 +681,9 @@ class EditAPI(ArgumentChecks):
         ends: Mapping[TensorKey, TensorLike] | None = None,
         remove: bool = False,
         attributes: Mapping[str, object] | None = None,
-        renew: Renew = "always",
+        renew: edits.Renew = "always",
         **more: object,
-    ) -> Edits:
+    ) -> edits.Edits:
         """Connect the consumers of an op, a name scope or a selection to other ops.
 
         Args:
@@ -746,10 +728,12 @@ class EditAPI(ArgumentChecks):
         elif name is None and into is None:
             name = arguments.free_name_for(by, arguments.ops_of(part))
         options = _pairs({**(attributes or {}), **more})
-        command = Replace(part, by, into or "", pairs, remove, options, _one_of(name, into))
+        command = edits.Replace(part, by, into or "", pairs, remove, options, _one_of(name, into))
         return self.edit(command, renew=renew)
 
-    def remove(self, what: OpsLike, *, prune: bool = True, readers: bool = False, renew: Renew = "always") -> Edits:
+    def remove(
+        self, what: OpsLike, *, prune: bool = True, readers: bool = False, renew: edits.Renew = "always"
+    ) -> edits.Edits:
         """Remove ops, name scopes or a selection, and what only they needed.
 
         Args:
@@ -770,11 +754,11 @@ class EditAPI(ArgumentChecks):
             >>> editor.remove("loss", readers=True).removed
             ('loss',)
         """
-        return self.edit(Remove(self._core.arguments.part(what, ops=True), prune, readers), renew=renew)
+        return self.edit(edits.Remove(self._core.arguments.part(what, ops=True), prune, readers), renew=renew)
 
     # Changing ops
 
-    def rename(self, old: OpLike, new: str, *, renew: Renew = "always") -> Edits:
+    def rename(self, old: OpLike, new: str, *, renew: edits.Renew = "always") -> edits.Edits:
         """Rename an op, a name scope ("a/"), or an input or output of a signature ("serving_default:output_0").
 
         The ops of a variable that are named after it are renamed too. It keeps its value.
@@ -799,7 +783,7 @@ class EditAPI(ArgumentChecks):
         """
         return self.edit(self._core.arguments.renaming(old, new), renew=renew)
 
-    def place(self, what: OpsLike, device: str | None, *, renew: Renew = "always") -> Edits:
+    def place(self, what: OpsLike, device: str | None, *, renew: edits.Renew = "always") -> edits.Edits:
         """Set the device of ops, and of ops that are colocated with them.
 
         Args:
@@ -820,9 +804,9 @@ class EditAPI(ArgumentChecks):
             >>> len(editor.find("device:CPU"))
             17
         """
-        return self.edit(Place(self._core.arguments.part(what, ops=True), device or ""), renew=renew)
+        return self.edit(edits.Place(self._core.arguments.part(what, ops=True), device or ""), renew=renew)
 
-    def set_attr(self, op: OpLike, name: str, value: object, *, renew: Renew = "always") -> Edits:
+    def set_attr(self, op: OpLike, name: str, value: object, *, renew: edits.Renew = "always") -> edits.Edits:
         """Set an attribute of an op: `editor.set_attr("conv1", "padding", "SAME")`.
 
         Args:
@@ -845,9 +829,11 @@ class EditAPI(ArgumentChecks):
             >>> tgw.edit(graph).set_attr("conv", "padding", "VALID").shapes[0].after
             (1, 6, 6, 4)
         """
-        return self.edit(SetAttr(self._core.arguments.op(op), name, traced_ops.plain_value(value)), renew=renew)
+        return self.edit(
+            edits.SetAttr(self._core.arguments.op(op), name, live.traced_ops.plain_value(value)), renew=renew
+        )
 
-    def set_constant(self, tensor: TensorLike, value: object, *, renew: Renew = "always") -> Edits:
+    def set_constant(self, tensor: TensorLike, value: object, *, renew: edits.Renew = "always") -> edits.Edits:
         """Set the value of a constant, or fix that of a placeholder: `editor.set_constant("is_training:0", False)`.
 
         The consumers of the placeholder read a new constant. The placeholder stays, so that it can still be fed.
@@ -870,7 +856,10 @@ class EditAPI(ArgumentChecks):
             >>> editor.session.run("loss:0", {"x:0": [[1, 2, 3, 4]]}).shape
             ()
         """
-        return self.edit(SetConstant(self._core.arguments.tensor(tensor), traced_ops.plain_value(value)), renew=renew)
+        return self.edit(
+            edits.SetConstant(self._core.arguments.tensor(tensor), live.traced_ops.plain_value(value)),
+            renew=renew,
+        )
 
     def replace_input(
         self,
@@ -881,8 +870,8 @@ class EditAPI(ArgumentChecks):
         dtype: DTypeLike | None = "",
         fix: bool = False,
         mend: Literal["", "Cast"] = "",
-        renew: Renew = "always",
-    ) -> Edits:
+        renew: edits.Renew = "always",
+    ) -> edits.Edits:
         """Change the shape or dtype of a placeholder: `editor.replace_input("x:0", tf.TensorSpec([None, 320, 3]))`.
 
         The placeholder keeps its name, except that another dtype in a live graph needs a new placeholder.
@@ -910,13 +899,13 @@ class EditAPI(ArgumentChecks):
             >>> editor.producing(dtype="float*", shape=[16, 3]).ops[0]
             'net/logits'
         """
-        new_shape, new_dtype = traced_ops.shape_and_dtype(spec, shape, dtype)
-        command = ReplaceInput(self._core.arguments.tensor(tensor), new_shape, new_dtype, fix, mend)
+        new_shape, new_dtype = live.traced_ops.shape_and_dtype(spec, shape, dtype)
+        command = edits.ReplaceInput(self._core.arguments.tensor(tensor), new_shape, new_dtype, fix, mend)
         return self.edit(command, renew=renew)
 
     # Signatures
 
-    def add_signature(self, name: str, inputs: object = None, outputs: object = None) -> Edits:
+    def add_signature(self, name: str, inputs: object = None, outputs: object = None) -> edits.Edits:
         """Give the graph a signature, by which a saved model can be called; `editor.signatures` lists them.
 
         In the body of a function that the graph calls, the part between the tensors is copied to the graph, where it
@@ -943,7 +932,7 @@ class EditAPI(ArgumentChecks):
         """
         return self.edit(self._core.arguments.signature(name, inputs, outputs))
 
-    def rename_signature(self, name: str, new: str) -> Edits:
+    def rename_signature(self, name: str, new: str) -> edits.Edits:
         """Rename a signature; one of its keys is renamed by `editor.rename("signature:key", new)`.
 
         Args:
@@ -964,9 +953,9 @@ class EditAPI(ArgumentChecks):
             >>> [signature.name for signature in editor.signatures]
             ['serving_default']
         """
-        return self.edit(RenameSignature(name, new))
+        return self.edit(edits.RenameSignature(name, new))
 
-    def order_signature(self, name: str, inputs: Iterable[str] = (), outputs: Iterable[str] = ()) -> Edits:
+    def order_signature(self, name: str, inputs: Iterable[str] = (), outputs: Iterable[str] = ()) -> edits.Edits:
         """Set the order of the inputs and outputs of a signature, in which `module()` and `function()` have them.
 
         Files keep no order: TensorFlow reads the keys of a signature sorted.
@@ -990,9 +979,9 @@ class EditAPI(ArgumentChecks):
             >>> editor.signatures[0].inputs
             (('labels', 'labels:0'), ('x', 'x:0'))
         """
-        return self.edit(OrderSignature(name, tuple(inputs), tuple(outputs)))
+        return self.edit(edits.OrderSignature(name, tuple(inputs), tuple(outputs)))
 
-    def remove_signature(self, name: str) -> Edits:
+    def remove_signature(self, name: str) -> edits.Edits:
         """Remove a signature. Its ops stay; `freeze`, `strip_training` and `remove` take what nothing needs any more.
 
         Args:
@@ -1012,11 +1001,11 @@ class EditAPI(ArgumentChecks):
             >>> editor.signatures
             ()
         """
-        return self.edit(RemoveSignature(name))
+        return self.edit(edits.RemoveSignature(name))
 
     # Reducing the graph
 
-    def freeze(self, outputs: Names | None = None, inputs: Names = (), *, renew: Renew = "always") -> Edits:
+    def freeze(self, outputs: Names | None = None, inputs: Names = (), *, renew: edits.Renew = "always") -> edits.Edits:
         """Replace the variables that `outputs` need by constants with their values, and remove the rest of the graph.
 
         Loops and conditionals stay what they are. On a live graph the removed ops are hidden, and undo shows them.
@@ -1043,9 +1032,9 @@ class EditAPI(ArgumentChecks):
         """
         arguments = self._core.arguments
         fed = arguments.names(inputs)
-        return self.edit(Freeze(arguments.outputs(outputs, use_selection=not fed), fed), renew=renew)
+        return self.edit(edits.Freeze(arguments.outputs(outputs, use_selection=not fed), fed), renew=renew)
 
-    def strip_training(self, outputs: Names | None = None, *, renew: Renew = "always") -> Edits:
+    def strip_training(self, outputs: Names | None = None, *, renew: edits.Renew = "always") -> edits.Edits:
         """Remove everything that `outputs` do not need: gradients, optimizers with their slots, savers, summaries.
 
         Variables that are needed stay, with their initializers.
@@ -1066,9 +1055,9 @@ class EditAPI(ArgumentChecks):
             >>> editor.strip_training("net/logits:0")
             <Edits: 51 ops removed>
         """
-        return self.edit(StripTraining(self._core.arguments.outputs(outputs)), renew=renew)
+        return self.edit(edits.StripTraining(self._core.arguments.outputs(outputs)), renew=renew)
 
-    def fold_batch_norm(self, what: OpsLike | None = (), *, renew: Renew = "always") -> Edits:
+    def fold_batch_norm(self, what: OpsLike | None = (), *, renew: edits.Renew = "always") -> edits.Edits:
         """Fold batch normalizations into the weights of the convolutions before them.
 
         Args:
@@ -1094,11 +1083,11 @@ class EditAPI(ArgumentChecks):
             >>> report.changed, "norm" in report.removed
             (('conv',), True)
         """
-        return self.edit(FoldBatchNorm(self._core.arguments.ops(() if what is None else what)), renew=renew)
+        return self.edit(edits.FoldBatchNorm(self._core.arguments.ops(() if what is None else what)), renew=renew)
 
     # Commands
 
-    def edit(self, command: Command, *, renew: Renew = "always") -> Edits:
+    def edit(self, command: edits.Command, *, renew: edits.Renew = "always") -> edits.Edits:
         """Apply a command, and record it in the history.
 
         A session caches the graph that it has run, so it is renewed in place if ops change that it may have run: the
@@ -1128,7 +1117,7 @@ class EditAPI(ArgumentChecks):
         """
         return self._core.executor.edit(command, renew=renew)
 
-    def _rewire(self, command: Command, renew: Renew) -> Edits:
+    def _rewire(self, command: edits.Command, renew: edits.Renew) -> edits.Edits:
         with contextlib.suppress(GraphEditError):  # `edit` raises it again, with suggested fixes
             command = command.with_final_names(self._core.executor.plan_context())
         return self.edit(command, renew=renew)
@@ -1232,7 +1221,7 @@ class EditAPI(ArgumentChecks):
         return self._core.executor.jump(to)
 
     @property
-    def history(self) -> History:
+    def history(self) -> edits.History:
         """The edits that are done and undone.
 
         >>> import tfgraphwidget as tgw
@@ -1290,4 +1279,4 @@ def _one_of(name: str | None, into: str | None) -> str:
 
 def _pairs(attributes: Mapping[str, object]) -> tuple[tuple[str, object], ...]:
     """Attributes as commands hold them."""
-    return tuple((key, traced_ops.plain_value(value)) for key, value in attributes.items())
+    return tuple((key, live.traced_ops.plain_value(value)) for key, value in attributes.items())

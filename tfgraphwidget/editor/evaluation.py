@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfgraphwidget import edits, runtime, sources
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
-from tfgraphwidget.edits import Patch, follow, track_boundary
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
     HANDLE_DTYPES,
@@ -31,18 +31,16 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.hierarchy import find_op_facts
 from tfgraphwidget.naming import names_text, split_tensor
-from tfgraphwidget.runtime.measure import Comparison, Cost, Measurement, compare_outputs, measure_function, profile
-from tfgraphwidget.runtime.measure import probe as probing
-from tfgraphwidget.runtime.sandbox import evaluation
-from tfgraphwidget.runtime.session import check_session, no_value_text, read_variables
-from tfgraphwidget.sources import Body, Source, open_function, open_source
+from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.tf_types import RunMetadata, TensorKey, TensorsLike
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.arguments import ArgumentResolver
     from tfgraphwidget.editor.executor import EditExecutor
-    from tfgraphwidget.edits import History
+    from tfgraphwidget.edits import History, Patch
     from tfgraphwidget.graph import BodyState, VariableDef
+    from tfgraphwidget.runtime.measure import Comparison, Cost, Measurement
+    from tfgraphwidget.sources import Body, Source
 
 _EMPTY = "no value in this session"
 VariableKey = tuple[str, bytes, str]
@@ -61,10 +59,10 @@ class GraphRun:
     `patches` are the edits that made it.
     """
 
-    source: Source
-    body: Body
+    source: sources.Source
+    body: sources.Body
     index: GraphIndex
-    patches: tuple[Patch, ...] = ()
+    patches: tuple[edits.Patch, ...] = ()
 
     @property
     def is_body(self) -> bool:
@@ -79,7 +77,7 @@ class GraphRun:
         """
         signature = self.source.signature
         outputs = self.body.returns if self.is_body else {} if signature is None else dict(signature.outputs)
-        now = track_boundary((), outputs, patches)[1]
+        now = edits.track_boundary((), outputs, patches)[1]
         return {now[key]: name for key, name in outputs.items() if split_tensor(now[key])[0] in self.index.ids}
 
     @cached_property
@@ -94,11 +92,13 @@ class GraphRun:
             tensors: The names of the tensors.
             feeds: Values by the name of the tensor.
         """
-        probing.check_feeds(self.index, tensors, feeds, self.state.names if self.is_body else ())
+        runtime.measure.probe.check_feeds(self.index, tensors, feeds, self.state.names if self.is_body else ())
 
     def placeholders(self, tensors: Sequence[str]) -> tuple[str, ...]:
         """The placeholders that the tensors need values of."""
-        return probing.needed_placeholders(self.index, tensors, (), self.state.names if self.is_body else ())
+        return runtime.measure.probe.needed_placeholders(
+            self.index, tensors, (), self.state.names if self.is_body else ()
+        )
 
     def values(self, outputs: Sequence[str], feeds: Feeds, known_values: Values) -> dict[VariableKey, object]:
         """The values of the variables that the outputs need, by state.
@@ -117,7 +117,7 @@ class GraphRun:
         """
         if self.is_body:
             return {}
-        variables = {self._key(v): v for v in evaluation.variables_for(self.index, outputs, feeds)}
+        variables = {self._key(v): v for v in runtime.sandbox.evaluation.variables_for(self.index, outputs, feeds)}
         unknown = {key: v for key, v in variables.items() if key not in known_values}
         read = self._read(unknown.values()) if unknown else {}
         return {**known_values, **{key: read[v.handle] for key, v in unknown.items()}}
@@ -125,16 +125,17 @@ class GraphRun:
     def _read(self, variables: Iterable[VariableDef]) -> Mapping[str, object]:
         graph, session = self.source.graph, self.source.session
         if graph is not None and session is not None:
-            check_session(session, graph)
+            sessions.check_session(session, graph)
         try:
-            return read_variables(self.source, self.source.body, variables)
+            return sessions.read_variables(self.source, self.source.body, variables)
         except SessionRefused as error:
             if _EMPTY not in error.why:
                 raise
-            why = f"{no_value_text(error.ops)}; run {'its' if len(error.ops) == 1 else 'their'} initializers first."
+            whose = "its" if len(error.ops) == 1 else "their"
+            why = f"{sessions.no_value_text(error.ops)}; run {whose} initializers first."
             raise SessionRefused(why, error.ops) from None  # the other is about clones
 
-    def run(self, outputs: Sequence[str], feeds: Feeds, values: Values) -> list[evaluation.Array]:
+    def run(self, outputs: Sequence[str], feeds: Feeds, values: Values) -> list[runtime.sandbox.evaluation.Array]:
         """The outputs, run aside; a function's body has the values of its variables itself.
 
         Args:
@@ -150,9 +151,11 @@ class GraphRun:
             SessionRefused: The graph cannot run.
         """
         if self.is_body:
-            return evaluation.run_body(self.index, self.state, outputs, feeds)
-        mine = {v.handle: values[self._key(v)] for v in evaluation.variables_for(self.index, outputs, feeds)}
-        return evaluation.run_graph(self.index, outputs, feeds, mine)
+            return runtime.sandbox.evaluation.run_body(self.index, self.state, outputs, feeds)
+        mine = {
+            v.handle: values[self._key(v)] for v in runtime.sandbox.evaluation.variables_for(self.index, outputs, feeds)
+        }
+        return runtime.sandbox.evaluation.run_graph(self.index, outputs, feeds, mine)
 
     def _key(self, variable: VariableDef) -> tuple[str, bytes, str]:
         return key_of(self.index, self.index.ids[variable.handle])
@@ -167,7 +170,7 @@ class Evaluator:
     def __init__(self, executor: EditExecutor, arguments: ArgumentResolver) -> None:
         self._executor, self._arguments = executor, arguments
         self.difference: Difference | None = None
-        self._probed: tuple[tuple[str, ...], History, probing.Probe] | None = None
+        self._probed: tuple[tuple[str, ...], History, runtime.measure.probe.Probe] | None = None
         self._measured: tuple[tuple[str, ...], History, Measurement] | None = None
 
     @property
@@ -206,8 +209,8 @@ class Evaluator:
         signature = self._executor.source.signature
         if signature is not None and isinstance(other, str | PathLike):
             with contextlib.suppress(GraphEditError):
-                return open_source(other, signature=signature.name)
-        return open_source(other)
+                return sources.open_source(other, signature=signature.name)
+        return sources.open_source(other)
 
     # Differences
 
@@ -265,7 +268,7 @@ class Evaluator:
 
     # Values
 
-    def probe(self, tensors: TensorsLike, feeds: Mapping[TensorKey, object] | None) -> probing.Probe:
+    def probe(self, tensors: TensorsLike, feeds: Mapping[TensorKey, object] | None) -> runtime.measure.probe.Probe:
         """Run `tensors` on `feeds`, and keep their values; see `AnalysisAPI.probe`."""
         executor = self._executor
         fed = self._arguments.feeds(feeds)
@@ -273,14 +276,14 @@ class Evaluator:
         with executor.transaction():
             run = None
             if not executor.in_function:
-                run = probing.session_runner(executor.target.graph(), executor.source.session, fed)
+                run = runtime.measure.probe.session_runner(executor.target.graph(), executor.source.session, fed)
             result = _run_probe(self.current_run(), fetches, fed, run)
             self._probed = (*self._state, result)
             executor.listeners.notify()
         return result
 
     @property
-    def probed(self) -> dict[str, tuple[probing.Stats, ...]]:
+    def probed(self) -> dict[str, tuple[runtime.measure.probe.Stats, ...]]:
         """The results of the last probe of the current graph, by op; empty after an edit."""
         return self._probed[2].by_op if self._probed is not None and self._is_valid(self._probed) else {}
 
@@ -322,7 +325,7 @@ class Evaluator:
         executor = self._executor
         with executor.transaction():
             if metadata is not None:
-                result = profile.read_profile(metadata, executor.index)
+                result = runtime.measure.profile.read_profile(metadata, executor.index)
             else:
                 fed = self._arguments.feeds(feeds)
                 result = self._run_traced(self._measurable(fetches, fed), fed, runs)
@@ -342,12 +345,14 @@ class Evaluator:
 
     def _run_traced(self, fetches: tuple[str, ...], feeds: Mapping[str, object], runs: int) -> Measurement:
         now = self.current_run()
-        probing.check_fetchable(now.index, fetches)
+        runtime.measure.probe.check_fetchable(now.index, fetches)
         now.check_fed(fetches, feeds)
         if now.is_body:
-            return measure_function(now.index, now.state, fetches, feeds, runs)
-        run = profile.tracing_runner(self._executor.target.graph(), self._executor.source.session, feeds)
-        return profile.measure_ops(now.index, fetches, feeds, run, runs)
+            return runtime.measure.measure_function(now.index, now.state, fetches, feeds, runs)
+        run = runtime.measure.profile.tracing_runner(
+            self._executor.target.graph(), self._executor.source.session, feeds
+        )
+        return runtime.measure.profile.measure_ops(now.index, fetches, feeds, run, runs)
 
     def _measurable(self, fetches: TensorsLike | None, feeds: Mapping[str, object]) -> tuple[str, ...]:
         """The tensors to compute: those given, selected, of the signature, or those without consumers."""
@@ -375,7 +380,7 @@ def navigator_of(model: object) -> Navigator | None:
 
 def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -> GraphIndex:
     """The body of a function that an op of `index` calls; `body` is what the graph was read from."""
-    node_body = open_function(reference.function, body, index, op)
+    node_body = sources.open_function(reference.function, body, index, op)
     return build(
         node_body.nodes(),
         *node_body.collections(),
@@ -393,7 +398,7 @@ def original_name(name: str, renames: Iterable[Renames]) -> str:
         renames: The (old, new) names of each edit, oldest first.
     """
     for names in reversed(list(renames)):
-        name = follow(name, {new: old for old, new in names if new})
+        name = edits.follow(name, {new: old for old, new in names if new})
     return name
 
 
@@ -460,7 +465,9 @@ def _compare_runs(
     now.check_fed(tensors, feeds)
     before.check_fed(*theirs)
     values = _values(before, now, theirs, (tensors, feeds))
-    ran = compare_outputs(tensors, partial(before.run, *theirs, values[0]), partial(now.run, tensors, feeds, values[1]))
+    ran = runtime.measure.compare_outputs(
+        tensors, partial(before.run, *theirs, values[0]), partial(now.run, tensors, feeds, values[1])
+    )
     return replace(ran, missing=missing)
 
 
@@ -491,8 +498,10 @@ def _names(before: GraphIndex, now: GraphIndex, names: Mapping[str, str]) -> dic
     return pairs
 
 
-def _run_probe(now: GraphRun, tensors: Sequence[str], feeds: Feeds, run: probing.Run | None) -> probing.Probe:
+def _run_probe(
+    now: GraphRun, tensors: Sequence[str], feeds: Feeds, run: runtime.measure.probe.Run | None
+) -> runtime.measure.probe.Probe:
     """Describe the values of tensors; without `run` they are computed in a separate session."""
-    probing.check_fetchable(now.index, tensors)
+    runtime.measure.probe.check_fetchable(now.index, tensors)
     now.check_fed(tensors, feeds)
-    return probing.probe(now.index, tensors, run or (lambda names: now.run(names, feeds, {})))
+    return runtime.measure.probe.probe(now.index, tensors, run or (lambda names: now.run(names, feeds, {})))

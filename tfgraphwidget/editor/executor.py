@@ -9,43 +9,21 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
 
+from tfgraphwidget import edits, runtime
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.editor import clone_values, function_bodies, traced_growth
+from tfgraphwidget.editor import clone_values, function_bodies
 from tfgraphwidget.editor.body_target import BodyTarget, change_of
 from tfgraphwidget.editor.file_copies import stays_in_file, with_values
-from tfgraphwidget.editor.joining import AdditionResult, join
 from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.plan_cache import PlanCache
 from tfgraphwidget.editor.targets import LiveTarget
-from tfgraphwidget.editor.traced_growth import Grow, GrowthResult
 from tfgraphwidget.editor.transaction import Snapshot, Transaction
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
-from tfgraphwidget.edits import (
-    Command,
-    Edits,
-    FunctionBoundary,
-    History,
-    IndexContext,
-    Patch,
-    Renew,
-    Step,
-    check_called,
-    rebind_selections,
-    rename_operands,
-    rename_tensor,
-    reserved_names,
-    track_boundary,
-    track_signatures,
-)
-from tfgraphwidget.edits.clone import Add, Clone, taken_names
-from tfgraphwidget.edits.rewrite import find_unused_ops
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, NothingTo, UnknownName
 from tfgraphwidget.graph import build
 from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor, tried_before
-from tfgraphwidget.runtime import SourceContext, plan
-from tfgraphwidget.runtime.live import Copy, CopyInGraph, traced_ops
-from tfgraphwidget.runtime.session import TimedSession
-from tfgraphwidget.runtime.sync import Model
+from tfgraphwidget.runtime import live
+from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import Tensor, Variable
 
@@ -53,9 +31,12 @@ if TYPE_CHECKING:
     from typing import Unpack  # Python 3.10 has none
 
     from tfgraphwidget.editor.graph_view import Boundary, EditTarget, GraphView
+    from tfgraphwidget.editor.joining import AdditionResult
     from tfgraphwidget.editor.navigator import Navigator
+    from tfgraphwidget.editor.traced_growth import GrowthResult
     from tfgraphwidget.editor.transaction import Listeners
-    from tfgraphwidget.edits import Preview
+    from tfgraphwidget.edits import Command, FunctionBoundary, Preview, Renew
+    from tfgraphwidget.edits.clone import Add, Clone
     from tfgraphwidget.graph import BodyState, GraphIndex, Signature
     from tfgraphwidget.runtime.functions import ModuleCopy
     from tfgraphwidget.sources import Source
@@ -70,9 +51,9 @@ _UNSEEN = "A session that has run {} already goes on running it as it was; tgw.r
 _TRACED = "Code that calls {} goes on running it as TensorFlow has traced it; editor.function() is the edited one."
 
 
-_GrowthResult = TypeVar("_GrowthResult", bound=GrowthResult)
+_GrowthResult = TypeVar("_GrowthResult", bound="GrowthResult")
 
-_CopyPlan = Callable[["GraphIndex", "GraphIndex"], Patch]
+_CopyPlan: TypeAlias = "Callable[[GraphIndex, GraphIndex], edits.Patch]"
 """Plans a copy of ops of the first graph into the second."""
 
 
@@ -84,14 +65,14 @@ class _StepOptions(TypedDict, total=False):
     imported: bool
 
 
-Cloned: TypeAlias = "Copy | ModuleCopy | GrowthResult"
+Cloned: TypeAlias = "live.Copy | ModuleCopy | GrowthResult"
 """What a clone gives: ops of a graph, a tf.Module, or ops of a function that was opened itself."""
 
 
 class _PreviewedEdit(Exception):
     """The edit has been planned and is not made, because it is previewed."""
 
-    def __init__(self, report: Edits) -> None:
+    def __init__(self, report: edits.Edits) -> None:
         super().__init__("previewed")
         self.report = report
 
@@ -116,7 +97,7 @@ class EditExecutor:
 
     def __init__(self, source: Source, target: LiveTarget, navigator: Navigator, listeners: Listeners) -> None:
         self.source, self.target, self.navigator, self.listeners = source, target, navigator, listeners
-        self.history = History()
+        self.history = edits.History()
         self.latest_ops: frozenset[str] = frozenset()
         self.lost: tuple[str, ...] = ()
         self.renamed: tuple[tuple[str, str], ...] = ()
@@ -160,18 +141,18 @@ class EditExecutor:
     def free_scope(self, base: str = "copy") -> str:
         """`base`, or with a number appended: a scope name that is not taken."""
         copies = {scope.lower() for scope in self.copies}  # modules are in no graph
-        return free_name(base, taken_names(self.index, base) | self.target.names_after_failures() | copies)
+        return free_name(base, edits.clone.taken_names(self.index, base) | self.target.names_after_failures() | copies)
 
     @property
     def copies(self) -> Copies:
         """The results of the steps that are done, by name scope."""
         return Copies((copy.scope, copy) for step in self.history.done for copy in step.results)
 
-    def patches(self) -> tuple[Patch, ...]:
+    def patches(self) -> tuple[edits.Patch, ...]:
         """The patches of the current graph, including those of functions that it calls; oldest first."""
         return self.patches_of(self.view)
 
-    def patches_of(self, view: GraphView) -> tuple[Patch, ...]:
+    def patches_of(self, view: GraphView) -> tuple[edits.Patch, ...]:
         """The patches of a graph, oldest first.
 
         Args:
@@ -189,7 +170,7 @@ class EditExecutor:
         # Found once for each state of the graph: every selection paints it again.
         if self._unused is None or self._unused[0] is not index or self._unused[1] != inputs_and_outputs:
             ends = (*self._called_for(), *inputs_and_outputs[0], *inputs_and_outputs[1])
-            ops = find_unused_ops(index, patches, ends)
+            ops = edits.rewrite.find_unused_ops(index, patches, ends)
             self._unused = index, inputs_and_outputs, tuple(index.names[op] for op in ops)
         return self._unused[2]
 
@@ -203,7 +184,7 @@ class EditExecutor:
         ids = self.target.index.ids
         return tuple(
             signature
-            for signature in track_signatures(self.source.signatures, patches)
+            for signature in edits.track_signatures(self.source.signatures, patches)
             if all(split_tensor(tensor)[0] in ids for _, tensor in (*signature.inputs, *signature.outputs))
         )
 
@@ -212,7 +193,7 @@ class EditExecutor:
         target, body = self.view.target, self.view.body
         if isinstance(target, BodyTarget):
             return target.edition.ends
-        return track_boundary(body.arguments, body.returns, self.patches())
+        return edits.track_boundary(body.arguments, body.returns, self.patches())
 
     def edited_module(self, name: str) -> ModuleCopy:
         """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`.
@@ -272,7 +253,7 @@ class EditExecutor:
             steps.on_failure(self.target.file_restorer())
             yield steps
 
-    def _set_history(self, steps: Transaction, history: History) -> None:
+    def _set_history(self, steps: Transaction, history: edits.History) -> None:
         steps.on_failure(setattr, self, "history", self.history)
         self.history = history
         self._plans.clear()
@@ -281,18 +262,18 @@ class EditExecutor:
         self,
         steps: Transaction,
         command: Command,
-        patch: Patch,
+        patch: edits.Patch,
         target: EditTarget | None,
         results: tuple[object, ...],
         losses: tuple[str, ...] = (),
         **options: Unpack[_StepOptions],
     ) -> None:
         """Push a step that was applied to `target`; its ops are the latest ones."""
-        step = Step(command, patch, target, results, self.navigator.path, **options)
+        step = edits.Step(command, patch, target, results, self.navigator.path, **options)
         self._set_history(steps, self.history.push(step))
         self._set_latest(step, patch, losses)
 
-    def _set_latest(self, step: Step, patch: Patch, losses: tuple[str, ...]) -> None:
+    def _set_latest(self, step: edits.Step, patch: edits.Patch, losses: tuple[str, ...]) -> None:
         """Describe the last change: `patch` has done, undone or redone the step, and the view follows its renames."""
         names = [node.name for node in step.patch.add.nodes] + [edited.name for edited in step.patch.changed]
         is_here = step.place is self.view.target
@@ -302,13 +283,13 @@ class EditExecutor:
 
     # Edits that a patch describes
 
-    def edit(self, command: Command, *, renew: Renew = "always") -> Edits:
+    def edit(self, command: Command, *, renew: Renew = "always") -> edits.Edits:
         """Apply a command and record it, with `renew` for the session; see `EditAPI.edit`."""
         return command.apply(self, renew)
 
-    def plan_context(self) -> SourceContext:
+    def plan_context(self) -> runtime.SourceContext:
         """The current graph, for planning."""
-        return SourceContext(
+        return runtime.SourceContext(
             self.source,
             self.view.body,
             self.view,
@@ -328,7 +309,7 @@ class EditExecutor:
         is_outermost = self.view.target is self.target and self.target.is_file
         return self.target.value_readers(self.patches()) if is_outermost else {}
 
-    def change(self, command: Command, renew: Renew = "always") -> Edits:
+    def change(self, command: Command, renew: Renew = "always") -> edits.Edits:
         """Plan a command on the current graph, apply the patch, and record the step.
 
         Args:
@@ -337,14 +318,14 @@ class EditExecutor:
         """
         with self.transaction() as steps:
             target, context = self.view.target, self.plan_context()
-            command = rebind_selections(command, context.index)
-            planned = plan(command, context)
-            command = rebind_selections(command, context.index)  # planning may have imported the graph
+            command = edits.rebind_selections(command, context.index)
+            planned = runtime.plan(command, context)
+            command = edits.rebind_selections(command, context.index)  # planning may have imported the graph
             if self.in_function:
-                check_called(target.index, self.function_ends(), planned)
+                edits.check_called(target.index, self.function_ends(), planned)
             patch = target.fit(planned)
             if self._is_previewing:
-                raise _PreviewedEdit(Edits.of(patch))
+                raise _PreviewedEdit(edits.Edits.of(patch))
             change = change_of(self.target, patch, target)
             assert change is not None  # every graph here is the source's, or in it
             reserved_names = self._names_in_use(change)
@@ -364,29 +345,31 @@ class EditExecutor:
         removed = [signature.name for signature in signatures if signature.name not in remaining]
         is_lost = removed and not change.signature_edits
         notes = [_SIGNATURES_GONE.format(names_text(removed))] if is_lost else []
-        return Edits.of(patch, losses, (*notes, *self._notes(change, renew)))
+        return edits.Edits.of(patch, losses, (*notes, *self._notes(change, renew)))
 
-    def _apply(self, patch: Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
+    def _apply(self, patch: edits.Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
         """Apply a patch; variables and tables that a function made get their first values."""
         traced, session = patch.traced, self.source.session
         traces = {id(trace): trace for _, trace in patch.traces}
         for trace in (*traces.values(), *([] if traced is None else [traced])):
             if self.source.graph is not None:
-                traced_ops.keep_alive(self.source.graph, trace)
+                live.traced_ops.keep_alive(self.source.graph, trace)
         if traced is None or target is not self.target or self.source.graph is None:
             return target.apply(patch, steps, renew=renew)
         if session is not None and traced.has_state:
-            traced_ops.check_initializers(session, traced)
+            live.traced_ops.check_initializers(session, traced)
 
         def initialize() -> None:
             if session is not None and traced.has_state:
-                traced_ops.initialize(
-                    TimedSession(session), patch.add.variables, traced_ops.tables_of(patch.add.members)
+                live.traced_ops.initialize(
+                    sessions.TimedSession(session),
+                    patch.add.variables,
+                    live.traced_ops.tables_of(patch.add.members),
                 )
 
         return self.target.apply(patch, steps, load=initialize, renew=renew)
 
-    def _names_in_use(self, patch: Patch) -> tuple[str, ...]:
+    def _names_in_use(self, patch: edits.Patch) -> tuple[str, ...]:
         """The names that new ops of a patch do not have because hidden ops have them, which no done step removed."""
         target = self.target
         names_in_use = target.index.reserved if self.source.graph is not None else frozenset()
@@ -398,12 +381,12 @@ class EditExecutor:
             return ()
         changes = (change_of(target, step.patch, step.place) for step in self.history.done)
         removed = {node.name for change in changes if change is not None for node in change.remove.nodes}
-        return tuple(sorted(reserved - reserved_names({*removed, *(node.name for node in patch.remove.nodes)})))
+        return tuple(sorted(reserved - edits.reserved_names({*removed, *(node.name for node in patch.remove.nodes)})))
 
-    def _notes(self, patch: Patch, renew: Renew) -> tuple[str, ...]:
+    def _notes(self, patch: edits.Patch, renew: Renew) -> tuple[str, ...]:
         """Notes about changes that TensorFlow cannot follow; `patch` is of the source's own graph."""
         if self.source.graph is None:
-            if patch == Patch(signature_edits=patch.signature_edits):
+            if patch == edits.Patch(signature_edits=patch.signature_edits):
                 return ()
             return (_TRACED.format(self.source.title),) if self.source.refusal else ()
         stale = patch.known_shapes
@@ -413,7 +396,7 @@ class EditExecutor:
             notes.append(_UNSEEN.format(some + (", …" if len(patch.changed) > 3 else "")))
         return tuple(notes)
 
-    def preview_edit(self, edit: Callable[[], object]) -> Edits:
+    def preview_edit(self, edit: Callable[[], object]) -> edits.Edits:
         """Preview a call that makes one edit: it is planned and checked, and then all is put back.
 
         Args:
@@ -463,7 +446,7 @@ class EditExecutor:
         Args:
             command: The clone.
         """
-        command = rebind_selections(command, self.index)
+        command = edits.rebind_selections(command, self.index)
         function = _function_executor(command.graph)
         if function is not None:
             return _one_or_all(command, self._clone_into_function(command, function))
@@ -481,7 +464,7 @@ class EditExecutor:
         with self.transaction() as steps:
             steps.on_failure(target.file_restorer())
             planned_copy = _planned_copy(partial(self._plan_clone, command, target), self.target, target)
-            live_command = rename_operands(command, self.target.imported_names, self.index)
+            live_command = edits.rename_operands(command, self.target.imported_names, self.index)
             copies = self._carry_out(
                 command,
                 planned_copy,
@@ -491,7 +474,7 @@ class EditExecutor:
             )
         return _one_or_all(command, copies)
 
-    def _clone_in_file(self, command: Clone, patch: Patch) -> tuple[Copy, ...]:
+    def _clone_in_file(self, command: Clone, patch: edits.Patch) -> tuple[live.Copy, ...]:
         """Clone a part of a file's graph that TensorFlow has not imported."""
         own = self.target.present_graph()
         with self.transaction() as steps:
@@ -499,19 +482,19 @@ class EditExecutor:
             return self._carry_out(command, planned_copy, self.target, steps, marking=(command.inputs, command.outputs))
 
     def _in_file(
-        self, patch: Patch, origin: clone_values.GraphSession, readers: Mapping[str, Callable[[], object]]
+        self, patch: edits.Patch, origin: clone_values.GraphSession, readers: Mapping[str, Callable[[], object]]
     ) -> _PlannedCopy:
         """The plan of a copy in a file that is not imported; `readers` read the values of the originals."""
         patch = with_values(patch, origin, self.target, readers)
         return origin, replace(patch, preview=_with_notices(patch, self.target)), lambda: None
 
-    def _plan_clone(self, command: Clone, target: LiveTarget, index: GraphIndex, into: GraphIndex) -> Patch:
+    def _plan_clone(self, command: Clone, target: LiveTarget, index: GraphIndex, into: GraphIndex) -> edits.Patch:
         """Plan a clone when all graphs are imported, whose ops may have got other names by that."""
-        present = rename_operands(command, self.target.imported_names, index)
+        present = edits.rename_operands(command, self.target.imported_names, index)
         if target is not self.target:
             renames = target.imported_names
             pairs = zip(present.replace, command.replace, strict=True)
-            read = tuple((name, rename_tensor(tensor, renames)) for (name, _), (_, tensor) in pairs)
+            read = tuple((name, edits.rename_tensor(tensor, renames)) for (name, _), (_, tensor) in pairs)
             present = replace(present, replace=read)
         return self._plans.plan(present, index, into)
 
@@ -522,7 +505,7 @@ class EditExecutor:
                 raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
         modules = function_bodies.clone_modules(command, self.source, self.state(), self.view, self.function_ends())
         with self.transaction() as steps, steps.without_interrupts():
-            self._record(steps, command, Patch(), None, modules)
+            self._record(steps, command, edits.Patch(), None, modules)
             self.listeners.notify()
         return modules
 
@@ -544,7 +527,7 @@ class EditExecutor:
             )
         with self.transaction():
             return tuple(
-                target.grow(Grow(tuple(read[name] for name in module.inputs), module, module.scope))
+                target.grow(edits.Grow(tuple(read[name] for name in module.inputs), module, module.scope))
                 for module in modules
             )
 
@@ -554,7 +537,7 @@ class EditExecutor:
             return self.state()
         return function_bodies.graph_state(self.source, self.index, self.patches())
 
-    def _clone_out(self, command: Clone) -> tuple[Copy, ...]:
+    def _clone_out(self, command: Clone) -> tuple[live.Copy, ...]:
         """Clone a part of a function's body into a graph."""
         target = self._target(command)
         with self.transaction() as steps:
@@ -567,10 +550,10 @@ class EditExecutor:
         body_graph = LiveTarget(function_bodies.graph_source(self.source, self.state(), self.view, ends))
         if command.selection is None and not command.outputs:
             command = replace(command, outputs=tuple(dict.fromkeys(ends[1].values())))
-        command = rebind_selections(command, body_graph.index)
+        command = edits.rebind_selections(command, body_graph.index)
 
-        def plan(index: GraphIndex, into: GraphIndex) -> Patch:
-            return command.plan(IndexContext(index, into))
+        def plan(index: GraphIndex, into: GraphIndex) -> edits.Patch:
+            return command.plan(edits.IndexContext(index, into))
 
         return _planned_copy(plan, body_graph, target, reseed=command.reseed)
 
@@ -588,7 +571,7 @@ class EditExecutor:
         steps: Transaction,
         *,
         marking: Boundary = ((), ()),
-    ) -> tuple[Copy, ...]:
+    ) -> tuple[live.Copy, ...]:
         """Apply what was planned for a command, and record it; mark that boundary."""
         origin, patch, load = planned_copy
         with steps.without_interrupts():
@@ -600,16 +583,16 @@ class EditExecutor:
             self.listeners.notify()
         return copies
 
-    def plan_extract(self, command: Clone) -> Patch | None:
+    def plan_extract(self, command: Clone) -> edits.Patch | None:
         """The ops of a part of a file as they are in a graph of their own; None where the file is imported for them.
 
         Args:
             command: The clone of the part into another graph.
         """
-        command = rebind_selections(command, self.index)
+        command = edits.rebind_selections(command, self.index)
         if not self.target.is_file:
             return None
-        patch = command.plan(IndexContext(self.index, build(())))
+        patch = command.plan(edits.IndexContext(self.index, build(())))
         if not stays_in_file(patch, self.index, self.target, self.target):
             return None
         return replace(patch, values=clone_values.file_values(patch, self.target.present_graph(), self.value_readers()))
@@ -620,7 +603,7 @@ class EditExecutor:
         Args:
             command: The clone.
         """
-        command = rebind_selections(command, self.index)
+        command = edits.rebind_selections(command, self.index)
         if self.source.graph is None and not self.in_function:
             self.preview(command)  # what is refused is refused before a file is imported
         target = self._target(command)
@@ -631,24 +614,26 @@ class EditExecutor:
             with steps.without_interrupts():
                 target.apply(patch, steps, load=load, origin=origin.graph)
 
-    def copy(self, command: Clone) -> Edits:
+    def copy(self, command: Clone) -> edits.Edits:
         """Copy the ops that the command says, and load the values of their variables; see `clone`."""
         self.clone(command)
-        return Edits.of(self.history.done[-1].patch)
+        return edits.Edits.of(self.history.done[-1].patch)
 
-    def add(self, command: Add) -> Edits:
+    def add(self, command: Add) -> edits.Edits:
         """Bring the graph of the command in, whole; see `add_graph`."""
         names = self.navigator.outermost.names
         connect = tuple((name, names(own)[0]) for name, own in command.connect)
         self.add_graph(replace(command, connect=connect))
-        return Edits.of(self.history.done[-1].patch)
+        return edits.Edits.of(self.history.done[-1].patch)
 
-    def add_graph(self, command: Add) -> Copy | AdditionResult:
+    def add_graph(self, command: Add) -> live.Copy | AdditionResult:
         """Bring another graph in, whole; the graph itself is current then. Raises GraphEditError.
 
         Args:
             command: What to add.
         """
+        from tfgraphwidget.editor.joining import join
+
         with self.transaction() as steps:
             self.navigator.leave(0)
             if self.in_function:
@@ -662,12 +647,12 @@ class EditExecutor:
             connect = tuple((name if name in own else ends.get(name, name), tensor) for name, tensor in command.connect)
             whole, source = replace(command, connect=connect), other.source
 
-            def plan(index: GraphIndex, target: GraphIndex) -> Patch:
+            def plan(index: GraphIndex, target: GraphIndex) -> edits.Patch:
                 signed = (name for s in source.signatures for _, name in (*s.inputs, *s.outputs))
                 external = tuple(name for name in signed if split_tensor(name)[0] in index.ids)
-                context = IndexContext(index, target, has_values=source.has_values, external_tensors=external)
+                context = edits.IndexContext(index, target, has_values=source.has_values, external_tensors=external)
                 renames = self.target.imported_names
-                read = tuple((name, rename_tensor(tensor, renames)) for name, tensor in connect)
+                read = tuple((name, edits.rename_tensor(tensor, renames)) for name, tensor in connect)
                 return replace(whole, connect=read).plan(context)
 
             if in_file:
@@ -680,12 +665,14 @@ class EditExecutor:
                 other.graph()
             return self._carry_out(command, _planned_copy(plan, other, self.target), self.target, steps)[0]
 
-    def grow(self, command: Grow) -> GrowthResult:
+    def grow(self, command: edits.Grow) -> GrowthResult:
         """Call a function on tensors of the graph, and initialize the variables and tables that it makes.
 
         Args:
             command: The function, its arguments and the scope.
         """
+        from tfgraphwidget.editor import traced_growth
+
         if self.in_function:
             return self._grow_function(command)
         with self.transaction() as steps:
@@ -693,20 +680,22 @@ class EditExecutor:
             patch, outputs = traced_growth.grow(self.target, command, steps)
             with steps.without_interrupts():
                 ops = tuple(node.name for node in patch.add.nodes)
-                grown = GrowthResult(command.into, outputs, self.target.variables(patch), ops)
+                grown = traced_growth.GrowthResult(command.into, outputs, self.target.variables(patch), ops)
                 self._record(steps, command, patch, self.target, (grown,))
                 self.listeners.notify()
         return grown
 
-    def _grow_function(self, command: Grow) -> GrowthResult:
+    def _grow_function(self, command: edits.Grow) -> GrowthResult:
         """Add what a function makes to the current function."""
-        with self.transaction():
-            patch = self.view.target.fit(plan(command, self.plan_context()))
-            ops = tuple(node.name for node in patch.add.nodes)
-            live = (value for value in patch.traced.captured.values() if hasattr(value, "assign"))
-            return self._bring_in(command, patch, GrowthResult(command.into, command.outputs(patch), tuple(live), ops))
+        from tfgraphwidget.editor.traced_growth import GrowthResult
 
-    def _bring_in(self, command: Command, patch: Patch, grown: _GrowthResult) -> _GrowthResult:
+        with self.transaction():
+            patch = self.view.target.fit(runtime.plan(command, self.plan_context()))
+            ops = tuple(node.name for node in patch.add.nodes)
+            variables = tuple(value for value in patch.traced.captured.values() if hasattr(value, "assign"))
+            return self._bring_in(command, patch, GrowthResult(command.into, command.outputs(patch), variables, ops))
+
+    def _bring_in(self, command: Command, patch: edits.Patch, grown: _GrowthResult) -> _GrowthResult:
         """Apply and record what comes into the current function."""
         target = self.view.target
         with self.transaction() as steps, steps.without_interrupts():
@@ -725,7 +714,7 @@ class EditExecutor:
             if step.place is not None:
                 inverse, losses = step.place.revert(step.patch, steps, renew=step.renewed)
             self._set_history(steps, self.history.after_undo(inverse))
-            return self._moved_to(replace(step, patch=Patch()), losses, inverse)
+            return self._moved_to(replace(step, patch=edits.Patch()), losses, inverse)
 
     def redo(self) -> str:
         """Apply again the step that was undone last; its line of code. Raises NothingTo."""
@@ -739,7 +728,7 @@ class EditExecutor:
             self._set_history(steps, self.history.after_redo())
             return self._moved_to(step, losses, step.patch)
 
-    def _moved_to(self, step: Step, losses: tuple[str, ...], patch: Patch) -> str:
+    def _moved_to(self, step: edits.Step, losses: tuple[str, ...], patch: edits.Patch) -> str:
         """Make the graph of a step current, which was undone or redone by `patch`; the line of code of the step."""
         self.navigator.go(step.path)
         self._set_latest(step, patch, losses)
@@ -810,12 +799,12 @@ def _opened_target(command: Add) -> tuple[LiveTarget, Mapping[str, Callable[[], 
         view, patches = opened_navigator(source, target).outermost, ()
     if source.graph is not None or source.revive is not None or not source.refusal:
         return target, target.value_readers(patches) if target.is_file else {}
-    ends = track_boundary(view.body.arguments, view.body.returns, patches)
+    ends = edits.track_boundary(view.body.arguments, view.body.returns, patches)
     state = function_bodies.edited_state(source, view.body, view.index, patches)
     return LiveTarget(function_bodies.graph_source(source, state, view, ends)), {}
 
 
-_PlannedCopy: TypeAlias = tuple[clone_values.GraphSession, Patch, Callable[[], None]]
+_PlannedCopy: TypeAlias = "tuple[clone_values.GraphSession, edits.Patch, Callable[[], None]]"
 """Where the originals are, the patch of a clone, and what loads its values once the copies are there."""
 
 
@@ -829,7 +818,7 @@ def _planned_copy(plan: _CopyPlan, source: LiveTarget, target: LiveTarget, *, re
     return origin, patch, clone_values.value_loader(patch, origin, destination)
 
 
-def _with_notices(patch: Patch, target: LiveTarget) -> Preview:
+def _with_notices(patch: edits.Patch, target: LiveTarget) -> Preview:
     """The preview of a clone's patch, with a notice for each device that is missing."""
     preview = patch.preview
     assert preview is not None  # every clone has one
@@ -839,26 +828,26 @@ def _with_notices(patch: Patch, target: LiveTarget) -> Preview:
 _Item = TypeVar("_Item")
 
 
-def _copies(patch: Patch, origin: clone_values.GraphSession, target: LiveTarget) -> Iterable[Copy]:
+def _copies(patch: edits.Patch, origin: clone_values.GraphSession, target: LiveTarget) -> Iterable[live.Copy]:
     """The Copy of each scope; all have equally many ops and variables."""
     preview = patch.preview
     assert preview is not None  # every clone has one
     count = len(preview.scopes)
 
     @cache
-    def in_graph() -> tuple[tuple[Variable, ...], tuple[Model, Model]]:
+    def in_graph() -> tuple[tuple[Variable, ...], tuple[runtime.sync.Model, runtime.sync.Model]]:
         """The new variables and the graphs; a file that is not imported is imported now."""
-        copied = Model(target.graph(), target.source.session)
+        copied = runtime.sync.Model(target.graph(), target.source.session)
         original = origin if origin.graph is not None else origin.imported()
         assert original.graph is not None
-        return target.variables(patch), (Model(original.graph, original.session), copied)
+        return target.variables(patch), (runtime.sync.Model(original.graph, original.session), copied)
 
     if not target.is_file:
         in_graph()
 
-    def parts_of(k: int) -> CopyInGraph:
+    def parts_of(k: int) -> live.CopyInGraph:
         variables, models = in_graph()
-        return CopyInGraph(share(variables, k), models)
+        return live.CopyInGraph(share(variables, k), models)
 
     def names_of(k: int) -> dict[str, str]:
         """The copy's name for each of the original's; for the names of arguments and results, where no op has them."""
@@ -874,7 +863,7 @@ def _copies(patch: Patch, origin: clone_values.GraphSession, target: LiveTarget)
         return items[k * len(items) // count : (k + 1) * len(items) // count]
 
     for k, scope in enumerate(preview.scopes):
-        yield Copy(
+        yield live.Copy(
             scope=scope,
             ops=tuple(node.name for node in share(patch.add.nodes, k)),
             outside=preview.inputs + preview.control_inputs,

@@ -15,12 +15,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from tfgraphwidget import export
+from tfgraphwidget import edits, export
 from tfgraphwidget.argument_checks import ArgumentChecks
-from tfgraphwidget.editor import archive, function_bodies, replay, saving
+from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.edits.serialization import Script, records_of
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import LOOP_CONDITION, Selection, ops, unused_inputs, unused_inputs_notice, upstream
 from tfgraphwidget.sources import open_source
@@ -144,6 +143,7 @@ class FileAPI(ArgumentChecks):
             >>> part.session.run("net/logits:0", {"net/hidden/Relu:0": [[1.0] * 8]}).shape
             (1, 3)
         """
+        from tfgraphwidget.editor import saving
         from tfgraphwidget.runtime.session import edit_values
 
         core, arguments, index = self._core, self._core.arguments, self._core.index
@@ -279,7 +279,7 @@ class FileAPI(ArgumentChecks):
         """
         return self.script().text
 
-    def script(self, file: str = "values.npz") -> Script:
+    def script(self, file: str = "values.npz") -> edits.serialization.Script:
         """Write the script of `code`, with arrays over 1 MB in a separate file.
 
         Args:
@@ -296,6 +296,8 @@ class FileAPI(ArgumentChecks):
             >>> {name: array.shape for name, array in editor.script("zeros.npz").arrays.items()}
             {'x:0': (100000, 4)}
         """
+        from tfgraphwidget.editor import saving
+
         return saving.script_of(self._core, file)
 
     def edits(self) -> list[dict[str, Any]]:
@@ -316,7 +318,7 @@ class FileAPI(ArgumentChecks):
             >>> editor.edits()
             [{'verb': 'rename', 'given': {'old': 'net/logits', 'new': 'net/scores'}}]
         """
-        return records_of(self._core.executor.history.done)
+        return edits.serialization.records_of(self._core.executor.history.done)
 
     def replay(self, edits: object) -> int:
         """Make edits on the current graph that `edits()` or `save` wrote: all of them, or none.
@@ -340,6 +342,8 @@ class FileAPI(ArgumentChecks):
             >>> other.replay(editor.edits()), other.lines
             (1, ('editor.rename(old="net/logits", new="net/scores")',))
         """
+        from tfgraphwidget.editor import replay
+
         return replay.replay(self._core.executor, edits)
 
     # Files
@@ -374,6 +378,8 @@ class FileAPI(ArgumentChecks):
             >>> bool((other.session.run("net/logits:0", feeds) == editor.session.run("net/scores:0", feeds)).all())
             True
         """
+        from tfgraphwidget.editor import archive
+
         return archive.to_bytes(self._core)
 
     def save(
@@ -448,6 +454,8 @@ class FileAPI(ArgumentChecks):
             >>> tgw.edit(f"{folder}/net.pb").of_type("Const").ops
             ('net/hidden/w', 'net/hidden/b', 'net/w')
         """
+        from tfgraphwidget.editor import archive, saving
+
         return saving.save(
             self._core,
             path,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tfgraphwidget import runtime
 from tfgraphwidget.editor import clone_values
 from tfgraphwidget.graph import V1_CONTROL_FLOW
-from tfgraphwidget.runtime import infer_patch_shapes
 from tfgraphwidget.sources import tf_protos
 
 if TYPE_CHECKING:
@@ -55,5 +55,5 @@ def with_values(
         GraphEditError: An op cannot take its inputs, or a given value does not fit its variable.
     """
     target.check_placed(patch, target)
-    patch = infer_patch_shapes(target.index, patch)
+    patch = runtime.infer_patch_shapes(target.index, patch)
     return replace(patch, values=clone_values.file_values(patch, origin, readers))

@@ -7,13 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from tfgraphwidget import edits, runtime, sources
 from tfgraphwidget.editor import clone_values
 from tfgraphwidget.editor.body_target import BodyTarget
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.signature_ends import signature_ends
-from tfgraphwidget.edits import FunctionBoundary, Patch, Preview, apply_patch
-from tfgraphwidget.edits.clone import Clone, copied_devices
-from tfgraphwidget.edits.rewrite import ConsumerRewriter, tensor, tensor_name
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import (
     BodyState,
@@ -25,12 +23,13 @@ from tfgraphwidget.graph import (
     unused_inputs_notice,
 )
 from tfgraphwidget.naming import identifier, split_tensor
-from tfgraphwidget.runtime.functions import body_graph, module_clone
-from tfgraphwidget.sources import Body, CallStructure, EditedState, GraphState, SavedNames, Source, captured_state
 from tfgraphwidget.tf_types import Tensor, Variable
 
 if TYPE_CHECKING:
+    from tfgraphwidget.edits import FunctionBoundary, Preview
+    from tfgraphwidget.edits.clone import Clone
     from tfgraphwidget.runtime.functions import ModuleCopy
+    from tfgraphwidget.sources import Body, Source
 
 _NONE: Mapping[str, Variable | Tensor] = MappingProxyType({})
 
@@ -39,7 +38,7 @@ def edited_state(
     source: Source,
     body: Body,
     index: GraphIndex,
-    patches: Iterable[Patch],
+    patches: Iterable[edits.Patch],
     captured: Mapping[str, Variable | Tensor] = _NONE,
 ) -> BodyState:
     """The state of an edited body: what it captured, and what new ops capture.
@@ -59,10 +58,10 @@ def edited_state(
     new |= {name: live for name, origin in (body.origins or {}).items() if (live := captured.get(origin)) is not None}
     traced = {patch.scopes[0]: patch.traced for patch in patches if patch.traced is not None and patch.traced.graph}
     traced |= {scope: trace for patch in patches for scope, trace in patch.traces if trace.graph}
-    return EditedState(captured_state(source, body), index, new, traced)
+    return sources.EditedState(sources.captured_state(source, body), index, new, traced)
 
 
-def graph_state(source: Source, index: GraphIndex, patches: Iterable[Patch]) -> BodyState:
+def graph_state(source: Source, index: GraphIndex, patches: Iterable[edits.Patch]) -> BodyState:
     """The state of an edited graph itself, for a part of it that becomes a function.
 
     Args:
@@ -73,7 +72,7 @@ def graph_state(source: Source, index: GraphIndex, patches: Iterable[Patch]) -> 
     names: dict[str, str] = {}
     for patch in patches:
         names |= {new: names.pop(old, old) for old, new in patch.renamed}
-    return GraphState(source, source.body, index, names)
+    return sources.GraphState(source, source.body, index, names)
 
 
 def clone_modules(
@@ -99,7 +98,7 @@ def clone_modules(
     index, (arguments, returns) = view.index, ends
     structure = _edited_structure(source, view, state, arguments)
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
-    saved_names = SavedNames(source, view.body.origins or {}, state.live)
+    saved_names = sources.SavedNames(source, view.body.origins or {}, state.live)
 
     def values(names: Sequence[str]) -> Mapping[str, object]:
         fresh = _fresh(source, command)
@@ -107,12 +106,12 @@ def clone_modules(
 
     modules = []
     for k, scope in enumerate(command.scopes):
-        module = module_clone.as_module(
+        module = runtime.functions.module_clone.as_module(
             *(index, state, inputs, outputs, scope),
             variables=variables,
             init="none" if command.init == "none" else values,
             also=also,
-            devices=copied_devices(command, index, range(len(index)), k),
+            devices=edits.clone.copied_devices(command, index, range(len(index)), k),
             reseed=command.reseed,
             src_scope=command.src_scope,
             arguments=arguments,
@@ -146,7 +145,7 @@ def graph_source(source: Source, state: BodyState, view: GraphView, ends: Functi
         NotClonable: The body reads state that cannot be reached.
         SessionRefused: A variable has no value.
     """
-    source_of_body = body_graph.body_source(view.index, state, *ends, source.title)
+    source_of_body = runtime.functions.body_graph.body_source(view.index, state, *ends, source.title)
     source_of_body.initial_values = source.initial_values
     structure, signature = _structure(source, view), source_of_body.signature
     if structure is not None and signature is not None and len(structure.tensor_parameters) == len(signature.inputs):
@@ -176,7 +175,7 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView, e
     inputs, outputs, also, notices = _module_ends(command, view)
     arguments, returns = ends
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
-    copy_preview = module_clone.preview(
+    copy_preview = runtime.functions.module_clone.preview(
         *(view.index, state, (inputs, outputs), command.into, variables, also),
         (arguments, _by_key(source, view, returns)),
         _edited_structure(source, view, state, arguments),
@@ -185,7 +184,7 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView, e
 
 
 def _copy_body(
-    state: BodyState, index: GraphIndex, ends: FunctionBoundary, into: str, structure: CallStructure | None
+    state: BodyState, index: GraphIndex, ends: FunctionBoundary, into: str, structure: sources.CallStructure | None
 ) -> ModuleCopy:
     """A whole body as a tf.Module that takes and gives `ends`, with the variables that the function has.
 
@@ -194,7 +193,7 @@ def _copy_body(
     arguments, returns = ends
     arguments_left = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
     is_live = all(state.live(name) is not None for name in state.names)
-    return module_clone.as_module(
+    return runtime.functions.module_clone.as_module(
         *(index, state, arguments_left if structure is None else (), (), into),
         variables="shared" if is_live else "own",
         also=frozenset(index.op(name) for name in returns.values()),  # takes arguments that nothing here reads, too
@@ -204,7 +203,7 @@ def _copy_body(
     )
 
 
-def _structure(source: Source, view: GraphView) -> CallStructure | None:
+def _structure(source: Source, view: GraphView) -> sources.CallStructure | None:
     """How a function is called; None for one that others call, but for the body that computes a signature."""
     body, target = view.body, view.target
     if body.origins is None or source.signature is None or not isinstance(target, BodyTarget):
@@ -212,7 +211,7 @@ def _structure(source: Source, view: GraphView) -> CallStructure | None:
     keys = signature_ends(source.signature, view).inputs
     arguments, returns = target.edition.ends
     tensors = {identifier(keys[tensor]): tensor for tensor in arguments if tensor in keys}
-    return CallStructure.of_tensors(view.index, tensors, len(_by_key(source, view, returns)))
+    return sources.CallStructure.of_tensors(view.index, tensors, len(_by_key(source, view, returns)))
 
 
 def _with_notices(report: Preview, notices: tuple[str, ...]) -> Preview:
@@ -240,9 +239,9 @@ def _with_replaced(command: Clone, view: GraphView) -> tuple[Clone, Any]:
     """
     if not command.replace:
         return command, view
-    index, rewriter = view.index, ConsumerRewriter(view.index)
+    index, rewriter = view.index, edits.rewrite.ConsumerRewriter(view.index)
     for old, new in command.replace:
-        end, other = tensor(index, old), tensor(index, new)
+        end, other = edits.rewrite.tensor(index, old), edits.rewrite.tensor(index, new)
         if index.dtypes(end[0])[end[1]] != index.dtypes(other[0])[other[1]]:
             raise NotClonable(f"replace: {new!r} has another dtype than {old!r}; name a tensor of the same one.", [new])
         if traversal.backward(index, [other[0]])[end[0]]:
@@ -252,10 +251,14 @@ def _with_replaced(command: Clone, view: GraphView) -> tuple[Clone, Any]:
                 [new],
             )
         for reader in dict.fromkeys(index.consumer_lists[end[0]]):
-            rewriter.redirect(reader, end, tensor_name(index, other))
-    replaced = {tensor_name(index, tensor(index, old)) for old, _ in command.replace}
-    inputs = tuple(name for name in command.inputs if tensor_name(index, tensor(index, name)) not in replaced)
-    rewired = apply_patch(index, Patch(changed=rewriter.changes()))
+            rewriter.redirect(reader, end, edits.rewrite.tensor_name(index, other))
+    replaced = {edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, old)) for old, _ in command.replace}
+    inputs = tuple(
+        name
+        for name in command.inputs
+        if edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, name)) not in replaced
+    )
+    rewired = edits.apply_patch(index, edits.Patch(changed=rewriter.changes()))
     return dataclasses.replace(command, inputs=inputs, replace=()), _ReplacedView(view, rewired)
 
 
@@ -305,11 +308,13 @@ def signature_module(state: BodyState, index: GraphIndex, signature: Signature, 
         name: The name of the module.
     """
     tensors = {identifier(key): tensor for key, tensor in signature.inputs}
-    structure = CallStructure.of_tensors(index, tensors, len(signature.outputs))
+    structure = sources.CallStructure.of_tensors(index, tensors, len(signature.outputs))
     return _copy_body(state, index, (tuple(tensors.values()), dict(signature.outputs)), name, structure)
 
 
-def _edited_structure(source: Source, view: GraphView, state: BodyState, now: Sequence[str]) -> CallStructure | None:
+def _edited_structure(
+    source: Source, view: GraphView, state: BodyState, now: Sequence[str]
+) -> sources.CallStructure | None:
     """How a function is called that edits may have given further arguments, behind those that it has."""
     structure, before, index = _structure(source, view), view.body.arguments, view.index
     if structure is None:
@@ -319,7 +324,7 @@ def _edited_structure(source: Source, view: GraphView, state: BodyState, now: Se
         return structure
     tensors = {identifier(split_tensor(name)[0]): name for name in further}
     return structure.with_arguments(
-        dict(zip(tensors, CallStructure.of_tensors(index, tensors, 1).tensor_specs, strict=True))
+        dict(zip(tensors, sources.CallStructure.of_tensors(index, tensors, 1).tensor_specs, strict=True))
     )
 
 

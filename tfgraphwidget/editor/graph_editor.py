@@ -9,7 +9,6 @@ from importlib import import_module
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.editor import archive
 from tfgraphwidget.editor.analysis_api import AnalysisAPI
 from tfgraphwidget.editor.edit_api import EditAPI
 from tfgraphwidget.editor.file_api import FileAPI
@@ -19,11 +18,12 @@ from tfgraphwidget.editor.selection_api import SelectionAPI
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.transaction import Listeners
 from tfgraphwidget.editor.view_api import ViewAPI
-from tfgraphwidget.edits import Command, Edits, Renew, registry
+from tfgraphwidget.edits import registry
 from tfgraphwidget.layout import Layout
 from tfgraphwidget.visible import build_visible_graph, default_open
 
 if TYPE_CHECKING:
+    from tfgraphwidget.edits import Command, Edits, Renew
     from tfgraphwidget.sources import Source
 
 _PACKAGE = __name__.partition(".")[0]
@@ -71,6 +71,8 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, PassAPI, PatternAPI, AnalysisA
     def __init__(self, source: Source, show: Callable[..., object], layout: Layout | None = None) -> None:
         self._core = EditorCore.of(source, show, layout)
         if source.saved_editor is not None:
+            from tfgraphwidget.editor import archive
+
             self._core = archive.resume(self._core, lambda current: EditorCore.of(current, show, layout))
 
     @property

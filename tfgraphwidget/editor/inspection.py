@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tfgraphwidget import runtime
 from tfgraphwidget.editor.evaluation import original_name
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, Conditional, FunctionRef, Loop, count_variables, enclosing_blocks, frame
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.measure import Stats
-from tfgraphwidget.runtime.session import current_values
+from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.sources import (
     AttributeDescription,
     Documentation,
@@ -82,7 +82,7 @@ class Inspection:
         return original_name(name, (patch.renamed for patch in self._core.executor.patches()))
 
     @property
-    def value(self) -> Stats | None:
+    def value(self) -> runtime.measure.Stats | None:
         """The value of its variable or constant with dtype, shape, minimum, mean and maximum; None for other ops.
 
         `why_no_value` says why a variable has none.
@@ -109,25 +109,27 @@ class Inspection:
         return typed_value[1]
 
     @cached_property
-    def _value(self) -> tuple[Stats | None, str]:
+    def _value(self) -> tuple[runtime.measure.Stats | None, str]:
         try:
-            typed_value = self._read(current_values.LARGEST)
+            typed_value = self._read(sessions.current_values.LARGEST)
         except GraphEditError as error:
             return None, error.why
-        return (None, "") if typed_value is None else (Stats(self.name, *typed_value), "")
+        return (None, "") if typed_value is None else (runtime.measure.Stats(self.name, *typed_value), "")
 
     def _read(self, largest: int | None) -> tuple[str, np.ndarray] | None:
         """The dtype and value of its variable or constant, up to some bytes; None for other ops."""
         core, index = self._core, self._core.view.index
         body = core.view.body
         fixed = body.constants.get(self._original_name(self.name))
-        op = current_values.find_state_op(index, self.name)
-        place = current_values.ValueContext(core.source, core.target.index, body, core.executor.value_readers)
+        op = sessions.current_values.find_state_op(index, self.name)
+        place = sessions.current_values.ValueContext(core.source, core.target.index, body, core.executor.value_readers)
         constant = fixed if op is None else index.nodes[op] if index.types[op] in CONSTANTS else None
         if constant is not None:
-            return current_values.constant_value(constant, largest or current_values.LARGEST_WHOLE)
+            return sessions.current_values.constant_value(constant, largest or sessions.current_values.LARGEST_WHOLE)
         if op is not None:
-            return current_values.variable_value(place, index, op, self._original_name(index.names[op]), largest)
+            return sessions.current_values.variable_value(
+                place, index, op, self._original_name(index.names[op]), largest
+            )
         return None
 
     @cached_property

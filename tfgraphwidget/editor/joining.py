@@ -10,22 +10,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor import clone_values, function_bodies
 from tfgraphwidget.editor.apparent_signature import apparent_signature
 from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import GrowthResult
-from tfgraphwidget.edits import Change, FunctionBoundary, Patch, PlanContext, apply_patch, track_boundary
-from tfgraphwidget.edits.clone import Add, check_free
-from tfgraphwidget.edits.rewrite import graft_function, tensor, tensor_name
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, BodyState, GraphIndex, Signature, needed_ops
 from tfgraphwidget.naming import did_you_mean, free_name, identifier, split_tensor
-from tfgraphwidget.runtime.functions import module_clone
-from tfgraphwidget.runtime.live import traced_ops
+from tfgraphwidget.runtime import live
 from tfgraphwidget.sources import Source, open_source
 
 if TYPE_CHECKING:
+    from tfgraphwidget.edits import FunctionBoundary, PlanContext
+    from tfgraphwidget.edits.clone import Add
     from tfgraphwidget.graph import Shape
     from tfgraphwidget.runtime.functions import ModuleCopy  # noqa: TC004  # a string at run time
     from tfgraphwidget.tf_types import NodeDef
@@ -82,7 +81,7 @@ class _Joining:
     fresh: Callable[[], Mapping[str, object]] | None
 
 
-def join(command: Add, context: PlanContext) -> tuple[Patch, AdditionResult]:
+def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResult]:
     """Add a graph, a function or a model to the body of a function that was opened itself.
 
     Inputs that are not connected become further arguments of the function, and all results further results.
@@ -99,7 +98,7 @@ def join(command: Add, context: PlanContext) -> tuple[Patch, AdditionResult]:
     """
     index, into, ends = context.index, command.into, context.ends
     assert ends is not None  # only a function that was opened itself is edited so
-    check_free(index, into)
+    edits.clone.check_free(index, into)
     joining = _joining(command)
     connected = {_tensor_of(joining, name, into): own for name, own in command.connect}
     inputs = _inputs(joining, connected)
@@ -107,9 +106,11 @@ def join(command: Add, context: PlanContext) -> tuple[Patch, AdditionResult]:
     module = _module(joining, inputs, into, devices)
     new = _argument_names(index, into, [name for name in module.inputs if name not in connected])
     placeholders = tuple(_placeholder(joining.index, name, op) for name, op in new.items())
-    index = apply_patch(index, context.infer_shapes(index, Patch(add=Change(nodes=placeholders))))
+    index = edits.apply_patch(index, context.infer_shapes(index, edits.Patch(add=edits.Change(nodes=placeholders))))
     sources = [
-        tensor_name(index, tensor(index, connected[name])) if name in connected else f"{new[name]}:0"
+        edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, connected[name]))
+        if name in connected
+        else f"{new[name]}:0"
         for name in module.inputs
     ]
     specs = [(_dtype(joining.index, name), _shape(joining.index, name)) for name in module.inputs]
@@ -117,13 +118,13 @@ def join(command: Add, context: PlanContext) -> tuple[Patch, AdditionResult]:
         if name in connected:
             _check_fits(context, name, source, spec)
     inlined = module.inlined
-    traced = traced_ops.trace_in_function(inlined, specs, infos=inlined.infos, input_names=inlined.input_names)
-    graft = graft_function(traced, index, sources, into)
+    traced = live.traced_ops.trace_in_function(inlined, specs, infos=inlined.infos, input_names=inlined.input_names)
+    graft = edits.rewrite.graft_function(traced, index, sources, into)
     results_here = dict(zip(module.outputs, graft.outputs, strict=True))
     outputs = {key: results_here[name] for key, name in joining.returns.items()}
     change = replace(graft.change, nodes=(*placeholders, *graft.change.nodes))
     further = [f"{op}:0" for op in new.values()]
-    patch = Patch(
+    patch = edits.Patch(
         add=change,
         scopes=(into,),
         notes=graft.notes,
@@ -132,9 +133,9 @@ def join(command: Add, context: PlanContext) -> tuple[Patch, AdditionResult]:
     )
     patch = replace(context.infer_shapes(context.index, patch), function=context.function)
     ops = tuple(node.name for node in change.nodes)
-    live = tuple(value for value in graft.traced.captured.values() if hasattr(value, "assign"))
+    variables = tuple(value for value in graft.traced.captured.values() if hasattr(value, "assign"))
     names = _names(joining, into, ops, dict(zip(module.inputs, sources, strict=True)), outputs)
-    return patch, AdditionResult(into, outputs, live, ops, module, names)
+    return patch, AdditionResult(into, outputs, variables, ops, module, names)
 
 
 def _argument_names(index: GraphIndex, into: str, tensors: Sequence[str]) -> dict[str, str]:
@@ -169,7 +170,7 @@ def _joining(command: Add) -> _Joining:
         view, patches, signatures = opened_navigator(source, target).outermost, (), source.signatures
     if source.refusal:
         state = function_bodies.edited_state(source, view.body, view.index, patches)
-        arguments, returns = track_boundary(view.body.arguments, view.body.returns, patches)
+        arguments, returns = edits.track_boundary(view.body.arguments, view.body.returns, patches)
         tensors = tuple(name for name in arguments if split_tensor(name)[0] not in state.names)
         by_key = dict(zip(_keys_of(source, tensors), tensors, strict=True))
         return _Joining(view.index, state, by_key, returns, "current", _fresh(source))
@@ -192,7 +193,7 @@ def _of_graph(source: Source, index: GraphIndex, state: BodyState, signature: Si
 
 
 def graph_module(
-    source: Source, index: GraphIndex, patches: Iterable[Patch], signature: Signature, name: str
+    source: Source, index: GraphIndex, patches: Iterable[edits.Patch], signature: Signature, name: str
 ) -> ModuleCopy:
     """Return a graph as a tf.Module with its own variables.
 
@@ -218,7 +219,7 @@ def _module(
         state = joining.state
         return clone_values.FunctionValues(joining.index, joining.init, state, names, joining.fresh).values()
 
-    return module_clone.as_module(
+    return runtime.functions.module_clone.as_module(
         *(joining.index, joining.state, inputs, tuple(dict.fromkeys(joining.returns.values())), into),
         init=values,
         arguments=tuple(joining.arguments.values()),

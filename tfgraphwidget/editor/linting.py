@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
+from tfgraphwidget import lint, runtime
 from tfgraphwidget.editor.inspection import Inspection
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.lint import LintContext, Report, Target, lint
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime import plan
-from tfgraphwidget.runtime.live import placement
+from tfgraphwidget.runtime import live
+
+if TYPE_CHECKING:
+    from tfgraphwidget.lint import Report, Target
 
 
 def lint_editor(core: EditorCore, target: Target, only: Collection[str], never: Collection[str]) -> Report:
@@ -27,17 +30,17 @@ def lint_editor(core: EditorCore, target: Target, only: Collection[str], never: 
     """
     index = core.index
     devices = _Devices(core)
-    context = LintContext(
+    context = lint.LintContext(
         index,
         _outputs(core),
         core.executor.signatures if len(core.navigator.path) == 1 else (),
-        plan=lambda command: plan(command, core.executor.plan_context()),
+        plan=lambda command: runtime.plan(command, core.executor.plan_context()),
         value=lambda name: Inspection(core, name).array(),
         has_device=devices.has,
-        has_kernel=lambda op: placement.has_kernel(index.types[op], index.nodes[op].attr, {"CPU"}),
+        has_kernel=lambda op: live.placement.has_kernel(index.types[op], index.nodes[op].attr, {"CPU"}),
         target=target,
     )
-    return lint(context, only, never)
+    return lint.lint(context, only, never)
 
 
 def _outputs(core: EditorCore) -> tuple[str, ...]:
@@ -55,11 +58,11 @@ class _Devices:
 
     def __init__(self, core: EditorCore) -> None:
         self._core = core
-        self._devices: placement.Devices | None = None
+        self._devices: live.placement.Devices | None = None
 
     def has(self, device: str) -> bool:
         if self._devices is None:
             session = self._core.source.session
-            of_a_file = placement.Devices.of_a_file
-            self._devices = of_a_file() if session is None else placement.Devices.of(session)
+            of_a_file = live.placement.Devices.of_a_file
+            self._devices = of_a_file() if session is None else live.placement.Devices.of(session)
         return self._devices.has(device)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from tfgraphwidget import edits
 from tfgraphwidget.editor.body_target import BodyTarget
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.targets import LiveTarget
-from tfgraphwidget.edits import Entrance
 from tfgraphwidget.errors import NoPath, NothingTo, UnknownName
 from tfgraphwidget.graph import FunctionRef, called_functions
 from tfgraphwidget.layout import Layout
@@ -67,7 +67,7 @@ class Navigator:
         """
         index = self.here.index
         if name not in index.ids and name in index.functions:
-            self._go_in(Entrance(name))
+            self._go_in(edits.Entrance(name))
             return
         ways = self.called_functions(name)
         if not ways:
@@ -79,9 +79,9 @@ class Navigator:
         if way is None:
             choices = " or ".join(repr(d.label) for d in ways)
             raise UnknownName(f"Op {name!r} calls no function as {label!r}; enter {choices}.", [name])
-        self._go_in(Entrance(index.names[index.op(name)], "" if len(ways) == 1 else way.label, everywhere))
+        self._go_in(edits.Entrance(index.names[index.op(name)], "" if len(ways) == 1 else way.label, everywhere))
 
-    def _go_in(self, entrance: Entrance) -> None:
+    def _go_in(self, entrance: edits.Entrance) -> None:
         path, outer = (*self.path, entrance.title), self.here.target
         assert isinstance(outer, LiveTarget | BodyTarget)  # there are no others
         if path not in self._views:

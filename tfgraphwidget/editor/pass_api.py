@@ -6,26 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
+from tfgraphwidget import edits, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.edits import Command, Edits, Renew
-from tfgraphwidget.edits.passes import (
-    Cast,
-    ChangeBatchSize,
-    FoldConstants,
-    MergeDuplicates,
-    ObfuscateNames,
-    QuantizeWeights,
-    RemoveDevices,
-    RemoveIdentities,
-    RenameType,
-    RoundWeights,
-    Sort,
-)
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import difference
-from tfgraphwidget.runtime.measure import OptimizedGraph, optimize
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import DTypeLike, OpsLike, TensorKey, TensorsLike
 
@@ -46,8 +32,8 @@ class PassAPI(ArgumentChecks):
         *,
         keep: OpsLike | None = None,
         functions: bool = True,
-        renew: Renew = "always",
-    ) -> Edits:
+        renew: edits.Renew = "always",
+    ) -> edits.Edits:
         """Remove the Identity ops: their consumers read what they read.
 
         Control inputs of a removed op become those of its consumers, and ops that waited for it wait for its input.
@@ -76,11 +62,11 @@ class PassAPI(ArgumentChecks):
             ('same',)
         """
         types = (also,) if isinstance(also, str) else tuple(also)
-        return self._core.executor.edit(RemoveIdentities(types, self._marked_ops(keep), functions), renew=renew)
+        return self._core.executor.edit(edits.RemoveIdentities(types, self._marked_ops(keep), functions), renew=renew)
 
     def merge_duplicates(
-        self, *, keep: OpsLike | None = None, functions: bool = True, renew: Renew = "always"
-    ) -> Edits:
+        self, *, keep: OpsLike | None = None, functions: bool = True, renew: edits.Renew = "always"
+    ) -> edits.Edits:
         """Merge the ops that compute the same: of one type, with the same inputs, attributes and device.
 
         Constants are compared by content. Ops with state or random numbers are never merged.
@@ -106,17 +92,17 @@ class PassAPI(ArgumentChecks):
             >>> editor.merge_duplicates().removed
             ('b',)
         """
-        return self._core.executor.edit(MergeDuplicates(self._marked_ops(keep), functions), renew=renew)
+        return self._core.executor.edit(edits.MergeDuplicates(self._marked_ops(keep), functions), renew=renew)
 
     def fold_constants(
         self,
-        limit: int = FoldConstants.limit,
+        limit: int = 102_400,
         *,
         shapes: bool = True,
         keep: OpsLike | None = None,
         functions: bool = True,
-        renew: Renew = "always",
-    ) -> Edits:
+        renew: edits.Renew = "always",
+    ) -> edits.Edits:
         """Compute once what depends on constants alone, and store it as constants.
 
         Ops with state, random numbers, queues, Python functions, and placeholders with a default are not computed. Ops
@@ -147,9 +133,11 @@ class PassAPI(ArgumentChecks):
             >>> report.notes
             ('1 op became constants: 1 AddV2.',)
         """
-        return self._core.executor.edit(FoldConstants(limit, shapes, self._marked_ops(keep), functions), renew=renew)
+        return self._core.executor.edit(
+            edits.FoldConstants(limit, shapes, self._marked_ops(keep), functions), renew=renew
+        )
 
-    def remove_devices(self, *, functions: bool = True, renew: Renew = "always") -> Edits:
+    def remove_devices(self, *, functions: bool = True, renew: edits.Renew = "always") -> edits.Edits:
         """Remove the device of each op, so that TensorFlow places it.
 
         Args:
@@ -169,9 +157,9 @@ class PassAPI(ArgumentChecks):
             >>> editor.remove_devices().changed
             ('net/hidden/Relu',)
         """
-        return self._core.executor.edit(RemoveDevices(functions), renew=renew)
+        return self._core.executor.edit(edits.RemoveDevices(functions), renew=renew)
 
-    def rename_type(self, old: str, new: str, *, functions: bool = True, renew: Renew = "always") -> Edits:
+    def rename_type(self, old: str, new: str, *, functions: bool = True, renew: edits.Renew = "always") -> edits.Edits:
         """Make the ops of one type ops of another, which takes the same inputs.
 
         Args:
@@ -192,9 +180,9 @@ class PassAPI(ArgumentChecks):
             >>> editor.rename_type("Relu", "Relu6").changed[0]
             'net/hidden/Relu'
         """
-        return self._core.executor.edit(RenameType(old, new, functions), renew=renew)
+        return self._core.executor.edit(edits.RenameType(old, new, functions), renew=renew)
 
-    def sort(self, *, renew: Renew = "always") -> Edits:
+    def sort(self, *, renew: edits.Renew = "always") -> edits.Edits:
         """List each op of a file, or of a function, behind the ops that it reads and waits for.
 
         Args:
@@ -217,9 +205,9 @@ class PassAPI(ArgumentChecks):
             >>> editor.index.is_sorted()
             True
         """
-        return self._core.executor.edit(Sort(), renew=renew)
+        return self._core.executor.edit(edits.Sort(), renew=renew)
 
-    def obfuscate_names(self, *, contents: bool = False, renew: Renew = "always") -> Edits:
+    def obfuscate_names(self, *, contents: bool = False, renew: edits.Renew = "always") -> edits.Edits:
         """Give all ops and name scopes names that say nothing but the op type, for bug reports.
 
         Args:
@@ -240,9 +228,11 @@ class PassAPI(ArgumentChecks):
             >>> editor.of_type("Relu").ops
             ('scope_1/scope_1/Relu_1',)
         """
-        return self._core.executor.edit(ObfuscateNames(contents), renew=renew)
+        return self._core.executor.edit(edits.ObfuscateNames(contents), renew=renew)
 
-    def change_batch_size(self, size: int | None, inputs: TensorsLike = (), *, renew: Renew = "always") -> Edits:
+    def change_batch_size(
+        self, size: int | None, inputs: TensorsLike = (), *, renew: edits.Renew = "always"
+    ) -> edits.Edits:
         """Change the first dimension of all inputs, and the constants that hold the old size.
 
         Args:
@@ -263,7 +253,7 @@ class PassAPI(ArgumentChecks):
             >>> editor.index.shape(editor.index.op("net/logits"), 0)
             (8, 3)
         """
-        return self._core.executor.edit(ChangeBatchSize(size, self._core.arguments.names(inputs)), renew=renew)
+        return self._core.executor.edit(edits.ChangeBatchSize(size, self._core.arguments.names(inputs)), renew=renew)
 
     # Smaller weights
 
@@ -275,8 +265,8 @@ class PassAPI(ArgumentChecks):
         ends: Literal["keep", "cast"] = "keep",
         feeds: Mapping[TensorKey, object] | None = None,
         functions: bool = True,
-        renew: Renew = "always",
-    ) -> Edits:
+        renew: edits.Renew = "always",
+    ) -> edits.Edits:
         """Let the graph compute with 16-bit floats, with weights of half the size.
 
         Softmax, losses, exponentials, sums, batch normalization statistics and ops without a kernel stay float32; the
@@ -306,17 +296,17 @@ class PassAPI(ArgumentChecks):
         """
         names = self._core.arguments.names(keep)
         name: Any = getattr(dtype, "name", dtype)  # another one is refused when the pass is planned
-        return self._edit_and_compare(Cast(name, names, ends, functions), feeds, renew)
+        return self._edit_and_compare(edits.Cast(name, names, ends, functions), feeds, renew)
 
     def round_weights(
         self,
         bits: int = 8,
         *,
-        minimum: int = RoundWeights.minimum,
+        minimum: int = 1024,
         feeds: Mapping[TensorKey, object] | None = None,
         functions: bool = True,
-        renew: Renew = "always",
-    ) -> Edits:
+        renew: edits.Renew = "always",
+    ) -> edits.Edits:
         """Round each large float32 constant to 2^bits values, so that a compressed file is smaller.
 
         Args:
@@ -339,17 +329,17 @@ class PassAPI(ArgumentChecks):
             >>> editor.round_weights(4, minimum=16).notes[0].partition(",")[0]
             '2 constants rounded'
         """
-        return self._edit_and_compare(RoundWeights(bits, minimum, functions), feeds, renew)
+        return self._edit_and_compare(edits.RoundWeights(bits, minimum, functions), feeds, renew)
 
     def quantize_weights(
         self,
         *,
-        minimum: int = QuantizeWeights.minimum,
+        minimum: int = 1024,
         per_channel: bool = True,
         feeds: Mapping[TensorKey, object] | None = None,
         functions: bool = True,
-        renew: Renew = "always",
-    ) -> Edits:
+        renew: edits.Renew = "always",
+    ) -> edits.Edits:
         """Store each large float32 constant as int8 with a scale and a zero point; the file takes a quarter.
 
         The constants are made floats where they are read, so that the graph computes as before, with these values.
@@ -374,11 +364,11 @@ class PassAPI(ArgumentChecks):
             >>> editor.quantize_weights(minimum=16, per_channel=False).notes[0].partition(";")[0]
             '2 constants: 224 → 72 bytes'
         """
-        return self._edit_and_compare(QuantizeWeights(minimum, per_channel, functions), feeds, renew)
+        return self._edit_and_compare(edits.QuantizeWeights(minimum, per_channel, functions), feeds, renew)
 
     # TensorFlow's own passes
 
-    def optimized(self, outputs: Names | None = None) -> OptimizedGraph:
+    def optimized(self, outputs: Names | None = None) -> runtime.measure.OptimizedGraph:
         """Show what TensorFlow's graph optimizer (grappler) makes of the current graph, which stays as it is.
 
         Args:
@@ -406,15 +396,17 @@ class PassAPI(ArgumentChecks):
         fetched = core.arguments.outputs(outputs)
         if not fetched:
             raise GraphEditError("optimized(outputs): no output is named, and nothing is needed of none; name an op.")
-        graph_def, passes = optimize(core.index, fetched)
+        graph_def, passes = runtime.measure.optimize(core.index, fetched)
         editor = type(self)(open_source(graph_def), core.show)  # type: ignore[call-arg]
         change = difference(core.index, editor._core.index, whole_library=False)
         renamed = dict(change.renamed)
         names = ((name, renamed.get(name, name)) for name in core.index.names)
         pairs = {old: new for old, new in names if new in editor._core.index.ids}
-        return OptimizedGraph(editor, passes, change, pairs)
+        return runtime.measure.OptimizedGraph(editor, passes, change, pairs)
 
-    def _edit_and_compare(self, command: Command, feeds: Mapping[TensorKey, object] | None, renew: Renew) -> Edits:
+    def _edit_and_compare(
+        self, command: edits.Command, feeds: Mapping[TensorKey, object] | None, renew: edits.Renew
+    ) -> edits.Edits:
         """Edit, and report how far the outputs are from those of the graph as it was opened."""
         report = self._core.executor.edit(command, renew=renew)
         if feeds is None:

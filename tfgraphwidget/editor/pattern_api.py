@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+from tfgraphwidget import edits, sources
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.edits import Edits, Renew
-from tfgraphwidget.edits.rewrite import ReplaceAll, matches_of
 from tfgraphwidget.errors import NothingTo
-from tfgraphwidget.graph import call, selectors
-from tfgraphwidget.graph.patterns import Match, Matches, Pattern, pattern_of
-from tfgraphwidget.graph.patterns import pattern as make_pattern
+from tfgraphwidget.graph import call, patterns, selectors
 from tfgraphwidget.naming import function_name, identifier
-from tfgraphwidget.sources import op_types
 from tfgraphwidget.tf_types import OpsLike
 
 
@@ -28,12 +24,12 @@ class PatternAPI(ArgumentChecks):
 
     def match(
         self,
-        pattern: str | Pattern | Callable[..., object],
+        pattern: str | patterns.Pattern | Callable[..., object],
         within: OpsLike | None = None,
         *,
         limit: int | None = None,
         functions: bool = False,
-    ) -> Matches:
+    ) -> patterns.Matches:
         """Find where a pattern fits.
 
         Identity ops and reads of variables between two ops are passed over, and inputs of commutative ops may stand in
@@ -65,22 +61,22 @@ class PatternAPI(ArgumentChecks):
             >>> editor.match("Relu6(Add|AddV2(x, b))").near[0].difference
             "'net/hidden/Relu' is Relu where the pattern has Relu6"
         """
-        definition = make_pattern(pattern)
+        definition = patterns.pattern(pattern)
         part = () if within is None else self._core.arguments.part(within, ops=True)
         options = [f"within={part if not isinstance(part, str) else repr(part)}"] if within is not None else []
         options += [f"limit={limit}"] if limit is not None else []
         options += ["functions=True"] if functions else []
-        return matches_of(
+        return edits.rewrite.matches_of(
             self._core.executor.plan_context(),
             definition,
             part,
             limit=limit,
             functions=functions,
-            op_types=op_types,
+            op_types=sources.op_types,
             expression=call("match", [str(definition)], options) if definition.has_text else "",
         )
 
-    def like(self, what: OpsLike | None = None) -> Pattern:
+    def like(self, what: OpsLike | None = None) -> patterns.Pattern:
         """Make a pattern of some ops: "find more like this".
 
         The pattern has their types, the edges between them and the attributes that say what they compute. Scalar
@@ -111,21 +107,21 @@ class PatternAPI(ArgumentChecks):
             selection = selectors.ops(self._core.index, *names)
         if selection is None:
             raise NothingTo("Nothing is selected; select some ops, or name them: editor.like('scope').")
-        return pattern_of(selection.on(self._core.index))
+        return patterns.pattern_of(selection.on(self._core.index))
 
     def replace_all(
         self,
-        pattern: str | Pattern | Callable[..., object],
+        pattern: str | patterns.Pattern | Callable[..., object],
         by: str | Callable[..., object],
         into: str | None = None,
         *,
         within: OpsLike | None = None,
-        where: Callable[[Match], object] | None = None,
+        where: Callable[[patterns.Match], object] | None = None,
         until: Literal["once", "fixed"] = "once",
         effects: bool = False,
         functions: bool = False,
-        renew: Renew = "always",
-    ) -> Edits:
+        renew: edits.Renew = "always",
+    ) -> edits.Edits:
         """Replace every match of a pattern: one edit, one line of code, one step to undo.
 
         Of matches that overlap, the first in topological order is replaced. A match is left alone if an op outside
@@ -163,8 +159,8 @@ class PatternAPI(ArgumentChecks):
             >>> editor.lines
             ('editor.replace_all(pattern="Relu(x)", by="LeakyRelu(x, alpha=0.1)", into="leaky")',)
         """
-        definition = make_pattern(pattern)
-        command = ReplaceAll(
+        definition = patterns.pattern(pattern)
+        command = edits.ReplaceAll(
             definition.text if definition.has_text else definition,
             by,
             _scope_for(by) if into is None else into,

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tfgraphwidget.edits import IndexContext, Patch
-from tfgraphwidget.edits.clone import Clone
+from tfgraphwidget import edits
 from tfgraphwidget.graph import GraphIndex
 
 _SIZE = 2  # the form of the panel, and the same form with all state of its own
@@ -18,12 +17,12 @@ _SIZE = 2  # the form of the panel, and the same form with all state of its own
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    command: Clone
+    command: edits.Clone
     index: GraphIndex
     target: GraphIndex
-    patch: Patch
+    patch: edits.Patch
 
-    def is_for(self, command: Clone, index: GraphIndex, target: GraphIndex) -> bool:
+    def is_for(self, command: edits.Clone, index: GraphIndex, target: GraphIndex) -> bool:
         """Whether planning the command would give the same patch."""
         return self.index is index and self.target is target and _is_same(self.command, command)
 
@@ -38,7 +37,7 @@ class PlanCache:
         """Forget all plans: the graph has changed."""
         self._plans = ()
 
-    def sample(self, command: Clone, index: GraphIndex, target: GraphIndex) -> Patch:
+    def sample(self, command: edits.Clone, index: GraphIndex, target: GraphIndex) -> edits.Patch:
         """The plan of a preview, which is kept; with `times`, the plan of the first copy.
 
         Args:
@@ -54,11 +53,11 @@ class PlanCache:
         """
         patch = self._lookup(command, index, target)
         if patch is None:
-            patch = command.plan_sample(IndexContext(index, target))
+            patch = command.plan_sample(edits.IndexContext(index, target))
             self._plans = (_Plan(command, index, target, patch), *self._plans)[:_SIZE]
         return patch
 
-    def plan(self, command: Clone, index: GraphIndex, target: GraphIndex) -> Patch:
+    def plan(self, command: edits.Clone, index: GraphIndex, target: GraphIndex) -> edits.Patch:
         """The plan to apply: the one of the preview, unless that has planned only one of several copies.
 
         Args:
@@ -75,13 +74,13 @@ class PlanCache:
         cached = self._lookup(command, index, target)
         if cached is not None and len(command.scopes) == command.sample_size:
             return cached
-        return command.plan(IndexContext(index, target))
+        return command.plan(edits.IndexContext(index, target))
 
-    def _lookup(self, command: Clone, index: GraphIndex, target: GraphIndex) -> Patch | None:
+    def _lookup(self, command: edits.Clone, index: GraphIndex, target: GraphIndex) -> edits.Patch | None:
         return next((plan.patch for plan in self._plans if plan.is_for(command, index, target)), None)
 
 
-def _is_same(one: Clone, other: Clone) -> bool:
+def _is_same(one: edits.Clone, other: edits.Clone) -> bool:
     """Whether two clones are equal; those that hold arrays are only if they hold the same ones."""
     try:
         return bool(one == other)

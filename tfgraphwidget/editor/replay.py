@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
 from tfgraphwidget.editor.body_target import change_of
 from tfgraphwidget.editor.executor import EditExecutor
-from tfgraphwidget.edits import Entrance, History
+from tfgraphwidget.edits import Entrance, History, Patch
 from tfgraphwidget.edits.serialization import EditRecord, parse, records_from
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import tell
@@ -15,7 +16,7 @@ from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.tf_types import NodeDef
 
 
-def replay(executor: EditExecutor, edits: object) -> int:
+def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] = lambda _: None) -> int:
     """Make edits one after the other; how many there were.
 
     `edits` are a list as `editor.edits()` gives it, a document, or the path of its file. All are read before the first
@@ -24,6 +25,7 @@ def replay(executor: EditExecutor, edits: object) -> int:
     Args:
         executor: What applies the commands.
         edits: The edits, as `edits()` returned them or as JSON.
+        then: Called after each edit with its patch.
     """
     records = records_from(_content(edits))
     with executor.transaction() as steps:
@@ -34,6 +36,7 @@ def replay(executor: EditExecutor, edits: object) -> int:
                 enter(executor, edit.rooms)
                 _prepare(executor, edit)
                 executor.edit(edit.command(executor.index), renew=edit.renew)
+                then(executor.history.done[-1].patch)
             except GraphEditError as error:
                 why = f"Edit {number} ({edit.verb}) cannot be done: {error.why}"
                 raise GraphEditError(why, error.ops) from error

@@ -10,7 +10,7 @@ from typing import Any
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.graph import GraphIndex, Op, Selection, boundary, control_flow, query, selectors
+from tfgraphwidget.graph import GraphIndex, Op, Selection, boundary, control_flow, selectors
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.tf_types import DTypeLike, OpLike, OpsLike, TensorsLike
 
@@ -196,6 +196,8 @@ class SelectionAPI(ArgumentChecks):
             >>> editor.find("shape:?x3 -gradients").ops
             ('net/logits', 'cross_entropy/cross_entropy')
         """
+        from tfgraphwidget.graph import query
+
         return query.find(self.index, text)
 
     def load(self, path: str | PathLike[str]) -> Selection:

@@ -1,7 +1,7 @@
 """Targets of edits: a live graph, which other cells change too, and a graph that is edited as NodeDefs alone.
 
 The index of a live graph follows the graph: ops that came since are read when the index is next asked for. Ops hidden
-by an undo (see `runtime.live.patch_application`), and whatever was built on them, are left out.
+by an undo (see `live.patch_application`), and whatever was built on them, are left out.
 
 A file that was not imported yet is edited as NodeDefs, and so is a function's graph. What an edit gives is a new
 index. The first one is kept, so that undo gives back exactly the graph that was there, and the last ones, and one now
@@ -18,43 +18,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfgraphwidget import edits, sources
 from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.clone_values import GraphSession
 from tfgraphwidget.editor.transaction import Transaction, transaction
-from tfgraphwidget.edits import (
-    Change,
-    Patch,
-    apply_patch,
-    check_unchanged,
-    dependents_of,
-    replace_fixed_ops,
-    reserved_names,
-    without_hidden,
-)
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import GraphIndex, Shape, VariableDef, build, definitions, handles, reachable_functions
-from tfgraphwidget.runtime.live import (
-    COLLECTIONS,
-    check_not_growing,
-    in_place_changes,
-    patch_application,
-    placement,
-    traced_ops,
-)
-from tfgraphwidget.runtime.session import (
-    Renewal,
-    SessionContents,
-    TimedSession,
-    load_contents,
-    variable_values,
-    watch_partial_runs,
-)
-from tfgraphwidget.sources import FileForm, SavedNames, variable_slice
+from tfgraphwidget.runtime import live
+from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef, Variable
 
 if TYPE_CHECKING:
+    from tfgraphwidget.edits import Change, Patch
     from tfgraphwidget.graph import Member
-    from tfgraphwidget.sources import Body, Source
+    from tfgraphwidget.sources import Body, Source, StoredTensor
 
     Members = Mapping[str, tuple[Member, ...]]
 
@@ -64,7 +41,7 @@ _KEPT = 64
 
 
 def _slice_of(read: Callable[[], object], variable: VariableDef) -> object:
-    return variable_slice(read(), variable)
+    return sources.variable_slice(read(), variable)
 
 
 def _names_after(names: Iterable[str], before: Sequence[Patch], after: Sequence[Patch]) -> dict[str, str]:
@@ -88,6 +65,11 @@ def _names_after(names: Iterable[str], before: Sequence[Patch], after: Sequence[
             name: new_names.get(now, now) for name, now in current.items() if now in new_names or now not in removed_ops
         }
     return {now: name for name, now in current.items()}
+
+
+def _read(variables: Iterable[VariableDef], values: Mapping[str, StoredTensor]) -> dict[str, object]:
+    """The values of variables, by their handle ops; of a partitioned one, that of the slice."""
+    return {v.handle: sources.variable_slice(values[v.handle].read(), v) for v in variables}
 
 
 def _nothing() -> None:
@@ -136,7 +118,7 @@ class NodeDefTarget:
             (), as nothing is lost.
         """
         number, before = len(self._patches), self.index
-        self.index = apply_patch(before, patch)
+        self.index = edits.apply_patch(before, patch)
         self._states[number] = before
         self._patches.append(patch)
         steps.on_failure(self._drop, before)
@@ -188,7 +170,7 @@ class NodeDefTarget:
         index = self._states[start]
         for at in range(start, number):
             self._states[at] = index
-            index = apply_patch(index, self._patches[at])
+            index = edits.apply_patch(index, self._patches[at])
         return index
 
 
@@ -239,8 +221,8 @@ class LiveTarget:
         self._draft: NodeDefTarget | None = None  # of a graph that TensorFlow does not hold, once it was edited
         self._shapes: dict[tuple[str, int], Shape] = {}  # what edits have made of static shapes
         if source.session is not None and source.graph is not None:
-            variable_values.check_session(source.session, source.graph)
-            watch_partial_runs(source.session)
+            sessions.variable_values.check_session(source.session, source.graph)
+            sessions.watch_partial_runs(source.session)
         self._actual_patches: dict[int, tuple[Patch, Patch]] = {}  # by id: a patch, and what was carried out for it
         self._members: dict[int, tuple[Patch, Members]] = {}  # by id: a patch, and what collections held before it
         self._built_on_hidden: set[str] = set()
@@ -249,8 +231,8 @@ class LiveTarget:
         self._objectless: frozenset[str] = frozenset()
         self._imported_names: dict[str, str] = {}  # of ops that edits of a file changed, where TensorFlow has new ones
         self._reading: _Reading
-        self._form: FileForm | None = None  # of a file that was imported
-        self._edits_in_archive: tuple[Patch, ...] = ()
+        self._form: sources.FileForm | None = None  # of a file that was imported
+        self._edits_in_archive: tuple[Patch, ...] | None = None  # None while those of an archive are made again
         self._imported: GraphIndex | None = None  # as it was then
         self.reread()
         self.first = self._reading.index  # before all edits
@@ -294,7 +276,7 @@ class LiveTarget:
             self._draft, self._objectless = None, _variables(self._reading.index)
             self.reread()
             imported_index = self._reading.index
-            self._form, self._imported = FileForm(body, imported_index.nodes), imported_index
+            self._form, self._imported = sources.FileForm(body, imported_index.nodes), imported_index
             if draft is not None and draft.patches:
                 renewal = self._renewal()  # it has run already what it restored values with
                 for patch in draft.patches:
@@ -321,7 +303,37 @@ class LiveTarget:
         if saved is None:
             return {}
         names = (*saved.values, *saved.tables, *saved.iterators)
+        if self._edits_in_archive is None:
+            return {name: name for name in names}
         return _names_after(names, self._edits_in_archive, edits)
+
+    def _saved_values(self, edits: Sequence[Patch]) -> dict[str, StoredTensor]:
+        """The values of variables with which the editor was written, if it was, by the names of their handle ops now.
+
+        A variable that an edit had removed has its value again when that edit is undone.
+        """
+        saved, before = self.source.saved_editor, self._edits_in_archive
+        if saved is None:
+            return {}
+        later = [] if before is None else [p for p in edits if not any(p is patch for patch in before)]
+        new = {node.name for patch in later for node in patch.add.nodes}
+        removed = {name: tensor for name, tensor in saved.removed.items() if name not in new}
+        names = self._saved_names(edits).items()
+        return removed | {now: saved.values[name] for now, name in names if name in saved.values}
+
+    def load_saved_values_of(self, patch: Patch) -> None:
+        """Load the values with which the editor was written into the variables that an edit has added.
+
+        Args:
+            patch: The edit, one of those of the archive that are made again: later ones read the values.
+        """
+        source = self.source
+        if source.graph is not None and source.session is not None:
+            new = {node.name for node in patch.add.nodes}
+            values = {name: tensor for name, tensor in self._saved_values(()).items() if name in new}
+            variables = definitions(self.index, [self.index.ids[name] for name in values if name in self.index.ids])
+            contents = sessions.SessionContents(_read(variables.values(), values))
+            sessions.load_contents(contents, source.session, source.graph)
 
     def _load_saved_values(self, edits: Sequence[Patch]) -> None:
         """Load what the session held with which the editor was written, also into what `edits` have added."""
@@ -330,16 +342,17 @@ class LiveTarget:
             return
         ids, types = self.index.ids, self.index.types
         names = {now: name for now, name in self._saved_names(edits).items() if now in ids}
+        values = {name: tensor for name, tensor in self._saved_values(edits).items() if name in ids}
         tables = [op for op, name in names.items() if name in saved.tables]
         if source.stored is not None and source.stored.folder() is not None:  # whose import has filled all others
             tables = [op for op in tables if types[ids[op]].startswith("Mutable")]
-        variables = definitions(self.index, [ids[handle] for handle, name in names.items() if name in saved.values])
-        contents = SessionContents(
-            {v.handle: variable_slice(saved.values[names[v.handle]].read(), v) for v in variables.values()},
+        variables = definitions(self.index, [ids[handle] for handle in values])
+        contents = sessions.SessionContents(
+            _read(variables.values(), values),
             {op: tuple(tensor.read() for tensor in saved.tables[names[op]]) for op in tables},
             {op: saved.iterators[name].read() for op, name in names.items() if name in saved.iterators},
         )
-        load_contents(contents, source.session, source.graph)
+        sessions.load_contents(contents, source.session, source.graph)
 
     def file_restorer(self) -> Callable[[], None]:
         """Return a function that undoes a later import of the file.
@@ -402,9 +415,9 @@ class LiveTarget:
             return False
         return all(np.asarray(now[key]).tobytes() == value.tobytes() for key, value in saved.items())
 
-    def _record(self) -> patch_application.Record:
+    def _record(self) -> live.Record:
         graph = self.source.graph
-        return patch_application.Record() if graph is None else patch_application.record_of(graph)
+        return live.Record() if graph is None else live.record_of(graph)
 
     def _present_stamp(self) -> _Stamp:
         record = self._record()
@@ -417,7 +430,7 @@ class LiveTarget:
         file_members = self._reading.index.collections if self._objectless else {}
         body, hidden = self.source.body, self._record().hidden
         whole = body.nodes(read_before)
-        read = whole if self.source.graph is None else in_place_changes.without_veils(self.source.graph, whole)
+        read = whole if self.source.graph is None else live.in_place_changes.without_veils(self.source.graph, whole)
         if base is None and self.source.graph is None:
             nodes = read  # of a file, whose names were compared when it was opened
         else:
@@ -429,10 +442,10 @@ class LiveTarget:
             collections = _add_members(collections, file_members, self._objectless)
         if hidden:
             # Not hidden for good: who shows again what they were built on shows them too.
-            built_on_hidden |= dependents_of(nodes, hidden | built_on_hidden)
+            built_on_hidden |= edits.dependents_of(nodes, hidden | built_on_hidden)
             hidden = hidden | built_on_hidden
             nodes = [node for node in nodes if node.name not in hidden]
-            collections, variables = without_hidden(collections, variables, hidden)
+            collections, variables = edits.without_hidden(collections, variables, hidden)
         record = self._record()
         if record.functions:  # who imports what was saved before an undo calls functions that the undo has hidden
             record.functions -= reachable_functions(body.functions(), body, nodes).keys()
@@ -441,7 +454,7 @@ class LiveTarget:
         if base is not None:
             index = base.with_new_nodes(nodes, collections, variables, functions)
         else:
-            reserved = reserved_names(hidden - record.failed.keys()) | self._reserved
+            reserved = edits.reserved_names(hidden - record.failed.keys()) | self._reserved
             reserved |= {name.lower() for name in record.functions - record.failed_functions}
             typing = body.typing.with_shapes(self._shapes) if self._shapes else body.typing
             index = build(
@@ -489,7 +502,9 @@ class LiveTarget:
         steps.on_failure(setattr, self, "_shapes", self._shapes)
         # After a failure the generation has grown, so that the index is read again when it is next asked for.
         in_graph = _without(patch, self._objectless) if self._objectless else patch
-        steps.enter_context(patch_application.live_patch(in_graph, self.graph(), origin, session=self.source.session))
+        steps.enter_context(
+            live.patch_application.live_patch(in_graph, self.graph(), origin, session=self.source.session)
+        )
         let_in()
         load()
         self._initialize(patch)
@@ -503,7 +518,7 @@ class LiveTarget:
         self._members[id(planned)] = planned, members
         return renewal.losses if renewal else ()
 
-    def _renew_again(self, renewal: Renewal) -> None:
+    def _renew_again(self, renewal: sessions.Renewal) -> None:
         """Let the session follow a graph that was put back behind its renewal; it keeps what it holds now."""
         if renewal.is_done:
             again = self._renewal()
@@ -515,8 +530,8 @@ class LiveTarget:
         session = self.source.session
         if session is None or not patch.captured:
             return
-        new = [v for v in patch.add.variables if not variable_values.has_value(session, v.snapshot or v.name)]
-        traced_ops.initialize(TimedSession(session), new, ())
+        new = [v for v in patch.add.variables if not sessions.variable_values.has_value(session, v.snapshot or v.name)]
+        live.traced_ops.initialize(sessions.TimedSession(session), new, ())
 
     def carried_out(self, patch: Patch) -> Patch:
         """The patch that was carried out when TensorFlow imported the file; the planned one where that is the same."""
@@ -540,13 +555,13 @@ class LiveTarget:
         `origin` is the graph that it copies from.
         """
         if self.source.graph is None:
-            placement.check_file_devices(patch)
+            live.placement.check_file_devices(patch)
         else:
-            placement.check_patch_placement(self.source.session, self.source.graph, patch, origin.source.graph)
+            live.placement.check_patch_placement(self.source.session, self.source.graph, patch, origin.source.graph)
 
     def placing_notices(self, patch: Patch) -> tuple[str, ...]:
         """A sentence for each device that a patch pins ops to and that is not there."""
-        return placement.device_notices(self.source.session, self.source.graph, patch)
+        return live.placement.device_notices(self.source.session, self.source.graph, patch)
 
     def fit(self, patch: Patch) -> Patch:
         """The patch as this graph can carry it out: the ops of a live graph cannot be changed in every way."""
@@ -557,24 +572,24 @@ class LiveTarget:
                 "sort: TensorFlow lists the ops of a live graph in the order in which they were made; save the graph "
                 "to a file, and sort that."
             )
-        return replace_fixed_ops(self.index, patch)
+        return edits.replace_fixed_ops(self.index, patch)
 
     def _fit(self, patch: Patch) -> Patch:
         """The same for one that was planned when the graph was a file; to be taken back as it was carried out.
 
         Raises when the graph is not one that it can be carried out in just now.
         """
-        check_not_growing(self.graph())
+        live.check_not_growing(self.graph())
         fitted_patch = self.fit(replace(patch, order=()) if patch.order else patch)
-        check_unchanged(self.index, fitted_patch)
+        edits.check_unchanged(self.index, fitted_patch)
         if fitted_patch is not patch:
             self._actual_patches[id(patch)] = patch, fitted_patch
         return fitted_patch
 
-    def _renewal(self) -> Renewal | None:
+    def _renewal(self) -> sessions.Renewal | None:
         """The state of the session, to be transferred when it is renewed; None without a session."""
         session = self.source.session
-        return None if session is None else Renewal.read(session, self.graph())
+        return None if session is None else sessions.Renewal.read(session, self.graph())
 
     def _follow(self, before: _Reading, patch: Patch, generation: int, import_count: int) -> None:
         """Let the index be what the graph is after the patch; `import_count` counts the ops of edits before it.
@@ -588,14 +603,14 @@ class LiveTarget:
             return
         stamp, operations = self._present_stamp(), self.graph().get_operations()
         ops = len(operations)
-        after = apply_patch(before.index, patch)
+        after = edits.apply_patch(before.index, patch)
         if patch.remove.nodes or not after.is_sorted(len(before.index)):
             # TensorFlow imports first what is ready, and a later reading finds the ops in that order. It is that of the
             # NodeDefs where each stands behind what it reads
             # (test_tensorflow_facts.py::test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible).
             place = {op.name: k for k, op in enumerate(operations[before.ops :])}
             nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
-            after = apply_patch(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
+            after = edits.apply_patch(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
         is_alone = ops - before.ops == self._record().import_count - import_count and self._is_all(
             patch, before, after, stamp
         )
@@ -608,7 +623,7 @@ class LiveTarget:
         then, now = before.stamp[0].collections, stamp[0].collections
         grown = Counter(key for key, _ in (*patch.add.members, *patch.add.runners))
         grown.subtract(key for key, _ in (*patch.remove.members, *patch.remove.runners))
-        contexts = COLLECTIONS.values() if patch.add.contexts or patch.remove.contexts else ()
+        contexts = live.COLLECTIONS.values() if patch.add.contexts or patch.remove.contexts else ()
 
         def is_right(key: str) -> bool:
             had, holds = then.get(key, ()), now.get(key, ())
@@ -642,7 +657,7 @@ class LiveTarget:
         self._members.pop(id(inverse), None)
         self._actual_patches.pop(planned, None)
         # TensorFlow's collections take what comes back at their ends.
-        if patch_application.put_in_order(self.graph(), self._members.pop(planned, (None, {}))[1]):
+        if live.patch_application.put_in_order(self.graph(), self._members.pop(planned, (None, {}))[1]):
             self.reread()
         return inverse, losses
 
@@ -669,7 +684,7 @@ class LiveTarget:
             self.source.graph,
             self.source.session,
             ends,
-            SavedNames(self.source, {}).of,
+            sources.SavedNames(self.source, {}).of,
             self.graph_session,
         )
 
@@ -688,12 +703,12 @@ class LiveTarget:
         for patch in patches:
             origins |= {new: origins.pop(old, old) for old, new in patch.renamed}
             origins |= dict(patch.values)
-        saved = None if self.source.graph is not None else self.source.saved_editor
-        saved_names = {} if saved is None else self.saved_names()
+        edits_now = () if self._draft is None else self._draft.patches
+        saved_values = {} if self.source.graph is not None else self._saved_values(edits_now)
         readers: dict[str, Callable[[], object]] = {}
         for variable in definitions(self.index, handles(self.index)).values():
             origin = origins.get(variable.handle, variable.handle)
-            tensor = None if saved is None else saved.values.get(saved_names.get(variable.handle, ""))
+            tensor = saved_values.get(variable.handle)
             if tensor is not None:
                 readers[variable.handle] = partial(_slice_of, tensor.read, variable)
             elif not isinstance(origin, str):
@@ -704,14 +719,14 @@ class LiveTarget:
 
     def names_after_failures(self) -> frozenset[str]:
         """Names, in lower case, that an edit which failed has left taken for all edits but itself."""
-        return reserved_names(self._record().failed.keys() - self._record().ungrown)
+        return edits.reserved_names(self._record().failed.keys() - self._record().ungrown)
 
     def has_values(self) -> bool:
         """Whether the variables have values: those of a checkpoint, or what a person gave the session since."""
         source = self.source
         if not source.has_values and source.session is not None:
             first = next((v for v in self.index.variable_defs if v.snapshot or not v.resource), None)
-            source.has_values = first is not None and variable_values.has_value(
+            source.has_values = first is not None and sessions.variable_values.has_value(
                 source.session, first.snapshot or first.name
             )
         return source.has_values
@@ -730,4 +745,4 @@ class LiveTarget:
         Args:
             handles: The names of the handle ops.
         """
-        return patch_application.variables_of(self.graph(), [f"{handle}:0" for handle in handles])
+        return live.patch_application.variables_of(self.graph(), [f"{handle}:0" for handle in handles])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.edits.command import Command
-from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.errors import NothingTo
+
+if TYPE_CHECKING:
+    from tfgraphwidget.edits.command import Command  # noqa: TC004  # a string at run time
+    from tfgraphwidget.edits.patch import Patch  # noqa: TC004  # a string at run time
 
 
 @dataclass(frozen=True)

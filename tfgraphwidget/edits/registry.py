@@ -5,7 +5,8 @@ A verb is the name of the editor's method: "set_attr". From here follow the verb
 does, the edits that the browser may ask for (`widget.protocol.requests.Verb`, and its TypeScript), the panel's
 buttons, and a method of the editor for a command without one.
 
-The commands of this package register when `tfgraphwidget.edits` is imported; others when their module is:
+The commands of this package are imported on the first use of their verbs: its front has "SetAttr" for "set_attr".
+Others are known when their module has been imported:
 
 >>> from dataclasses import dataclass
 >>> from tfgraphwidget.edits.command import Command
@@ -32,12 +33,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from tfgraphwidget.edits.command import Command
+if TYPE_CHECKING:
+    from tfgraphwidget.edits.command import Command  # noqa: TC004  # a string at run time
 
-_Kind = TypeVar("_Kind", bound=type[Command])
+_Kind = TypeVar("_Kind", bound="type[Command]")
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,7 @@ class Registration:
 
 
 _REGISTRATIONS: dict[str, Registration] = {}
+_FRONT = __name__.rpartition(".")[0]
 
 
 @overload
@@ -147,9 +151,12 @@ def register(kind: Any = None, *, requested: bool = True, operands: int = 1, but
     Raises:
         ValueError: Another class has the verb, or a field has the name of a method of `Command`.
     """
+    from tfgraphwidget.edits.command import Command
 
     def registered_as(kind: type[Command]) -> type[Command]:
         verb = kind.verb()
+        if not kind.__module__.startswith(f"{_FRONT}."):  # else it is being imported
+            _import_command(verb)
         existing = _REGISTRATIONS.get(verb)
         if existing is not None and _name(existing.kind) != _name(kind):
             owner = _name(existing.kind)
@@ -169,24 +176,46 @@ def unregister(verb: str) -> None:
 
 
 def registration_of(verb: str) -> Registration | None:
-    """The registration of a verb; None where there is none."""
+    """The registration of a verb, whose module is imported for it; None where there is none."""
+    if verb not in _REGISTRATIONS:
+        _import_command(verb)
     return _REGISTRATIONS.get(verb)
 
 
 def commands() -> Mapping[str, type[Command]]:
-    """Every registered class of commands by its verb, in alphabetical order."""
-    return MappingProxyType({verb: _REGISTRATIONS[verb].kind for verb in sorted(_REGISTRATIONS)})
+    """Every class of commands by its verb, in alphabetical order; all their modules are imported."""
+    return MappingProxyType({verb: each.kind for verb, each in _all_registrations()})
 
 
 def requested_verbs() -> tuple[str, ...]:
     """The verbs that the browser may ask for, in alphabetical order."""
-    return tuple(verb for verb in sorted(_REGISTRATIONS) if _REGISTRATIONS[verb].requested)
+    return tuple(verb for verb, each in _all_registrations() if each.requested)
+
+
+def is_requested(verb: str) -> bool:
+    """Whether the browser may ask for an edit by its verb."""
+    registration = registration_of(verb)
+    return registration is not None and registration.requested
 
 
 def buttons() -> tuple[tuple[str, EditButton], ...]:
     """The panel's buttons with the verb of each, in their order."""
-    registered = ((verb, registration.button) for verb, registration in _REGISTRATIONS.items())
+    registered = ((verb, each.button) for verb, each in _all_registrations())
     return tuple(sorted(((verb, button) for verb, button in registered if button), key=lambda pair: pair[1].order))
+
+
+def _all_registrations() -> list[tuple[str, Registration]]:
+    front = import_module(_FRONT)
+    for name in front.__all__:
+        getattr(front, name)
+    return sorted(_REGISTRATIONS.items())
+
+
+def _import_command(verb: str) -> None:
+    """Import the class whose verb this is, if the front has it: its module registers it."""
+    name, front = "".join(word.capitalize() for word in verb.split("_")), import_module(_FRONT)
+    if name in front.__all__:
+        getattr(front, name)
 
 
 def _name(kind: type) -> str:

@@ -3,6 +3,7 @@ from . import control_flow as control_flow
 from . import costs as costs
 from . import dot as dot
 from . import nx as nx
+from . import patterns as patterns
 from . import query as query
 from . import selectors as selectors
 from . import table as table
@@ -32,7 +33,6 @@ from .control_flow import Loop as Loop
 from .control_flow import control_flow_ops as control_flow_ops
 from .control_flow import enclosing_blocks as enclosing_blocks
 from .control_flow_contexts import Contexts as Contexts
-from .costs import BYTES as BYTES
 from .costs import Floats as Floats
 from .diff import ChangedValue as ChangedValue
 from .diff import Difference as Difference
@@ -41,6 +41,7 @@ from .distinct_variables import count_variables as count_variables
 from .distinct_variables import distinct_handles as distinct_handles
 from .distinct_variables import first_handles as first_handles
 from .distinct_variables import handles_of_one as handles_of_one
+from .dtype_sizes import BYTES as BYTES
 from .edges import CONTROL as CONTROL
 from .edges import Csr as Csr
 from .edges import Mask as Mask

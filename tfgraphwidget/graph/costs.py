@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.graph.distinct_variables import distinct_handles
+from tfgraphwidget.graph.dtype_sizes import BYTES
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import ARGUMENTS, CONSTANTS, HANDLES, WEIGHT_READS
@@ -16,13 +17,6 @@ from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.tf_types import TensorShapeProto
 
 Floats = npt.NDArray[np.float64]
-BYTES = {
-    **dict.fromkeys(("complex128",), 16),
-    **dict.fromkeys(("float64", "int64", "uint64", "complex64"), 8),
-    **dict.fromkeys(("float32", "int32", "uint32", "qint32"), 4),
-    **dict.fromkeys(("float16", "bfloat16", "int16", "uint16", "qint16", "quint16"), 2),
-    **dict.fromkeys(("bool", "int8", "uint8", "qint8", "quint8", "int4", "uint4", "float8_e5m2", "float8_e4m3fn"), 1),
-}
 _APPLIES = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _FLOATING = frozenset({"float16", "float32", "float64", "bfloat16"})
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import (
     ASSIGNS,
@@ -23,6 +22,9 @@ from tfgraphwidget.graph.op_types import (
 )
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.tf_types import NodeDef
+
+if TYPE_CHECKING:
+    from tfgraphwidget.graph.index import GraphIndex
 
 _KEYS = ("container", "shared_name")
 _HANDLES_AND_CALLS = frozenset({*HANDLES, *FUNCTION_CALLS})

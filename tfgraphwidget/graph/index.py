@@ -80,8 +80,7 @@ class GraphIndex:
     def dtypes(self, i: int) -> tuple[str, ...]:
         """The dtype of each output of op i, in port order; "" where it is not known."""
         dtypes = self.typing.dtypes(self.nodes[i])
-        read = self.readers.port[self.readers.start[i] : self.readers.start[i + 1]]
-        return dtypes + ("",) * (int(read.max(initial=-1)) + 1 - len(dtypes))
+        return dtypes + ("",) * (self._read_ports[i] + 1 - len(dtypes))
 
     def shape(self, i: int, port: int) -> Shape:
         """The static shape of an output of op i.
@@ -107,6 +106,13 @@ class GraphIndex:
         """The edges by who produces: `to` is the op that reads or waits."""
         start, owner, order = transpose(self.inputs, len(self))
         return merge_edges(Edges(start, owner, self.ports[order]), control_edges(self.control_consumers))
+
+    @cached_property
+    def _read_ports(self) -> list[int]:
+        """For each op the last of its outputs that is read; -1 for none."""
+        last = np.full(len(self), -1, np.int64)
+        np.maximum.at(last, self.inputs.values, self.ports)
+        return last.tolist()
 
     @cached_property
     def kinds(self) -> tuple[list[str], Ids]:

@@ -11,11 +11,12 @@ import re
 import time
 from collections.abc import Callable, Iterable
 from math import prod
-from typing import TypeVar
-
-import regex
+from typing import TYPE_CHECKING, TypeVar
 
 from tfgraphwidget.errors import GraphEditError
+
+if TYPE_CHECKING:
+    import regex
 
 T = TypeVar("T")
 _LEAST = 0.001  # seconds
@@ -84,6 +85,8 @@ class RegexTimeout:
 
 
 def _compile(pattern: str) -> regex.Pattern[str]:
+    import regex
+
     counted = prod(max(2, *(int(digits[:9] or 0) for digits in counts)) for counts in _COUNT.findall(pattern))
     if counted > _MOST_COUNTED:
         raise GraphEditError(f"/{pattern[:60]}/ repeats too much inside what is repeated; write * or + in its place.")

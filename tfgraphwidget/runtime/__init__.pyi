@@ -1,3 +1,9 @@
+from . import functions as functions
+from . import live as live
+from . import measure as measure
+from . import sandbox as sandbox
+from . import session as session
+from . import sync as sync
 from .planning import SourceContext as SourceContext
 from .planning import plan as plan
 from .sandbox.shape_inference import infer_patch_shapes as infer_patch_shapes

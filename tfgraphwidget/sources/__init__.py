@@ -4,6 +4,6 @@ Other packages import these names from here. A module is loaded when one of its 
 them load TensorFlow.
 """
 
-import lazy_loader
+from tfgraphwidget import fronts
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = fronts.attach_stub(__name__, __file__)

@@ -106,6 +106,7 @@ from .opening import reopen_expression as reopen_expression
 from .paths import parse_path as parse_path
 from .renaming import rename_tensor as rename_tensor
 from .source import Body as Body
+from .source import SavedEditor as SavedEditor
 from .source import Source as Source
 from .source import StoredData as StoredData
 from .tf_errors import first_line as first_line

@@ -147,7 +147,9 @@ class SavedEditor:
         path: The titles of the current graph and those around it.
         boundary: The marked inputs and outputs.
         selected: The names of the selected ops.
+        constants: A checksum of each constant that the edits have made, by its op; None in old archives.
         values: The value of each variable, by its handle op.
+        removed: The value of each variable that the edits have removed, by the name that its handle op had.
         tables: The keys and the values of each hash table, by its op.
         iterators: The position of each iterator in its dataset, by its op.
         current: Opens the graph as it is after the edits, without these.
@@ -159,7 +161,9 @@ class SavedEditor:
     path: tuple[str, ...]
     boundary: tuple[tuple[str, ...], tuple[str, ...]]
     selected: tuple[str, ...]
+    constants: Mapping[str, int] | None
     values: Mapping[str, StoredTensor]
+    removed: Mapping[str, StoredTensor]
     tables: Mapping[str, tuple[StoredTensor, StoredTensor]]
     iterators: Mapping[str, StoredTensor]
     current: Callable[[], Source] | None

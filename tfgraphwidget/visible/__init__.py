@@ -1,5 +1,5 @@
 """Which scopes, groups, ops, badges and bundled edges are drawn while some scopes are open and some ops hidden."""
 
-import lazy_loader
+from tfgraphwidget import fronts
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = fronts.attach_stub(__name__, __file__)

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import HANDLE_DTYPES, MERGE, NEXT, GraphIndex, distinct, is_among, reach
+from tfgraphwidget.graph import BYTES, HANDLE_DTYPES, MERGE, NEXT, GraphIndex, distinct, is_among, reach
 from tfgraphwidget.hierarchy import Mask, of_types
 from tfgraphwidget.visible.badges import format_shape
 
@@ -341,11 +341,6 @@ def _precedes_some(index: GraphIndex, ops: Ints) -> Mask:
 _MOST_TENSORS = 5_000
 # Where NodeDefs do not say shapes, the first question of a file has TensorFlow infer them all.
 _MOST_INFERRED, _ASKED = 8_000, 20
-_SIZES = {
-    "float32": 4, "float64": 8, "int32": 4, "uint8": 1, "int16": 2, "int8": 1, "complex64": 8, "int64": 8, "bool": 1,
-    "bfloat16": 2, "float16": 2, "uint16": 2, "complex128": 16, "uint32": 4, "uint64": 8, "qint8": 1, "quint8": 1,
-    "qint32": 4, "qint16": 2, "quint16": 2, "float8_e5m2": 1, "float8_e4m3fn": 1,
-}  # fmt: skip
 _cache: WeakKeyDictionary[GraphIndex, dict[tuple[int, int], tuple[float, str]]] = WeakKeyDictionary()
 _cheap: WeakKeyDictionary[GraphIndex, bool] = WeakKeyDictionary()
 
@@ -379,7 +374,7 @@ def _size(index: GraphIndex, op: int, port: int) -> tuple[float, str]:
     if shape is None or dtype in HANDLE_DTYPES:
         return 0.0, ""
     label = format_shape(shape) + (f" {dtype}" if dtype not in ("", "float32") else "")
-    return float(math.prod(size or 1 for size in shape) * _SIZES.get(dtype, 0)), label
+    return float(math.prod(size or 1 for size in shape) * BYTES.get(dtype, 0)), label
 
 
 def _is_cheap(index: GraphIndex) -> bool:

@@ -6,6 +6,7 @@ from .consumers import ConsumerRewriter as ConsumerRewriter
 from .consumers import tensor as tensor
 from .consumers import tensor_name as tensor_name
 from .graft import graft_function as graft_function
+from .grow import Grow as Grow
 from .input_spec import ReplaceInput as ReplaceInput
 from .insert import Insert as Insert
 from .insert import Spec as Spec

@@ -35,7 +35,7 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import Array
 from tfgraphwidget.edits.history import Step
-from tfgraphwidget.edits.registry import commands
+from tfgraphwidget.edits.registry import commands, registration_of
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Part, Selection, ops
 from tfgraphwidget.naming import did_you_mean
@@ -340,7 +340,8 @@ def record_of(command: Command, number: int = 1) -> dict[str, Json]:
                 f"Edit {number} ({verb}) holds {error} for {field.name!r}, which no JSON can hold; save a script "
                 "instead: editor.save('edits.py')."
             ) from None
-    if commands().get(verb) is not type(command):
+    registration = registration_of(verb)
+    if registration is None or registration.kind is not type(command):
         raise GraphEditError(f"Edit {number} ({verb}) cannot be written; save a script: editor.save('edits.py').")
     return {"verb": verb, "given": fields_json}
 
@@ -427,14 +428,15 @@ def _edits_of(decoded: Mapping[object, object]) -> object:
 
 
 def _record_from(edit: object, number: int) -> EditRecord:
-    kinds = commands()
+    registration = None
     try:
         if not isinstance(edit, dict):
             raise NotDecodable("an edit is an object with 'verb' and 'given'")
         _check_keys(edit, {"verb", "given"}, {"verb", "given", "rooms", "renew", "reserved", "imported"})
         verb, fields_json, rooms, names = edit["verb"], edit["given"], edit.get("rooms", []), edit.get("reserved", [])
-        if not isinstance(verb, str) or verb not in kinds:
-            raise NotDecodable(f"{str(verb)[:40]!r} is no verb.{did_you_mean(str(verb)[:40], kinds)}")
+        registration = registration_of(verb) if isinstance(verb, str) else None
+        if registration is None:
+            raise NotDecodable(f"{str(verb)[:40]!r} is no verb.{did_you_mean(str(verb)[:40], commands())}")
         if not isinstance(fields_json, dict):
             raise NotDecodable("'given' is an object of the command's fields")
         for key, value in (("rooms", rooms), ("reserved", names)):
@@ -444,14 +446,13 @@ def _record_from(edit: object, number: int) -> EditRecord:
             raise NotDecodable("'imported' is true or false")
         if edit.get("renew", "always") not in ("always", "never"):
             raise NotDecodable("'renew' is 'always' or 'never'")
-        fields = dict(_fields(kinds[verb], fields_json))
+        fields = dict(_fields(registration.kind, fields_json))
     except (NotDecodable, RecursionError) as error:
-        verb = edit.get("verb", "") if isinstance(edit, dict) else ""
-        verb_text = f" ({verb})" if isinstance(verb, str) and verb in kinds else ""
+        verb_text = "" if registration is None else f" ({registration.verb})"
         end = "" if str(error).endswith(("?", ".")) else "."
         raise GraphEditError(f"Edit {number}{verb_text} cannot be read: {error}{end}") from None
     options = tuple(rooms), edit.get("renew", "always"), tuple(names), edit.get("imported", False)
-    return EditRecord(kinds[verb], fields, *options)
+    return EditRecord(registration.kind, fields, *options)
 
 
 def _check_keys(mapping: Mapping[str, object], required_keys: set[str], all_keys: set[str]) -> None:

@@ -150,7 +150,8 @@ class Texts:
 
     def codes(self, texts: Iterable[str]) -> npt.NDArray[np.uint32]:
         """The numbers of some texts."""
-        return np.array([self.code(text) for text in texts], dtype=np.uint32)
+        number = self._number
+        return np.array([number.setdefault(text, len(number)) for text in texts], dtype=np.uint32)
 
     @property
     def all(self) -> list[str]:

@@ -1,5 +1,5 @@
 """State of sessions: values of variables, renewal, transfer of state to another session."""
 
-import lazy_loader
+from tfgraphwidget import fronts
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = fronts.attach_stub(__name__, __file__)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 # family -> (fill in a light theme, fill in a dark theme)
@@ -193,5 +194,11 @@ def _ramp_steps(dark: bool) -> list[_Rgb]:
     return [_mix(low, middle, place) if place < 1 else _mix(middle, high, place - 1) for place in places]
 
 
-LIGHT = theme_on("#ffffff", "#1c2126")
-DARK = theme_on("#16191d", "#f0f3f6")
+@cache
+def default_theme(*, dark: bool) -> Theme:
+    """The light theme, or the dark one.
+
+    Args:
+        dark: Whether it is the dark one.
+    """
+    return theme_on("#16191d", "#f0f3f6") if dark else theme_on("#ffffff", "#1c2126")

@@ -18,7 +18,7 @@ from matplotlib.path import Path
 from matplotlib.patheffects import withStroke
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.scene.coloring.palette import DARK, LIGHT, Theme
+from tfgraphwidget.scene.coloring.palette import Theme, default_theme
 from tfgraphwidget.scene.rendering.display_list import (
     Area,
     Box,
@@ -73,7 +73,7 @@ def draw(
     Returns:
         The axes.
     """
-    display = build_display_list(scene, theme or (DARK if dark else LIGHT), paint, area)
+    display = build_display_list(scene, theme or default_theme(dark=dark), paint, area)
     left, top, width, height = display.area
     if ax is None:
         shrink = min(1.0, _LARGEST * _DPI / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5)

@@ -6,7 +6,7 @@ from math import hypot
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
-from tfgraphwidget.scene.coloring.palette import DARK, LIGHT, Theme
+from tfgraphwidget.scene.coloring.palette import Theme, default_theme
 from tfgraphwidget.scene.rendering.display_list import (
     Area,
     Box,
@@ -42,7 +42,7 @@ def svg(
     Returns:
         The document.
     """
-    display = build_display_list(scene, theme or (DARK if dark else LIGHT), paint, area)
+    display = build_display_list(scene, theme or default_theme(dark=dark), paint, area)
     left, top, width, height = display.area
     start = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{left:g} {top:g} {width:g} {height:g}" '

@@ -169,7 +169,9 @@ def _open(root: Path, header: Mapping[str, Any], where: str, options: OpenOption
         path=tuple(map(str, header["path"])),
         boundary=(tuple(map(str, header["inputs"])), tuple(map(str, header["outputs"]))),
         selected=tuple(map(str, header["selected"])),
+        constants=header.get("constants"),
         values={} if is_other else {op: _stored_tensor(stored, key) for op, key in header["variables"].items()},
+        removed={} if is_other else {op: _stored_tensor(stored, key) for op, key in header.get("removed", {}).items()},
         tables={
             op: (_stored_tensor(stored, keys), _stored_tensor(stored, contents))
             for op, (keys, contents) in header["tables"].items()

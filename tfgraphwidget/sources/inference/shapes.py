@@ -71,17 +71,14 @@ class NodeTyping:
             op: The name of the op.
             port: The number of the output.
         """
-        node = self._by_name.get(op)
-        if node is None:
-            return None
-        if _OUTPUT_SHAPES in node.attr:
-            shapes = node.attr[_OUTPUT_SHAPES].list.shape
-            stored_shape = shape_from_proto(shapes[port]) if 0 <= port < len(shapes) else None
-            if stored_shape is not None:
-                return stored_shape
-        own = _own_shape(node)
-        if own is not None:
-            return own
+        shapes = self._stored.get(op)
+        if shapes is None:
+            node = self._by_name.get(op)
+            if node is None:
+                return None
+            shapes = self._stored[op] = _stored_shapes(node)
+        if 0 <= port < len(shapes) and shapes[port] is not None:
+            return shapes[port]
         derived = self._derivation.shape(op, port)
         return self._inferred_shape(op, port) if derived == UNKNOWN else derived
 
@@ -96,6 +93,11 @@ class NodeTyping:
     def with_shapes(self, shapes: Shapes) -> Typing:
         """The same with the static shapes that edits changed."""
         return ReshapedTyping(self, shapes)
+
+    @cached_property
+    def _stored(self) -> dict[str, tuple[Shape, ...]]:
+        """What the NodeDefs that were asked for say of the shapes of their outputs."""
+        return {}
 
     @cached_property
     def _by_name(self) -> dict[str, NodeDef]:
@@ -191,6 +193,13 @@ class DerivedShapes:
 
 def _inputs(node: NodeDef) -> list[tuple[str, int]]:
     return [split_input(text) for text in node.input if text[:1] != "^"]
+
+
+def _stored_shapes(node: NodeDef) -> tuple[Shape, ...]:
+    """What a NodeDef says of the shapes of its outputs, in port order; None where it does not say."""
+    stored = node.attr[_OUTPUT_SHAPES].list.shape if _OUTPUT_SHAPES in node.attr else ()
+    shapes = tuple(map(shape_from_proto, stored))
+    return (*((_own_shape(node),) if None in shapes[:1] or not shapes else shapes[:1]), *shapes[1:])
 
 
 def _own_shape(node: NodeDef) -> Shape:

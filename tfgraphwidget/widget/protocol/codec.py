@@ -61,7 +61,7 @@ def _decode_value(value: object, hint: object, name: str) -> object:
         return None if value is None else _decode_value(value, get_args(hint)[0], name)
     if get_origin(hint) is Literal and value in get_args(hint):
         return value
-    if get_origin(hint) is Annotated and isinstance(value, str) and value in get_args(hint)[1].options():
+    if get_origin(hint) is Annotated and isinstance(value, str) and get_args(hint)[1].allows(value):
         return value
     if get_origin(hint) is tuple and isinstance(value, list):
         return tuple(_decode_value(v, get_args(hint)[0], name) for v in value)

@@ -276,12 +276,13 @@ class Redo(EditRequest):
 
 @dataclasses.dataclass(frozen=True)
 class OneOf:
-    """The allowed values of a field of type str, when a message is read or the TypeScript is written; see `Verb`."""
+    """The allowed values of a field of type str: `options` for the TypeScript, `allows` when a message is read."""
 
     options: Callable[[], tuple[str, ...]]
+    allows: Callable[[str], bool]
 
 
-Verb = Annotated[str, OneOf(registry.requested_verbs)]
+Verb = Annotated[str, OneOf(registry.requested_verbs, registry.is_requested)]
 """The verb of an edit that the browser may ask for: those of `edits.registry`."""
 
 
