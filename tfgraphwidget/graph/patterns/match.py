@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.naming import names_text
 
+T = TypeVar("T")
 Tensor = tuple[int, int]
 """Op and port."""
 
@@ -173,7 +174,7 @@ class Matches(Sequence[Match]):
     """
 
     pattern: Pattern
-    matches: tuple[Match, ...]
+    matches: Sequence[Match]
     graph: GraphIndex
     expression: str = ""
     is_cut: bool = False
@@ -202,7 +203,7 @@ class Matches(Sequence[Match]):
     @overload
     def __getitem__(self, number: slice) -> tuple[Match, ...]: ...
     def __getitem__(self, number: int | slice) -> Match | tuple[Match, ...]:
-        return self.matches[number]
+        return self.matches[number] if isinstance(number, int) else tuple(self.matches[number])
 
     def __len__(self) -> int:
         return len(self.matches)
@@ -219,6 +220,29 @@ class Matches(Sequence[Match]):
 
     def __repr__(self) -> str:
         return f"<Matches: {len(self):,} of {self.pattern}>"
+
+
+class OnDemand(Sequence[T]):
+    """Values that are made on first use: `make(number)` for each number below `count`."""
+
+    def __init__(self, count: int, make: Callable[[int], T]) -> None:
+        self._numbers, self._make = range(count), make
+        self._values: dict[int, T] = {}
+
+    @overload
+    def __getitem__(self, number: int) -> T: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[T]: ...
+    def __getitem__(self, number: int | slice) -> T | Sequence[T]:
+        if isinstance(number, slice):
+            return [self[each] for each in self._numbers[number]]
+        number = self._numbers[number]
+        if number not in self._values:
+            self._values[number] = self._make(number)
+        return self._values[number]
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
 
 class FoundMatch(NamedTuple):
