@@ -19,7 +19,6 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.control_flow import control_flow
 from tfgraphwidget.graph.edges import Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_effects import side_effects
 from tfgraphwidget.graph.op_types import COMMUTATIVE, V1_CONTROL_FLOW
 from tfgraphwidget.graph.patterns.array_matcher import ArrayMatches, NodePlan, array_matcher
 from tfgraphwidget.graph.patterns.candidates import Candidates, Numbers, attribute_holds, plain_value
@@ -30,10 +29,10 @@ from tfgraphwidget.graph.patterns.match import (
     Match,
     Matches,
     NearMatch,
+    Obstacles,
     OnDemand,
     Tensor,
     topological_rank,
-    why_not_replaceable,
 )
 from tfgraphwidget.graph.patterns.printing import attribute_text, literal_text, print_value
 from tfgraphwidget.graph.patterns.structure import (
@@ -102,12 +101,7 @@ def find_matches(
     check_types(pattern, index, op_types)
     matcher = _Matcher(index, pattern, within)
     matches, is_cut = matcher.all(limit)
-    named = frozenset(external)
-
-    def find_why(match: Match) -> str:
-        has_effects = () if effects else side_effects(index, match.numbers)
-        frames = (op for op in match.numbers if index.types[op] in V1_CONTROL_FLOW)
-        return why_not_replaceable(index, match, named, frozenset(has_effects), frozenset(frames))
+    find_why = Obstacles(index, external, effects=effects).why
 
     def judge(number: int) -> Match:
         return Match(pattern, index, *matches[number], find_why=find_why, function=function)
