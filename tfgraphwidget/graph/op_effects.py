@@ -141,25 +141,11 @@ class _Effects:
         stack = [name]
         while stack:
             function = stack.pop()
-            if function in judged:
-                continue
-            if function in self._by_function:
-                judged[function] = self._by_function[function]
-                continue
-            try:
-                body = self.index.extras.function(function).node_def
-            except KeyError:
-                judged[function] = None
-                continue
-            judged[function] = False
-            for node in body:
-                own, _ = self._type_effects(node.op)
-                called = self._called(node)
-                if called is None:
-                    judged[function] = judged[function] or own
-                for each in called or ():
-                    callers.setdefault(each, []).append((function, own))
-                    stack.append(each)
+            if function not in judged:
+                judged[function], calls = self._body(function)
+                for called, own in calls:
+                    callers.setdefault(called, []).append((function, own))
+                    stack.append(called)
         effective = [function for function, effects in judged.items() if effects is not False]
         while effective:
             function = effective.pop()
@@ -168,6 +154,22 @@ class _Effects:
                     judged[caller] = True
                     effective.append(caller)
         return judged
+
+    def _body(self, name: str) -> tuple[bool | None, list[tuple[str, bool]]]:
+        """Whether a function has effects without its calls, None if it is not known; and its calls."""
+        if name in self._by_function:
+            return self._by_function[name], []
+        try:
+            body = self.index.extras.function(name).node_def
+        except KeyError:
+            return None, []
+        effects, calls = False, list[tuple[str, bool]]()
+        for node in body:
+            own, _ = self._type_effects(node.op)
+            called = self._called(node)
+            effects = effects or (own and called is None)
+            calls += [(each, own) for each in called or ()]
+        return effects, calls
 
 
 def _functions(node: NodeDef, key: str) -> Iterator[str]:
