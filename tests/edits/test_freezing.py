@@ -388,9 +388,7 @@ def test_regularization_losses_stay_for_a_loss_that_reads_them_and_where_there_i
 
 
 @pytest.mark.parametrize("control_flow_v2", [False, True])
-def test_a_condition_of_an_assert_or_a_conditional_is_no_result_unless_there_is_nothing_else(
-    *, control_flow_v2: bool
-) -> None:
+def test_a_condition_is_no_result_unless_there_is_nothing_else(*, control_flow_v2: bool) -> None:
     def graph_of(build: Callable[[Any], Any]) -> tf.Graph:
         graph = tf.Graph()
         (v1.enable_control_flow_v2 if control_flow_v2 else v1.disable_control_flow_v2)()

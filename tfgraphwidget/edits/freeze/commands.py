@@ -43,8 +43,8 @@ TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _ACCUMULATOR = "EmptyTensorList"
 _GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
 _REGULARIZATION, _REGULARIZER = "regularization_losses", re.compile(r"(?:^|/)Regularizer(?:_\d+)?/")
-# What TensorFlow's asserts make, the condition and the conditional around an Assert op; how a conditional of TensorFlow 1
-# begins.
+# What TensorFlow's asserts make, the condition and the conditional around an Assert op; and with what a conditional of
+# TensorFlow 1 begins.
 _CONDITIONS = re.compile(r"(?:^|/)(?:(?:assert_\w+|Assert(?:Guard)?(?:_\d+)?)/|(?:switch_[tf]|pred_id)$)")
 _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|ShardedFilename")
 
@@ -253,15 +253,15 @@ def _penalties(index: GraphIndex) -> set[str]:
 
 def _conditions(index: GraphIndex) -> set[str]:
     """The ops of asserts and conditionals that give a bool: whether the condition holds."""
-    return {
-        name for op, name in enumerate(index.names) if _CONDITIONS.search(name) and set(index.dtypes(op)) == {"bool"}
-    }
+    ops = (op for op, name in enumerate(index.names) if _CONDITIONS.search(name))
+    return {index.names[op] for op in ops if index.dtypes(op)[:1] == ("bool",)}
 
 
 def results(index: GraphIndex) -> tuple[str, ...]:
     """The ops that a graph seems to be for: those whose outputs have no consumer, training and bookkeeping left out.
 
-    Regularization losses that no loss reads, and conditions of asserts and conditionals, are left out where there is anything else.
+    Regularization losses that no loss reads, and conditions of asserts and conditionals, are left out where there is
+    anything else.
 
     For who names no outputs. GraphEditError when there are none.
 
