@@ -26,6 +26,7 @@ from tfgraphwidget.progress import listen, report_each, tell
 
 T = TypeVar("T")
 PACKAGES = (str(Path(tgw.__file__).parent), str(Path(tf.__file__).parent))
+QUICK = {"clone", "undo", "replace_all", "cast", "search"}
 MOMENTS = int(os.environ.get("TFGRAPHWIDGET_EXAMPLES", "3"))  # of each work; for a night: hundreds
 
 
@@ -69,6 +70,10 @@ WORKS: dict[str, Callable[[GraphEditor], Any]] = {
     "clone": lambda editor: editor.clone(["x:0"], ["net/logits:0"], into="copy"),
     "connect": lambda editor: editor.connect("net/two/add:0", "net/logits", k=0),
     "insert": lambda editor: editor.insert("net/one/out:0", "Identity"),
+    "replace_all": lambda editor: editor.replace_all("Relu(x)", "Elu(x)", until="fixed"),
+    "fold_constants": lambda editor: editor.fold_constants(),
+    "cast": lambda editor: editor.cast("float16"),
+    "change_batch_size": lambda editor: editor.change_batch_size(2),
     "undo": lambda editor: editor.undo(),
     "redo": lambda editor: editor.redo(),
 }
@@ -103,7 +108,7 @@ def state(editor: GraphEditor) -> dict[str, Any]:
     return {**graph_of(editor), "undone": [step.command for step in editor.history.undone], "logits": given.tobytes()}
 
 
-@pytest.mark.parametrize("kind", slow_if(lambda kind: kind not in {"clone", "undo"}, sorted(WORKS)))
+@pytest.mark.parametrize("kind", slow_if(lambda kind: kind not in QUICK, sorted(WORKS)))
 def test_an_edit_that_is_interrupted_is_done_wholly_or_not_at_all(kind: str) -> None:
     for moment in moments(lambda: started(kind), WORKS[kind]):
         editor = started(kind)
@@ -147,6 +152,10 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "clone": {"type": "clone", "inputs": ["x:0"], "outputs": ["net/logits:0"], "into": "copy"},
     "change": {"type": "change", "verb": "connect", "what": ["net/two/add:0", "net/logits"], "keys": ["k"],
                "values": ["0"]},
+    "replace_all": {"type": "change", "verb": "replace_all", "keys": ["pattern", "by"],
+                    "values": ["Relu(x)", "Elu(x)"]},
+    "preview_edit": {"type": "preview_edit", "verb": "cast", "keys": ["dtype"], "values": ["float16"]},
+    "search": {"type": "search", "text": "pattern:Relu(BiasAdd|Add|AddV2(x, b))"},
     "undo": {"type": "undo"},
     "jump": {"type": "jump", "to": 0},
     "unfold": {"type": "expand_all", "everything": True},
@@ -169,7 +178,7 @@ def page() -> FrontEnd:
     return front
 
 
-@pytest.mark.parametrize("kind", slow_if(lambda kind: kind not in {"clone", "undo"}, sorted(MESSAGES)))
+@pytest.mark.parametrize("kind", slow_if(lambda kind: kind not in QUICK, sorted(MESSAGES)))
 def test_a_request_that_is_interrupted_gets_one_reply_and_leaves_what_is_seen(kind: str) -> None:
     cancelled: list[bool] = []
     for moment in moments(page, lambda front: front.ask(**named(MESSAGES[kind]))):
@@ -276,3 +285,25 @@ def test_a_long_request_says_how_far_it_is_before_its_one_reply(monkeypatch: pyt
 def test_an_editor_answers_a_ping_with_its_revision() -> None:
     front = page()
     assert front.ask("ping") == {"id": front.next, "type": "pong", "revision": front.editor.widget.revision}
+
+
+def test_a_pass_on_a_file_that_is_interrupted_is_done_wholly_or_not_at_all() -> None:
+    def prepared() -> GraphEditor:
+        return tgw.edit(build_mlp(resource=True).as_graph_def())
+
+    def work(editor: GraphEditor) -> None:
+        editor.replace_all("Relu(x)", "Elu(x)")
+        editor.fold_constants()
+
+    for moment in moments(prepared, work):
+        editor = prepared()
+        with pytest.raises(KeyboardInterrupt), Interrupting(moment):
+            work(editor)
+        commands = [step.command for step in editor.history.done]
+        again = prepared()
+        for command in commands:
+            again.edit(command)
+        assert list(editor.index.nodes) == list(again.index.nodes)
+        assert not editor.history.undone
+        editor.jump(0)
+        assert not editor.diff()

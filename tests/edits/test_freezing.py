@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -384,3 +385,27 @@ def test_regularization_losses_stay_for_a_loss_that_reads_them_and_where_there_i
     editor.strip_training()
     assert {"loss", "penalty"} <= editor.index.ids.keys()
     assert "unused" not in editor.index.ids
+
+
+@pytest.mark.parametrize("control_flow_v2", [False, True])
+def test_a_condition_is_no_result_unless_there_is_nothing_else(*, control_flow_v2: bool) -> None:
+    def graph_of(build: Callable[[Any], Any]) -> tf.Graph:
+        graph = tf.Graph()
+        (v1.enable_control_flow_v2 if control_flow_v2 else v1.disable_control_flow_v2)()
+        try:
+            with graph.as_default():
+                build(v1.placeholder(tf.float32, [None, 2], "x"))
+        finally:
+            v1.disable_control_flow_v2()
+        return graph
+
+    def checked(x: Any) -> None:
+        tf.debugging.assert_non_negative(x)
+        with tf.control_dependencies([v1.assert_equal(tf.shape(x)[0], 2), v1.Assert(tf.reduce_all(x > 0.0), [x])]):
+            tf.identity(v1.cond(x[0, 0] > 1.0, lambda: x > 1.0, lambda: x > 2.0), "y")
+
+    for graph_like in (graph_of(checked), graph_of(checked).as_graph_def()):
+        assert tgw.edit(graph_like).core.arguments.outputs(None) == ("y",)
+    alone = tgw.edit(graph_of(tf.debugging.assert_non_negative)).core.arguments.outputs(None)
+    assert alone
+    assert all("assert_non_negative" in name for name in alone)

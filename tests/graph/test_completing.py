@@ -11,6 +11,7 @@ from tensorflow.python.ops import data_flow_ops
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
+from tfgraphwidget.graph import op_effects
 from tfgraphwidget.graph.index import GraphIndex, build
 from tfgraphwidget.graph.op_effects import side_effects
 from tfgraphwidget.graph.state_closure import complete_state, without_shared
@@ -501,3 +502,31 @@ def test_a_call_is_judged_by_what_it_calls(graph: tf.Graph) -> None:
     calls = [i for i, kind in enumerate(index.types) if kind.endswith("PartitionedCall")]
     assert len(calls) == 2
     assert side_effects(index, calls) == (calls[1],)
+
+
+def recursive(*, first: str) -> GraphIndex:
+    """Ops that call f, which calls g and prints, and g, which calls f; the op `first` comes first."""
+    graph_def = v1.GraphDef()
+    for name in (first, "fg".replace(first, "")):
+        graph_def.node.add(name=f"call_{name}", op="PartitionedCall").attr["f"].func.name = name
+    for name, other in ("fg", "gf"):
+        function = graph_def.library.function.add()
+        function.signature.name = name
+        function.node_def.add(name="call", op="PartitionedCall").attr["f"].func.name = other
+        if name == "f":
+            function.node_def.add(name="print", op="PrintV2")
+    return tgw.edit(graph_def).index
+
+
+@pytest.mark.parametrize("first", ["f", "g"])
+def test_functions_that_call_each_other_have_the_effects_of_all(first: str) -> None:
+    assert side_effects(recursive(first=first), [0, 1]) == (0, 1)
+
+
+def test_an_interrupt_while_functions_are_judged_leaves_no_wrong_judgement(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = recursive(first="f")
+    with monkeypatch.context() as patch:
+        patch.setattr(op_effects, "_functions", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            side_effects(index, [0, 1])
+    assert side_effects(index, [0, 1]) == (0, 1)

@@ -68,46 +68,56 @@ def _reads_handle(index: GraphIndex, op: int) -> bool:
 
 
 @cached_per_index
-def _judgements(index: GraphIndex) -> tuple[dict[str, bool], dict[str, tuple[str, ...]], dict[str, bool]]:  # noqa: ARG001
+def _judgements(index: GraphIndex) -> tuple[dict[str, tuple[bool, tuple[str, ...]]], dict[str, bool | None]]:  # noqa: ARG001
     """The effects of op types and functions of an index that are known so far: an edit asks several times."""
-    return {}, {}, {}
+    return {}, {}
 
 
 class _Effects:
+    """Judges op types and functions of an index. What is not known yet is computed wholly, then kept: see `_judge`."""
+
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
-        self._by_type, self._calls, self._by_function = _judgements(index)
+        self._by_type, self._by_function = _judgements(index)
 
     def may_have(self, op_type: str) -> bool:
         """Whether some op of a type may have effects."""
-        if op_type not in self._by_type:
-            self._by_type[op_type], self._calls[op_type] = self._type_effects(op_type)
-        return self._by_type[op_type] or bool(self._calls[op_type])
+        own, calls = self._type_effects(op_type)
+        if op_type in self.index.functions:
+            effects = self._function(op_type)
+            return own if effects is None else effects
+        return own or bool(calls)
 
     def may_differ(self, op_type: str) -> bool:
         """Whether of the ops of a type that may have effects some may have none: it depends on what they call."""
-        return self.may_have(op_type) and bool(self._calls[op_type])
+        return bool(self._type_effects(op_type)[1])
 
     def has(self, node: NodeDef) -> bool:
         """Whether running a NodeDef does something beside computing tensors."""
-        if not self.may_have(node.op):
-            return False
-        if not self._calls[node.op]:
-            return self._by_type[node.op]
-        functions = [name for key in self._calls[node.op] for name in _functions(node, key)]
-        try:
-            return any(self._function(name) for name in functions)
-        except KeyError:
-            return self._by_type[node.op]
+        own, _ = self._type_effects(node.op)
+        called = self._called(node)
+        if called is None:
+            return own
+        effects = [self._function(name) for name in called]
+        return any(effects) or (own and None in effects)
+
+    def _called(self, node: NodeDef) -> list[str] | None:
+        """The functions that a NodeDef calls; None if its type calls none."""
+        if node.op in self.index.functions:
+            return [node.op]
+        _, calls = self._type_effects(node.op)
+        return [name for key in calls for name in _functions(node, key)] if calls else None
 
     def _type_effects(self, op_type: str) -> tuple[bool, tuple[str, ...]]:
-        """Whether ops of a type have effects, and their attributes that name functions."""
+        """Whether ops of a type have effects, or may have if what they call is not known; attributes of functions."""
+        if op_type not in self._by_type:
+            self._by_type[op_type] = self._read_definition(op_type)
+        return self._by_type[op_type]
+
+    def _read_definition(self, op_type: str) -> tuple[bool, tuple[str, ...]]:
         definition = self.index.typing.definition(op_type)
         if op_type in self.index.functions:
-            try:
-                return self._function(op_type), ()
-            except KeyError:
-                return bool(definition is None or definition.is_stateful), ()
+            return bool(definition is None or definition.is_stateful), ()
         if definition is None or _LOOKS.fullmatch(op_type):
             return False, ()
         refers = [bool(arg.is_ref or arg.type == DT_RESOURCE) for arg in definition.input_arg]
@@ -118,17 +128,48 @@ class _Effects:
         calls = tuple(attr.name for attr in definition.attr if attr.type in ("func", "list(func)"))
         return bool(definition.is_stateful or writes), calls
 
-    def _function(self, name: str) -> bool:
-        """Whether a function's body has effects; KeyError when it, or one that it calls, is not known."""
+    def _function(self, name: str) -> bool | None:
+        """Whether a function's body, or what it calls, has effects; None if the function is not known."""
         if name not in self._by_function:
-            body = self.index.extras.function(name).node_def
-            self._by_function[name] = False  # until told otherwise: a function may call itself
-            try:
-                self._by_function[name] = any(self.has(node) for node in body)
-            except KeyError:
-                del self._by_function[name]
-                raise
+            self._by_function |= self._judge(name)
         return self._by_function[name]
+
+    def _judge(self, name: str) -> dict[str, bool | None]:
+        """Judge a function and those that it calls, which may call each other."""
+        judged: dict[str, bool | None] = {}
+        callers: dict[str, list[tuple[str, bool]]] = {}  # with whether the call counts if the function is not known
+        stack = [name]
+        while stack:
+            function = stack.pop()
+            if function not in judged:
+                judged[function], calls = self._body(function)
+                for called, own in calls:
+                    callers.setdefault(called, []).append((function, own))
+                    stack.append(called)
+        effective = [function for function, effects in judged.items() if effects is not False]
+        while effective:
+            function = effective.pop()
+            for caller, own in callers.get(function, ()):
+                if judged[caller] is False and (own or judged[function]):
+                    judged[caller] = True
+                    effective.append(caller)
+        return judged
+
+    def _body(self, name: str) -> tuple[bool | None, list[tuple[str, bool]]]:
+        """Whether a function has effects without its calls, None if it is not known; and its calls."""
+        if name in self._by_function:
+            return self._by_function[name], []
+        try:
+            body = self.index.extras.function(name).node_def
+        except KeyError:
+            return None, []
+        effects, calls = False, list[tuple[str, bool]]()
+        for node in body:
+            own, _ = self._type_effects(node.op)
+            called = self._called(node)
+            effects = effects or (own and called is None)
+            calls += [(each, own) for each in called or ()]
+        return effects, calls
 
 
 def _functions(node: NodeDef, key: str) -> Iterator[str]:

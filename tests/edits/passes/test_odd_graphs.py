@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -232,3 +232,20 @@ def test_obfuscated_names_and_contents_leave_the_structure(tmp_path: Path) -> No
     written = editor.save(tmp_path / "bug.pb", verify=False).read_bytes()
     assert b"StringJoin_1" in written
     assert b"hash_table_" not in written
+
+
+def test_graphs_whose_functions_have_the_same_names_are_edited_undone_and_edited_again() -> None:
+    definition = NETWORKS["functions"]().graph.as_graph_def()
+    editors = []
+    for _ in range(2):
+        with tf.Graph().as_default() as graph:
+            tf.import_graph_def(definition, name="")
+        editors.append(tgw.edit(graph))
+    dtypes: tuple[Literal["float16", "bfloat16"], ...] = ("float16", "bfloat16")
+    for _ in range(2):
+        for editor, dtype in zip(editors, dtypes, strict=True):
+            editor.cast(dtype)
+            editor.undo()
+            editor.redo()
+            editor.undo()
+    assert not any(editor.history.done for editor in editors)

@@ -1,4 +1,7 @@
-"""The matcher finds what a search through all assignments finds: random patterns in small random graphs."""
+"""The matcher finds what a search through all assignments finds: random patterns in small random graphs.
+
+Where it finds matches as arrays, they are those that its search finds.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import tfgraphwidget as tgw
 from tfgraphwidget.errors import InvalidArgument
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import COMMUTATIVE
-from tfgraphwidget.graph.patterns import Pattern, find_matches, parse
+from tfgraphwidget.graph.patterns import Pattern, find_matches, matcher, parse
 from tfgraphwidget.graph.patterns.constants import constant_value, is_near
 from tfgraphwidget.graph.patterns.structure import Alternatives, Constant, Node, Value, Variable
 from tfgraphwidget.sources import tf_protos
@@ -273,3 +276,21 @@ def test_the_matcher_finds_what_a_search_through_all_assignments_finds(seed: int
 
         assignments = [(ops_of_match(pattern, ops), inputs(tensors)) for ops, tensors in every]
         assert all((match.numbers, inputs(dict(match.tensors))) in assignments for match in matches), text
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_matches_found_as_arrays_are_those_that_the_search_finds(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(1000 + seed)
+    index = tgw.edit(random_graph(rng)).index
+    texts = [f"{RandomPattern(rng, index).text()}" for _ in range(6)]
+    texts += ["Mul(a=x, Relu(y))", "Split(num_split=$n, ...):1", "AddV2(Mul(x, x), y: float32)", "Relu(n=Sub(_, _))"]
+    patterns = [pattern for text in texts if (pattern := pattern_of(text))]
+
+    def facts(pattern: Pattern, limit: int | None) -> Any:
+        found = find_matches(index, pattern, limit=limit)
+        each = [(m.numbers, m.passed, m.tensors, m.attributes, m.results) for m in found]
+        return each, found.is_cut
+
+    as_arrays = [facts(pattern, limit) for pattern in patterns for limit in (None, 2)]
+    monkeypatch.setattr(matcher, "array_matcher", lambda *_: None)
+    assert as_arrays == [facts(pattern, limit) for pattern in patterns for limit in (None, 2)]

@@ -14,7 +14,8 @@ import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph.index import build as index_of
-from tfgraphwidget.graph.patterns import Matches, find_matches, matcher, parse
+from tfgraphwidget.graph.patterns import Matches, array_matcher, find_matches, matcher, parse
+from tfgraphwidget.sources import tf_protos
 
 
 def editor_of(build: Callable[[], Any]) -> tgw.GraphEditor:
@@ -444,3 +445,26 @@ def test_matches_print_as_a_numbered_list(net: tgw.GraphEditor) -> None:
 def test_an_empty_graph_has_no_matches() -> None:
     hits = tgw.edit(tf.Graph()).match("Relu(x)")
     assert (len(hits), hits.near, hits.selection.ops) == (0, (), ())
+
+
+def test_matches_without_a_choice_are_found_without_a_search_and_made_on_demand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = tf_protos.GraphDef()
+    graph.node.add(name="x", op="Placeholder")
+    for k in range(50):
+        graph.node.add(name=f"w{k}", op="Const")
+        graph.node.add(name=f"mul{k}", op="Mul", input=[f"w{k}", "x"])
+        graph.node.add(name=f"relu{k}", op="Relu", input=[f"mul{k}"])
+    index = tgw.edit(graph).index
+    monkeypatch.setattr(matcher._Matcher, "_match_at", lambda *_: pytest.fail("searched"))
+    made: list[int] = []
+    make_match = array_matcher.ArrayMatches.make_match
+    monkeypatch.setattr(
+        array_matcher.ArrayMatches, "make_match", lambda self, row: made.append(row) or make_match(self, row)
+    )
+    hits = find_matches(index, parse("Relu(Mul(x, w=Const))"))
+    assert (len(hits), made) == (50, [])
+    assert hits[49].w == "w49:0"
+    assert [each.ops for each in hits[1:3]] == [("mul1", "relu1"), ("mul2", "relu2")]
+    assert len(made) == 3

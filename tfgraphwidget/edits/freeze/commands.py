@@ -43,6 +43,9 @@ TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _ACCUMULATOR = "EmptyTensorList"
 _GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
 _REGULARIZATION, _REGULARIZER = "regularization_losses", re.compile(r"(?:^|/)Regularizer(?:_\d+)?/")
+# What TensorFlow's asserts make, the condition and the conditional around an Assert op; and with what a conditional of
+# TensorFlow 1 begins.
+_CONDITIONS = re.compile(r"(?:^|/)(?:(?:assert_\w+|Assert(?:Guard)?(?:_\d+)?)/|(?:switch_[tf]|pred_id)$)")
 _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|ShardedFilename")
 
 
@@ -248,10 +251,17 @@ def _penalties(index: GraphIndex) -> set[str]:
     return members | {name for name in index.names if _REGULARIZER.search(name)}
 
 
+def _conditions(index: GraphIndex) -> set[str]:
+    """The ops of asserts and conditionals that give a bool: whether the condition holds."""
+    ops = (op for op, name in enumerate(index.names) if _CONDITIONS.search(name))
+    return {index.names[op] for op in ops if index.dtypes(op)[:1] == ("bool",)}
+
+
 def results(index: GraphIndex) -> tuple[str, ...]:
     """The ops that a graph seems to be for: those whose outputs have no consumer, training and bookkeeping left out.
 
-    Regularization losses that no loss reads are left out where there is anything else.
+    Regularization losses that no loss reads, and conditions of asserts and conditionals, are left out where there is
+    anything else.
 
     For who names no outputs. GraphEditError when there are none.
 
@@ -271,7 +281,7 @@ def results(index: GraphIndex) -> tuple[str, ...]:
     for variable in definitions(index, handles(index)).values():
         aside[sorted(own_ops(index, variable))] = True
     # A loss that only its gradients read is a result; what only feeds an optimizer or a Saver is none.
-    penalties = _penalties(index)
+    leftovers = _penalties(index) | _conditions(index)
     slopes, names = set(training), []
     for i in np.flatnonzero(~aside).tolist():
         readers = set(index.consumers.row(i).tolist())
@@ -279,7 +289,7 @@ def results(index: GraphIndex) -> tuple[str, ...]:
         is_value = any(dtype not in HANDLE_DTYPES for dtype in index.dtypes(i))
         if is_end and is_value and index.types[i] not in CONSTANTS and _is_computed(index, i):
             names.append(index.names[i])
-    names = [name for name in names if name not in penalties] or names
+    names = [name for name in names if name not in leftovers] or names
     if not names:
         raise GraphEditError("Nothing here looks like a result; mark the output ops first, or name them as outputs.")
     return tuple(names)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import CONSTANTS, HANDLES, REQUIRED_PLACEHOLDERS
+from tfgraphwidget.graph.patterns.candidates import plain_value
 from tfgraphwidget.graph.patterns.constants import constant_value
 from tfgraphwidget.graph.patterns.definition import Pattern
 from tfgraphwidget.graph.patterns.match import Tensor, topological_rank
-from tfgraphwidget.graph.patterns.matcher import plain_value
 from tfgraphwidget.graph.patterns.seen_through import SEEN_THROUGH, seen_through
 from tfgraphwidget.graph.patterns.structure import (
     GROUPS,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from tfgraphwidget.graph.attributes import AttributeDigests
 from tfgraphwidget.graph.expressions import call
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
+from tfgraphwidget.graph.op_effects import side_effects
+from tfgraphwidget.graph.op_types import V1_CONTROL_FLOW
 from tfgraphwidget.graph.patterns.constants import constant_value
 from tfgraphwidget.graph.patterns.definition import Pattern
 from tfgraphwidget.graph.patterns.seen_through import seen_through
@@ -21,6 +23,7 @@ from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.naming import names_text
 
+T = TypeVar("T")
 Tensor = tuple[int, int]
 """Op and port."""
 
@@ -173,7 +176,7 @@ class Matches(Sequence[Match]):
     """
 
     pattern: Pattern
-    matches: tuple[Match, ...]
+    matches: Sequence[Match]
     graph: GraphIndex
     expression: str = ""
     is_cut: bool = False
@@ -202,7 +205,7 @@ class Matches(Sequence[Match]):
     @overload
     def __getitem__(self, number: slice) -> tuple[Match, ...]: ...
     def __getitem__(self, number: int | slice) -> Match | tuple[Match, ...]:
-        return self.matches[number]
+        return self.matches[number] if isinstance(number, int) else tuple(self.matches[number])
 
     def __len__(self) -> int:
         return len(self.matches)
@@ -221,6 +224,29 @@ class Matches(Sequence[Match]):
         return f"<Matches: {len(self):,} of {self.pattern}>"
 
 
+class OnDemand(Sequence[T]):
+    """Values that are made on first use: `make(number)` for each number below `count`."""
+
+    def __init__(self, count: int, make: Callable[[int], T]) -> None:
+        self._numbers, self._make = range(count), make
+        self._values: dict[int, T] = {}
+
+    @overload
+    def __getitem__(self, number: int) -> T: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[T]: ...
+    def __getitem__(self, number: int | slice) -> T | Sequence[T]:
+        if isinstance(number, slice):
+            return [self[each] for each in self._numbers[number]]
+        number = self._numbers[number]
+        if number not in self._values:
+            self._values[number] = self._make(number)
+        return self._values[number]
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+
 class FoundMatch(NamedTuple):
     """A match before it is known whether it can be replaced; see `Match`."""
 
@@ -231,50 +257,68 @@ class FoundMatch(NamedTuple):
     results: tuple[Tensor, ...]
 
 
-def why_not_replaceable(
-    index: GraphIndex, match: Match, external: frozenset[str], effects: frozenset[int], frames: frozenset[int]
-) -> str:
-    """Say why a match cannot be replaced.
+class Obstacles:
+    """What keeps matches from being replaced: computed once for all matches in one graph.
 
     Args:
         index: The graph.
-        match: The match.
         external: The tensors that are named outside of the graph, by signatures or callers of a function.
-        effects: The ops with side effects.
-        frames: The ops that hold loops and conditionals together.
-
-    Returns:
-        Some words that follow the outputs of the match; "" if it can be replaced.
+        effects: Whether ops with side effects can be replaced.
     """
-    inside = {*match.numbers, *match.passed}
-    outputs = set(match.results)
-    output_ops = {op for op, _ in outputs}
-    edges = index.readers
-    for op in match.numbers:
-        name = index.names[op]
-        if op in frames:
-            return f"{name!r} holds a loop or conditional together"
-        if op in effects:
-            return f"{name!r} ({index.types[op]}) has side effects; effects=True replaces it all the same"
-    for op in sorted(inside):
+
+    def __init__(self, index: GraphIndex, external: Iterable[str], *, effects: bool) -> None:
+        self._index, self._external, self._effects = index, external, effects
+
+    @cached_property
+    def _effect_ops(self) -> frozenset[int]:
+        return frozenset() if self._effects else frozenset(side_effects(self._index, range(len(self._index))))
+
+    @cached_property
+    def _external_tensors(self) -> dict[int, list[str]]:
+        """The names from outside, by op."""
+        tensors: dict[int, list[str]] = {}
+        for name in sorted(self._external):
+            op = self._index.ids.get(name.rpartition(":")[0] or name)
+            if op is not None:
+                tensors.setdefault(op, []).append(name)
+        return tensors
+
+    def why(self, match: Match) -> str:
+        """Some words that follow the outputs of a match which cannot be replaced; "" if it can."""
+        index = self._index
+        inside = {*match.numbers, *match.passed}
+        outputs = set(match.results)
+        output_ops = {op for op, _ in outputs}
+        for op in match.numbers:
+            name = index.names[op]
+            if index.types[op] in V1_CONTROL_FLOW:
+                return f"{name!r} holds a loop or conditional together"
+            if op in self._effect_ops:
+                return f"{name!r} ({index.types[op]}) has side effects; effects=True replaces it all the same"
+        for op in sorted(inside):
+            is_outside = [reader not in inside for reader in index.consumer_lists[op]]
+            if not any(is_outside) and (op in output_ops or inside.issuperset(index.waiting_lists[op])):
+                continue
+            why = self._reader(op, inside, outputs, output_ops)
+            if why:
+                return why
+        for op in sorted(inside & self._external_tensors.keys()):
+            for name in self._external_tensors[op]:
+                if not any(name in (index.names[out], f"{index.names[out]}:{port}") for out, port in outputs):
+                    return f"{names_text([name])} inside is an output of the model"
+        return ""
+
+    def _reader(self, op: int, inside: set[int], outputs: set[Tensor], output_ops: set[int]) -> str:
+        """What outside uses an op inside, other than the outputs."""
+        index = self._index
+        edges = index.readers
         for k in range(int(edges.start[op]), int(edges.start[op + 1])):
             reader, port = int(edges.to[k]), int(edges.port[k])
-            if reader in inside or (op, port) in outputs:
-                continue
-            if port < 0 and op in output_ops:
+            if reader in inside or (op, port) in outputs or (port < 0 and op in output_ops):
                 continue
             verb = "waits for" if port < 0 else "reads"
             return f"{index.names[reader]!r} outside {verb} {index.names[op]!r}, which is inside"
-    for name in _external_tensors(index, inside, external):
-        if not any(name in (index.names[op], f"{index.names[op]}:{port}") for op, port in outputs):
-            return f"{names_text([name])} inside is an output of the model"
-    return ""
-
-
-def _external_tensors(index: GraphIndex, ops: set[int], external: frozenset[str]) -> list[str]:
-    if not external:
-        return []
-    return sorted(name for name in external if index.ids.get(name.rpartition(":")[0] or name) in ops)
+        return ""
 
 
 def topological_rank(index: GraphIndex) -> Sequence[int]:

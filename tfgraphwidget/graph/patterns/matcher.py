@@ -1,53 +1,47 @@
 """The matcher: where in a graph a pattern fits.
 
-First each op of the pattern gets a mask of the graph's ops that can be it, from its type, its number of inputs and the
-masks of what it reads: array operations, from constants to outputs. Then the output with the fewest candidates is the
-anchor, and at each candidate a search binds ops and tensors from there, taking back what does not fit (inputs of
-commutative ops in another order, another alternative, an op behind an Identity). The search is cut at a number of
-steps: there are patterns for which no matcher is fast.
+First each op of the pattern gets a mask of the graph's ops that can be it (`candidates`). The output with the fewest
+is the anchor. Where the pattern leaves no choice, all matches are found at once, as arrays (`array_matcher`). At other
+candidates of the anchor a search binds ops and tensors, taking back what does not fit (inputs of commutative ops in
+another order, another alternative, an op behind an Identity). The search is cut at a number of steps: there are
+patterns for which no matcher is fast.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import EllipsisType
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import op_predicates
 from tfgraphwidget.graph.control_flow import control_flow
 from tfgraphwidget.graph.edges import Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op import attr_value
-from tfgraphwidget.graph.op_effects import side_effects
 from tfgraphwidget.graph.op_types import COMMUTATIVE, V1_CONTROL_FLOW
-from tfgraphwidget.graph.patterns.constants import constant_value, is_near
+from tfgraphwidget.graph.patterns.array_matcher import ArrayMatches, NodePlan, array_matcher
+from tfgraphwidget.graph.patterns.candidates import Candidates, Numbers, attribute_holds, plain_value
+from tfgraphwidget.graph.patterns.constants import constant_value
 from tfgraphwidget.graph.patterns.definition import Pattern, names_of
 from tfgraphwidget.graph.patterns.match import (
     FoundMatch,
     Match,
     Matches,
     NearMatch,
+    Obstacles,
+    OnDemand,
     Tensor,
     topological_rank,
-    why_not_replaceable,
 )
 from tfgraphwidget.graph.patterns.printing import attribute_text, literal_text, print_value
-from tfgraphwidget.graph.patterns.seen_through import SEEN_THROUGH, seen_through
 from tfgraphwidget.graph.patterns.structure import (
     ANY,
     GROUPS,
     Alternatives,
-    AnyOf,
     Attribute,
-    AttributeComparison,
     Constant,
     Node,
-    Regex,
     TensorType,
     Value,
     Variable,
@@ -57,20 +51,18 @@ from tfgraphwidget.graph.patterns.structure import (
     walk,
 )
 from tfgraphwidget.graph.stateful_resources import of_type
-from tfgraphwidget.graph.tensors import matches_shape, shape_text
+from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.progress import tell
-from tfgraphwidget.tf_types import AttrValue
 
 _Key = TypeVar("_Key")
 _Bound = TypeVar("_Bound")
-
-Numbers = npt.NDArray[np.intp]
 
 _MOST_STEPS = 1_000_000  # or, in a large graph, so many for each op that can be the output:
 _STEPS_PER_CANDIDATE = 100
 _MOST_NEAR = 20
 _MOST_NEAR_CANDIDATES = 2_000
+_CHUNK = 1 << 14  # ops that are matched between two reports of progress
 
 
 def find_matches(
@@ -109,19 +101,15 @@ def find_matches(
     check_types(pattern, index, op_types)
     matcher = _Matcher(index, pattern, within)
     matches, is_cut = matcher.all(limit)
-    named = frozenset(external)
+    find_why = Obstacles(index, external, effects=effects).why
 
-    def find_why(match: Match) -> str:
-        has_effects = () if effects else side_effects(index, match.numbers)
-        frames = (op for op in match.numbers if index.types[op] in V1_CONTROL_FLOW)
-        return why_not_replaceable(index, match, named, frozenset(has_effects), frozenset(frames))
-
-    judged = tuple(Match(pattern, index, *match, find_why=find_why, function=function) for match in matches)
+    def judge(number: int) -> Match:
+        return Match(pattern, index, *matches[number], find_why=find_why, function=function)
 
     def find_near() -> tuple[NearMatch, ...]:
         return matcher.near(frozenset(op for match in matches for op in match.numbers))
 
-    return Matches(pattern, judged, index, expression, is_cut, find_near)
+    return Matches(pattern, OnDemand(len(matches), judge), index, expression, is_cut, find_near)
 
 
 def check_types(pattern: Pattern, index: GraphIndex, op_types: Callable[[], Iterable[str]] = tuple) -> None:
@@ -172,53 +160,28 @@ _NO_GOAL = _Goal(None, -1, -1, None)
 """What stands for the end of the goals of a choice."""
 
 
-class _Plan(NamedTuple):
-    """What the search needs of a node again and again.
-
-    Attributes:
-        is_source: See `Node.is_source`.
-        values: Its inputs but for `...`.
-        split: The number of inputs before `...`.
-        is_exact: Whether there is no `...`.
-        orders: The inputs in the order in which a commutative op tries them; None if all orders are the same.
-        has_conditions: Whether it has attributes, a dtype or a shape.
-    """
-
-    is_source: bool
-    values: tuple[Value, ...]
-    split: int
-    is_exact: bool
-    orders: tuple[Value, ...] | None
-    has_conditions: bool
-
-
 class _Matcher:
     """Matches one pattern in one index. What is bound so far is in `ops`, `tensors` and `attributes`."""
 
     def __init__(self, index: GraphIndex, pattern: Pattern, within: Mask | None) -> None:
         self.index, self.pattern, self.within = index, pattern, within
-        self.through = seen_through(index)
-        self.start, self.sources, self.ports = index.inputs.start, index.inputs.values, index.ports
+        self.candidates = Candidates(index, pattern, within)
+        self.through = self.candidates.through
+        self.own, self.can_be = self.candidates.own, self.candidates.can_be
         self.steps, self.most_steps = 0, _MOST_STEPS
         self.matched: set[tuple[int, ...]] = set()  # the ops of the matches so far
         self._definitions = pattern.definitions
-        self._own: dict[int, Mask] = {}
-        self._can_be: dict[int, Mask | None] = {}
-        self._constants: dict[tuple[int, int], bool] = {}
-        self._readers: dict[str, op_predicates.AttributeValues] = {}
         self._uses = _count_uses(pattern)
         self._blocks = _blocks(index)
         self._input_rows, self._control_rows = index.input_lists, index.control_lists
         self._port_rows = Rows(index.ports.tolist(), index.inputs.start.tolist())
-        self._plans: dict[int, _Plan] = {}
+        self._plans: dict[int, NodePlan] = {}
         self._differences: list[str] | None = None
         self._spare = 0
         self._reset()
-        for value in pattern.bottom_up:
-            self.can_be(value)
         self.outputs = pattern.outputs
         nodes = [pattern.resolve(output) for output in self.outputs]
-        counts = [self._count(node) for node in nodes]
+        counts = [self.candidates.count(node) for node in nodes]
         first = int(np.argmin(counts))
         self.roots = _connected_order(pattern, nodes, first)
 
@@ -230,109 +193,50 @@ class _Matcher:
         self.passed: set[int] = set()
         self.trail: list[tuple[dict[Any, Any] | set[int], Any]] = []
 
-    # Masks
-
-    def _count(self, value: Value) -> int:
-        mask = self.can_be(value)
-        return len(self.index) if mask is None else int(np.count_nonzero(mask))
-
-    def can_be(self, value: Value) -> Mask | None:
-        """The ops whose output can be a value, as it is read or behind Identity ops; None for all."""
-        value = self.pattern.resolve(value)
-        if id(value) not in self._can_be:
-            self._can_be[id(value)] = self._compute_can_be(value)
-        return self._can_be[id(value)]
-
-    def _compute_can_be(self, value: Value) -> Mask | None:
-        if isinstance(value, Variable):
-            return None
-        if isinstance(value, Alternatives):
-            masks = [self.can_be(choice) for choice in value.choices]
-            definite = [mask for mask in masks if mask is not None]
-            return np.logical_or.reduce(definite) if len(definite) == len(masks) else None
-        own = self.own(value)
-        can_be = own | own[self.through.op]
-        if isinstance(value, Node) and (not value.op_types or value.op_types & SEEN_THROUGH):
-            can_be |= self.through.mask  # one in the middle of several
-        return can_be
-
-    def own(self, value: Node | Constant) -> Mask:
-        """The ops that can be a node themselves."""
-        if id(value) not in self._own:
-            self._own[id(value)] = self._compute_own(value)
-        return self._own[id(value)]
-
-    def _compute_own(self, value: Node | Constant) -> Mask:
-        index = self.index
-        if isinstance(value, Constant):
-            return of_type(index, GROUPS["Const"].__contains__)
-        types = value.op_types
-        mask = of_type(index, types.__contains__) if types else ~self._stateful()
-        if self.within is not None and not value.is_source:
-            mask = mask & self.within
-        ops = np.flatnonzero(mask)
-        if value.inputs is not None and len(ops):
-            ops = self._with_inputs(ops, value, value.inputs)
-        mask = np.zeros(len(index), bool)
-        mask[ops] = True
-        return mask
-
-    def _stateful(self) -> Mask:
-        def is_stateful(kind: str) -> bool:
-            definition = self.index.typing.definition(kind)
-            return kind in V1_CONTROL_FLOW or (definition is not None and bool(definition.is_stateful))
-
-        return of_type(self.index, is_stateful)
-
-    def _with_inputs(self, ops: Numbers, node: Node, inputs: tuple[Value | EllipsisType, ...]) -> Numbers:
-        counts = self.start[ops + 1] - self.start[ops]
-        rest = inputs.index(...) if ... in inputs else -1
-        ops = ops[counts == len(inputs)] if rest < 0 else ops[counts >= len(inputs) - 1]
-        values = [each for each in inputs if not isinstance(each, EllipsisType)]
-        masks = [self.can_be(each) for each in values]
-        fits = np.ones(len(ops), bool)
-        for k, mask in enumerate(masks):
-            if mask is not None:
-                before = rest < 0 or k < rest
-                slots = self.start[ops] + k if before else self.start[ops + 1] - (len(values) - k)
-                fits &= mask[self.sources[slots]]
-        if not node.op_types or not node.op_types.isdisjoint(COMMUTATIVE):
-            any_order = of_type(self.index, COMMUTATIVE.__contains__)[ops]
-            if len(inputs) == 2 and rest < 0:  # of more inputs the search tries all orders
-                second = np.ones(len(ops), bool)
-                for k, mask in enumerate(masks):
-                    if mask is not None:
-                        second &= mask[self.sources[self.start[ops] + 1 - k]]
-                any_order &= second
-            fits |= any_order
-        return ops[fits]
-
     # The search
 
-    def all(self, limit: int | None) -> tuple[list[FoundMatch], bool]:
+    def all(self, limit: int | None) -> tuple[Sequence[FoundMatch], bool]:
         """All matches, and whether the limit has cut them."""
-        matches: list[FoundMatch] = []
         rank = topological_rank(self.index)
         root = self.roots[0]
         mask = self.own(root) if isinstance(root, Node | Constant) else self.can_be(root)
-        candidates = range(len(self.index)) if mask is None else np.flatnonzero(mask).tolist()
+        candidates = np.arange(len(self.index)) if mask is None else np.flatnonzero(mask)
         self.most_steps = max(_MOST_STEPS, _STEPS_PER_CANDIDATE * len(candidates))
         if not isinstance(rank, range):
-            candidates = sorted(candidates, key=rank.__getitem__)
-        for number, op in enumerate(candidates):
-            if not number % 1024:
+            candidates = candidates[np.argsort(np.array(rank)[candidates], kind="stable")]
+        if len(self.roots) == 1:
+            return self._all_of_one_output(candidates, limit)
+        matches: list[FoundMatch] = []
+        for number, op in enumerate(candidates.tolist()):
+            if not number % _CHUNK:
                 tell("Matching the pattern", number, len(candidates))
-            # An output binds all that it needs; further outputs may be several ops for one anchor.
-            while (match := self._match_at(op)) is not None and match.numbers not in self.matched:
+            while (match := self._match_at(op)) is not None:  # the others may be several ops for one anchor
                 if limit is not None and len(matches) >= limit:
                     return matches, True
                 self.matched.add(match.numbers)
                 matches.append(match)
-                if len(self.roots) == 1:
-                    break
-        if len(self.roots) > 1:
-            matches.sort(key=lambda match: (rank[match.results[0][0]], match.numbers))
+        matches.sort(key=lambda match: (rank[match.results[0][0]], match.numbers))
         return matches, False
+
+    def _all_of_one_output(self, candidates: Numbers, limit: int | None) -> tuple[Sequence[FoundMatch], bool]:
+        """All matches of a pattern with one output, from which all that it needs is chunk."""
+        matches: list[FoundMatch | tuple[ArrayMatches, int]] = []
+        arrays = array_matcher(self.candidates, self.roots[0], self._plan, self._blocks)
+        for start in range(0, len(candidates), _CHUNK):
+            tell("Matching the pattern", start, len(candidates))
+            ops = candidates[start : start + _CHUNK]
+            chunk = None if arrays is None else arrays.match(ops)
+            rows = range(len(ops)) if chunk is None else chunk.rows
+            for row in rows:
+                match = self._match_at(int(ops[row])) if chunk is None or chunk.is_undecided[row] else (chunk, row)
+                if match is None or (isinstance(match, FoundMatch) and match.numbers in self.matched):
+                    continue
+                if limit is not None and len(matches) >= limit:
+                    return _on_demand(matches), True
+                matches.append(match)
+                if isinstance(match, FoundMatch):
+                    self.matched.add(match.numbers)
+        return _on_demand(matches), False
 
     def _match_at(self, op: int) -> FoundMatch | None:
         self._reset()
@@ -483,7 +387,7 @@ class _Matcher:
         self._bind(self.ops, id(value), op)
         self._pass(through, is_source=is_source)
         if isinstance(value, Constant):
-            if not self._is_constant(value, op) and not self._differ(self._constant_difference, value, op):
+            if not self.candidates.is_constant(value, op) and not self._differ(self._constant_difference, value, op):
                 return False
             return goal.next if self._is_typed(value.tensor_type, op, 0) else False
         return self._inputs_goal(value, goal, op)
@@ -519,7 +423,7 @@ class _Matcher:
             return _Goal(None, op, 0, following, plan.orders, tuple(range(len(row))))
         return self._slot_goals(plan, op, following)
 
-    def _slot_goals(self, plan: _Plan, op: int, following: _Goal | None) -> _Goal | Literal[False] | None:
+    def _slot_goals(self, plan: NodePlan, op: int, following: _Goal | None) -> _Goal | Literal[False] | None:
         """The goals of inputs in their order; False if one of them does not fit."""
         row, ports, count = self._input_rows[op], self._port_rows[op], len(plan.values)
         shift = len(row) - count
@@ -532,7 +436,7 @@ class _Matcher:
                 following = _Goal(value, row[slot], ports[slot], following)
         return following
 
-    def _plan(self, node: Node) -> _Plan:
+    def _plan(self, node: Node) -> NodePlan:
         """What of a node does not depend on the op."""
         plan = self._plans.get(id(node))
         if plan is None:
@@ -542,7 +446,8 @@ class _Matcher:
             split = len(values) if is_exact else inputs.index(...)
             orders = None if is_exact and _are_alike(values) else tuple(sorted(values, key=self._is_free))
             has_conditions = bool(node.attributes) or node.tensor_type != ANY
-            plan = _Plan(node.is_source, values, split, is_exact, orders, has_conditions)
+            is_free = all(map(self._is_free, values))
+            plan = NodePlan(node.is_source, values, split, is_exact, orders, has_conditions, is_free)
             self._plans[id(node)] = plan
         return plan
 
@@ -655,12 +560,6 @@ class _Matcher:
             return True
         return self._blocks.get(op, -1) == self._blocks.get(next(iter(self.used)), -1)
 
-    def _is_constant(self, value: Constant, op: int) -> bool:
-        key = id(value), op
-        if key not in self._constants:
-            self._constants[key] = is_near(constant_value(self.index, op), value.value, value.tolerance)
-        return self._constants[key]
-
     def _constant_difference(self, value: Constant, op: int) -> str:
         name, array = self.index.names[op], constant_value(self.index, op)
         text = "no constant" if array is None else str(array.tolist()) if array.size < 6 else f"of shape {array.shape}"
@@ -678,10 +577,7 @@ class _Matcher:
         return True
 
     def _has_attribute(self, name: str, attribute: Attribute, op: int) -> bool:
-        reader = self._readers.get(name)
-        if reader is None:
-            reader = self._readers[name] = op_predicates.AttributeValues(self.index, name)
-        value = reader.value(op)
+        value = self.candidates.attribute(name, op)
         if value is None:
             return False
         if isinstance(attribute, Wildcard):
@@ -697,8 +593,7 @@ class _Matcher:
     def _is_typed(self, tensor_type: TensorType, op: int, port: int) -> bool:
         if tensor_type is ANY or tensor_type == ANY:
             return True
-        dtypes = self.index.dtypes(op)
-        dtype = dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
+        dtype = self.candidates.dtype(op, port)
         name = f"{self.index.names[op]}:{port}"
         is_wildcard = isinstance(tensor_type.dtype, Wildcard)
         fits = (
@@ -709,12 +604,9 @@ class _Matcher:
         expected = "another dtype" if is_wildcard else tensor_type.dtype
         if not fits and not self._differ(lambda: f"{name!r} is {dtype} where the pattern has {expected}"):
             return False
-        if tensor_type.shape == "*":
+        if self.candidates.has_shape(tensor_type, op, port):
             return True
-        shape = self.index.shape(op, port)
-        if matches_shape(shape, tensor_type.shape):
-            return True
-        return self._differ(lambda: f"{name!r} has the shape {shape_text(shape)}")
+        return self._differ(lambda: f"{name!r} has the shape {shape_text(self.index.shape(op, port))}")
 
     # What almost fits
 
@@ -762,6 +654,16 @@ class _Matcher:
         return [op for op in candidates if op not in matched][: 2 * _MOST_NEAR_CANDIDATES]
 
 
+def _on_demand(matches: list[FoundMatch | tuple[ArrayMatches, int]]) -> OnDemand[FoundMatch]:
+    """Matches of which those in arrays are made when they are asked for."""
+
+    def make(number: int) -> FoundMatch:
+        match = matches[number]
+        return match if isinstance(match, FoundMatch) else match[0].make_match(match[1])
+
+    return OnDemand(len(matches), make)
+
+
 def _count_uses(pattern: Pattern) -> dict[str, int]:
     uses: dict[str, int] = {}
     for statement in pattern.statements:
@@ -801,57 +703,3 @@ def _blocks(index: GraphIndex) -> dict[int, int] | None:
             blocks |= dict.fromkeys(ops, number)
             number += 1
     return blocks
-
-
-def plain_value(value: AttrValue) -> object:
-    """An AttrValue as a value that can be compared and passed to a function."""
-    content = attr_value(value)
-    if isinstance(content, bytes):
-        return content.decode("utf-8", "backslashreplace")
-    if isinstance(content, list):
-        return tuple(
-            each.decode("utf-8", "backslashreplace") if isinstance(each, bytes) else _plain_message(each)
-            for each in content
-        )
-    return _plain_message(content)
-
-
-def _plain_message(content: Any) -> object:
-    if hasattr(content, "unknown_rank"):
-        return None if content.unknown_rank else tuple(None if d.size < 0 else int(d.size) for d in content.dim)
-    if hasattr(content, "name") and hasattr(content, "attr"):
-        return str(content.name)
-    return content
-
-
-def attribute_holds(attribute: Attribute, value: AttrValue) -> bool:
-    """Whether the AttrValue `attribute` is what a pattern says of it: `value`."""
-    if isinstance(attribute, AnyOf):
-        return any(attribute_holds(each, value) for each in attribute.values)
-    plain = plain_value(value)
-    if isinstance(attribute, Regex):
-        return re.search(attribute.text, str(plain)) is not None
-    if isinstance(attribute, AttributeComparison):
-        return _compare(plain, attribute)
-    if isinstance(attribute, Wildcard):
-        return True
-    if callable(attribute):
-        return bool(attribute(plain))
-    return _normal_text(plain) == _normal_text(attribute)
-
-
-def _normal_text(value: object) -> str:
-    return op_predicates.normalized_text(f"[{','.join(map(str, value))}]" if isinstance(value, tuple) else str(value))
-
-
-def _compare(plain: Any, comparison: AttributeComparison) -> bool:
-    sign, expected = comparison.sign, comparison.value
-    if sign == "!=":
-        return _normal_text(plain) != _normal_text(expected)
-    if isinstance(plain, str) != isinstance(expected, str) or isinstance(plain, tuple) != isinstance(expected, tuple):
-        return False
-    try:
-        less, equal = bool(plain < expected), bool(plain == expected)
-    except TypeError:
-        return False
-    return {"<": less, "<=": less or equal, ">": not less and not equal, ">=": not less}[sign]

@@ -23,6 +23,7 @@ from tfgraphwidget.graph import (
     called_functions,
 )
 from tfgraphwidget.runtime.live.edit_record import record_of
+from tfgraphwidget.sources import function_definition
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     body_graph,
@@ -125,7 +126,7 @@ def _gradient_of_call(op: tf.Operation) -> Callable[..., object]:
     """Return a function that computes the gradient of the function that an op calls."""
     name = op.get_attr("f").name
     graph = _graph_of(op, name, list(op.inputs), [tensor.shape for tensor in op.inputs])
-    attributes = dict(_library(op.graph)[name].cached_definition.attr)
+    attributes = dict(function_definition(_library(op.graph)[name]).attr)
     gradient: Callable[..., object] = call_gradient_function(concrete_function(graph, attributes))
     return gradient
 

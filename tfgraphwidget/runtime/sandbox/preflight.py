@@ -23,7 +23,7 @@ from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph import CONSTANTS, V1_LOOPS
 from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.progress import tell
-from tfgraphwidget.sources import parse_device, tf_protos
+from tfgraphwidget.sources import function_definition, parse_device, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     c_end,
@@ -261,7 +261,7 @@ def _new_functions(
     library_functions = graph_functions(graph)
     there = {gradient for _, gradient in pairs if gradient not in missing and gradient in library_functions}
     library = tf_protos.FunctionDefLibrary(
-        function=[*missing.values(), *(library_functions[name].cached_definition for name in sorted(there))],
+        function=[*missing.values(), *(function_definition(library_functions[name]) for name in sorted(there))],
         gradient=[tf_protos.GradientDef(function_name=name, gradient_func=gradient) for name, gradient in pairs],
     )
     try:
@@ -281,7 +281,7 @@ def _has_function(graph: tf.Graph, definition: FunctionDef) -> bool:
     library = graph_functions(graph)
     if name not in library:
         return False
-    if _without_context(library[name].cached_definition) != _without_context(definition):
+    if _without_context(function_definition(library[name])) != _without_context(definition):
         raise NameTaken(f"The graph has another function {name!r}; copy into another name scope.")
     return True
 
