@@ -12,7 +12,7 @@ import { createBreadcrumb } from "./panels/controls/breadcrumb";
 import { createHelp } from "./panels/controls/help";
 import { createLegend } from "./panels/controls/legend";
 import { makeWay } from "./panels/controls/make-way";
-import { createPopupMenu } from "./panels/controls/menus";
+import { createPopupMenu, isPopupOpen, watchPopups } from "./panels/controls/menus";
 import {
   createAnnouncer,
   createEmptyMessage,
@@ -124,7 +124,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
     },
   };
   view.setHeight(settings.height);
-  void stage.aspect().then((aspect) => actions.open(aspect));
+  void stage.size().then((size) => actions.open(size));
   return view;
 }
 
@@ -177,6 +177,11 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     clone: () => void cloneHere(root, parts),
   });
   if (!parts.readOnly) listenToFiles(host, contextMenu.openDropped, (file) => actions.edits.upload(file));
+  const leaveHover = () => {
+    store.set({ hover: -1, hoverEdge: -1 });
+    tooltip.root.hidden = true;
+  };
+  watchPopups(root, leaveHover);
   // Otherwise Shift-click would select the notebook's cells.
   root.addEventListener("mousedown", (event) => event.shiftKey && event.stopPropagation());
   stage.canvas.addEventListener("mousedown", (event) => {
@@ -202,6 +207,8 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
       if (scene) void actions.changeView({ type: "pin", name: keyOf(scene, item), x, y });
     },
     hover: (inner, point) => {
+      // What lies over the drawing would lie over the tooltip, too; a form that waits for a click needs it.
+      if (isPopupOpen(root) && !store.value.picking) return leaveHover();
       // The inside of an open scope counts as background; only its header counts as the scope.
       const item = inner > 0 && stage.isInside(inner, point) ? -1 : inner;
       dragConnect.move(point);

@@ -137,10 +137,10 @@ def test_a_layout_that_is_reset_has_the_shape_of_the_view_and_other_drawings_sta
         width, height = arrays(handler.handle(request))["box"][0, 2:]
         return float(width / height)
 
-    wide = shape(p.Open(1.5))
-    assert shape(p.Open(0.5)) == wide
-    assert shape(p.Unpin("x", 0.5)) == wide
-    narrow = shape(p.Unpin("", 0.5))
+    wide = shape(p.Open(1500, 1000))
+    assert shape(p.Open(500, 1000)) == wide
+    assert shape(p.Unpin("x", 500, 1000)) == wide
+    narrow = shape(p.Unpin("", 500, 1000))
     assert narrow < wide / 2
     assert shape(p.Unpin()) == narrow
 

@@ -26,7 +26,7 @@ from tfgraphwidget.hierarchy import Outline, outline_of
 from tfgraphwidget.layout import Layout, LayoutCache
 from tfgraphwidget.layout.free_form import pinning
 from tfgraphwidget.naming import by_new_name, enclosing_scopes, names_text, split_tensor
-from tfgraphwidget.scene import Scene, candidates, prefetch
+from tfgraphwidget.scene import Scene, candidates, first_drawing, prefetch
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.tf_types import OpLike, OpsLike
 from tfgraphwidget.visible import ROOT_ASPECT, Direction, ViewSpec, find_shown_ops, visible_graph
@@ -43,6 +43,7 @@ Choice = tuple[Boundary, Selection | None]
 """A boundary, or a selection."""
 MOST_ITEMS = 250_000  # a page moves 76,000 boxes at 60 frames a second; with 760,000 it runs out of memory
 _UNMARKED: Boundary = ((), ())
+_NARROW, _TALLEST = 0.9, 0.4  # width : height of a pane that the drawing wraps to
 _FARTHEST = 10_000_000  # pixels; further out, the drawing's float32 knows no single pixels
 
 
@@ -100,7 +101,7 @@ class GraphView:
         self._entered: frozenset[str] = frozenset()
         self._selection: Selection | None = None
         self._between_cache: tuple[GraphIndex, Selection | None, str] | None = None
-        self.opened = visible_graph.default_open(self.index)
+        self.opened = self._default_open = visible_graph.default_open(self.index)
         self.hidden: frozenset[str] = frozenset()
         self.direction: Direction = "down"
         self.aspect: float | None = None
@@ -430,6 +431,33 @@ class GraphView:
         visible_names = {full_name, name, *self._names(around), *self._names([node])}
         self.hidden = frozenset(path for path in self.hidden if path.removesuffix("/") not in visible_names)
         return full_name
+
+    def shape(self, width: float, height: float) -> None:
+        """Let the drawing wrap to the shape of a narrow pane; nothing changes without a size.
+
+        Args:
+            width: The width of the pane.
+            height: The height of the pane.
+        """
+        if width > 0 < height:
+            self.aspect = max(width / height, _TALLEST) if width < _NARROW * height else ROOT_ASPECT
+
+    def first_drawing(self, width: float, height: float) -> Scene | None:
+        """The first drawing, such that it can be read in a pane; None if there was one before, which stays as it is.
+
+        It has the shape of the pane, and fewer scopes are open in a small one, unless the user has chosen them.
+
+        Args:
+            width: The width of the pane, in pixels.
+            height: The height of the pane, in pixels.
+        """
+        if self.aspect is not None:
+            return None
+        self.shape(width, height)
+        if self.opened is not self._default_open or self._layout is not None:
+            return None
+        self.opened, scene = first_drawing(self.index, self.view_spec, width, height, self.memo)
+        return scene
 
     # The drawing
 

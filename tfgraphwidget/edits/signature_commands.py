@@ -142,7 +142,17 @@ class RenameSignature(Command):
         return Patch(signature_edits=(SignatureRenaming(self.name, self.new),))
 
 
-@register
+@register(
+    button=EditButton(
+        "Order signature",
+        "Change the order in which a module or function takes the inputs and gives the outputs, and their keys",
+        on="graph",
+        order=515,
+        group="Signatures",
+        keywords="signature_def arguments keys ends",
+        fields=(FormField("name", "Name"),),
+    )
+)
 @dataclass(frozen=True)
 class OrderSignature(Command):
     """Set the order of the inputs and outputs of a signature, in which `module()` and `function()` take and give them.

@@ -1,5 +1,6 @@
 from .builder import outline_of as outline_of
 from .default_expansion import default_open as default_open
+from .default_expansion import opening_steps as opening_steps
 from .op_facts import CAPTURED as CAPTURED
 from .op_facts import CONSTANT as CONSTANT
 from .op_facts import FAMILIES as FAMILIES

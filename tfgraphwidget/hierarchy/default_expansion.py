@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tfgraphwidget.graph import GraphIndex
@@ -26,10 +28,20 @@ def default_open(index: GraphIndex) -> frozenset[str]:
     Args:
         index: The graph.
     """
+    return opening_steps(index)[-1]
+
+
+def opening_steps(index: GraphIndex) -> tuple[frozenset[str], ...]:
+    """The scopes and groups that are open after each step on the way to `default_open`; nothing is at first.
+
+    A step opens one scope, or together those of similar size beside it.
+
+    Args:
+        index: The graph.
+    """
     tree, sums = outline_of(index)
     state = _Expansion(tree, sums, find_op_facts(index).constant_kind == NONE)
-    state.grow()
-    return frozenset(tree.names[node] for node in state.opened if node)
+    return tuple(frozenset(tree.names[node] for node in opened if node) for opened in state.grow())
 
 
 class _Expansion:
@@ -46,9 +58,10 @@ class _Expansion:
         self.box_count = int(self.inner[0])
         self.whole = sum(self.is_compute[node] for node in self.closed)
 
-    def grow(self) -> None:
-        """Open what is worth it, the largest first."""
+    def grow(self) -> Iterator[set[int]]:
+        """Open what is worth it, the largest first; what is open at first and after each step."""
         is_compute = self.is_compute
+        yield self.opened
         while choice := {node for node in self.closed if self._may(node)}:
             largest = max(choice, key=lambda node: (is_compute[node], -node))
             rest = sum(is_compute[node] for node in self.tree.children[self.tree.parent[largest]] if node != largest)
@@ -60,9 +73,10 @@ class _Expansion:
                 return
             if self.box_count >= _ENOUGH and (len(alike) > 1 or 4 * is_compute[largest] < self.whole):
                 return
-            self.opened |= alike
+            self.opened = self.opened | alike
             self.closed = (self.closed - alike).union(*(self.tree.children[node] for node in alike))
             self.box_count += added
+            yield self.opened
 
     def _may(self, node: int) -> bool:
         members = self.members[node]

@@ -165,8 +165,8 @@ class Document:
         """Save the document.
 
         Args:
-            request: `kind` of format, `name` as a path in the exporter's folder, and whether to `replace` an existing
-                file.
+            request: `kind` of format, `name` as a path in the exporter's folder, whether to `replace` an existing
+                file, and `options` of the format as pairs of a name and a value.
 
         Returns:
             The `path`, `name` and `relative` path of the file, and `about`: a sentence with the notices.
@@ -176,7 +176,7 @@ class Document:
             GraphEditError: If it cannot be written; all files are unchanged then.
         """
         name, replace = _text(request, "name"), request.get("replace") is True
-        saved = self.exporter.save(request.get("kind"), name, replace=replace)
+        saved = self.exporter.save(request.get("kind"), name, replace=replace, options=_options(request))
         return {"path": str(saved.path), "name": saved.path.name, "relative": saved.relative, "about": saved.about}
 
     def _keep(self, path: Path, kind: SaveFormat) -> None:
@@ -265,6 +265,15 @@ def _text(request: Mapping[str, object], key: str) -> str:
     if not isinstance(value, str):
         raise GraphEditError(f"{key} is not a text; reload the page.")
     return value
+
+
+def _options(request: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    pairs = request.get("options", [])
+    if not isinstance(pairs, list) or not all(
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in pairs
+    ):
+        raise GraphEditError("The options of the format are not pairs of texts; reload the page.")
+    return tuple((name, value) for name, value in pairs)
 
 
 # Files: the page has their paths below the server's root, the kernel another directory

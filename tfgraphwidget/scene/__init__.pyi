@@ -1,4 +1,5 @@
 from . import scene as scene
+from .first_drawing import first_drawing as first_drawing
 from .layout_prefetch import candidates as candidates
 from .layout_prefetch import prefetch as prefetch
 from .scene import Paint as Paint

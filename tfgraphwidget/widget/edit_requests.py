@@ -149,10 +149,10 @@ class EditRequests:
                 )
                 for each in self._editor.lint(target)
             ),
-            tuple(self._signatures()),
+            tuple(self.signatures()),
         )
 
-    def _signatures(self) -> Iterator[p.SignatureRow]:
+    def signatures(self) -> Iterator[p.SignatureRow]:
         """The signatures, with a button that removes each; without any the likely one, with a button that adds it."""
         core = self._editor.core
         if len(core.navigator.path) > 1 or core.executor.in_function:
@@ -177,7 +177,8 @@ class EditRequests:
         ops = dict.fromkeys(split_tensor(name)[0] for _, name in (*signature.inputs, *signature.outputs))
         text = f"{before}{signature.name}: {inputs or 'nothing'} → {outputs}"
         offer = replace(self.offer(edit)[0], text="Add" if before else "Remove")
-        return p.SignatureRow(text, tuple(ops)[:_MOST_LIT], offer)
+        name = "" if before else signature.name
+        return p.SignatureRow(text, tuple(ops)[:_MOST_LIT], offer, name, signature.inputs, signature.outputs)
 
     def offers(self) -> tuple[p.Offer, ...]:
         """Edits that the present graph suggests."""

@@ -159,6 +159,8 @@ class Exporter:
             except OSError as error:
                 raise unwritable(target, error) from error
             return target, []
+        if unknown := {name for name, _ in options} - {option.name for option in kind.options}:
+            raise GraphEditError(f"{kind.label} has no option {min(unknown)!r}; choose one of the form.")
         frozen = kind.kind == "frozen"
         outputs = (frozen_outputs(self._editor) or None) if frozen else None
         with warnings.catch_warnings(record=True) as caught:

@@ -11,7 +11,6 @@ from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import count_variables
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.visible import ROOT_ASPECT
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import CloneRequests, summary
 from tfgraphwidget.widget.cost_requests import CostRequests
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 
 _LONGEST = 20_000  # characters of an expression
-_NARROW, _TALLEST = 0.9, 0.4  # width : height
 _MOST_NAMES = 200  # of readers, control inputs: what a panel can show
 
 Answer = tuple[p.Reply, list[bytes]]
@@ -50,6 +48,7 @@ class RequestHandler:
         namespace = namespace or KernelNamespace()
         self._scene: scenes.Scene | None = None
         self._likely: tuple[str, ...] = ()
+        self._pane: tuple[float, float] | None = None  # the width and height of the canvas that was opened last
         self._clones = CloneRequests(editor)
         self._edits = EditRequests(editor, namespace)
         self._ops = OpRequests(editor, namespace)
@@ -86,7 +85,7 @@ class RequestHandler:
             case p.Examine(name):
                 return self._inspector.examine(name), []
             case (
-                p.FindEditOps() | p.ListFormats() | p.Export() | p.Download() | p.PrefetchScene() | p.Picture()
+                p.FindEditOps() | p.ListSignatures() | p.ListFormats() | p.Export() | p.Download() | p.PrefetchScene() | p.Picture()
                 | p.Ping() | p.Script() | p.Names() | p.Inputs() | p.Upload() | p.Crossings()
             ):  # fmt: skip
                 return self._without_state(request)
@@ -129,6 +128,8 @@ class RequestHandler:
         match request:
             case p.FindEditOps(step):
                 return p.EditOps(edited_names(self._editor.index, self._editor.history, step)), []
+            case p.ListSignatures():
+                return p.SignatureList(tuple(self._edits.signatures())), []
             case p.ListFormats() | p.Export() | p.Download():
                 return self._export(request)
             case p.Names():
@@ -201,18 +202,11 @@ class RequestHandler:
                 editor.leave(depth)
             case p.Refresh():
                 editor.refresh()
-            case p.Open(aspect):
-                # Later drawings of the graph stay as they are.
-                if self._core.view.aspect is None:
-                    self._shape(aspect)
+            case p.Open(width, height):
+                self._pane = (width, height) if width > 0 < height else self._pane
             case _:
                 self._arrange(request)
         return self._drawing()
-
-    def _shape(self, aspect: float) -> None:
-        """Let the drawing wrap to the shape of a narrow view."""
-        if aspect > 0:
-            self._core.view.aspect = max(aspect, _TALLEST) if aspect < _NARROW else ROOT_ASPECT
 
     def _arrange(self, request: p.ViewRequest) -> None:
         editor = self._editor
@@ -225,9 +219,9 @@ class RequestHandler:
                 editor.direction = direction
             case p.Pin(name, x, y):
                 editor.pin(name, x, y)
-            case p.Unpin(name, aspect):
+            case p.Unpin(name, width, height):
                 if not name:
-                    self._shape(aspect)
+                    self._core.view.shape(width, height)
                 editor.unpin(name)
 
     def _hide(self, verb: str, names: tuple[str, ...]) -> None:
@@ -300,7 +294,8 @@ class RequestHandler:
     def _drawing(self, focus: str = "", stamp: str = "", edited: p.EditReport | None = None) -> Answer:
         editor = self._editor
         self._edits.update_difference()
-        self._scene = scene = editor.scene()
+        first = self._core.view.first_drawing(*self._pane) if self._pane else None
+        self._scene = scene = first or editor.scene()
         self._likely = self._core.view.prefetch_candidates(scene)
         if stamp and stamp == _stamp(scene):
             return self._painting()

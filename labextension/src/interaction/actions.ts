@@ -15,6 +15,7 @@ import type {
   UnpinRequest,
 } from "../protocol/messages";
 import { at, BADGE, isScope, keyOf } from "../protocol/scene";
+import { NO_SIZE, type Viewport } from "../render/camera/camera";
 import type { Anchor } from "../render/camera/destination";
 import type { Region, RegionItems } from "../render/hit-testing/region";
 import type { Answer, Channel } from "../rpc/model-channel";
@@ -71,15 +72,15 @@ export class Actions {
     this.#examining.abort();
   }
 
-  /** Request the drawing; `aspect` is the width : height of the view, 0 if it is not known. */
-  open(aspect = 0): Promise<void> {
-    return this.#queue.enqueue(() => ({ type: "open", aspect }));
+  /** Request the drawing, for a canvas of this size if it has one. */
+  open({ width, height }: Viewport = NO_SIZE): Promise<void> {
+    return this.#queue.enqueue(() => ({ type: "open", width, height }));
   }
 
   /** Request the drawing again if the kernel has a newer state than the last reply. */
   catchUp(revision: () => number): Promise<void> {
     return this.#queue.enqueue(() =>
-      revision() > (this.#store.value.state?.revision ?? -1) ? { type: "open", aspect: 0 } : null,
+      revision() > (this.#store.value.state?.revision ?? -1) ? { type: "open", ...NO_SIZE } : null,
     );
   }
 
@@ -103,7 +104,7 @@ export class Actions {
     );
     // If the kernel has not confirmed it, the prefetched drawing is wrong.
     await this.#queue.enqueue(() =>
-      shown && shown === this.#store.value.state ? { type: "open", aspect: 0 } : null,
+      shown && shown === this.#store.value.state ? { type: "open", ...NO_SIZE } : null,
     );
   }
 

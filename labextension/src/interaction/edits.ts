@@ -12,6 +12,7 @@ import type {
   PreviewedEdit,
   Request,
   RewireTargets,
+  SignatureRow,
   Source,
 } from "../protocol/messages";
 import type { Answer } from "../rpc/model-channel";
@@ -98,6 +99,14 @@ export class Edits {
   async lint(target: LintRequest["target"]): Promise<LintReply | null> {
     const answer = await this.#queue.run({ type: "lint", target });
     if (answer?.type === "lint_reply") return answer;
+    if (answer) this.#queue.accept(answer);
+    return null;
+  }
+
+  /** The signatures of the graph; null if that was refused, which is shown. */
+  async signatures(): Promise<readonly SignatureRow[] | null> {
+    const answer = await this.#queue.run({ type: "list_signatures" });
+    if (answer?.type === "signature_list") return answer.signatures;
     if (answer) this.#queue.accept(answer);
     return null;
   }

@@ -362,7 +362,7 @@ function unpin(context: KeyContext): unknown {
   const item = pickedItem(context);
   const name = scene?.pinned[item] ? keyOf(scene, item) : "";
   const { width, height } = context.stage.viewport;
-  return context.actions.changeView({ type: "unpin", name, aspect: width / Math.max(height, 1) });
+  return context.actions.changeView({ type: "unpin", name, width, height });
 }
 
 type Verb = Exclude<HideRequest["verb"], "nothing">;

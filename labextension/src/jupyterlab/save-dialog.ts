@@ -13,10 +13,19 @@ interface FileKind {
   readonly about: string;
   readonly name: string;
   readonly refused: string;
+  readonly options: readonly SaveOption[];
+}
+/** As tfgraphwidget/writable.py tells it: the first of the choices is the one without the option. */
+interface SaveOption {
+  readonly name: string;
+  readonly label: string;
+  readonly choices: readonly string[];
+  readonly about: string;
 }
 interface SaveChoice {
   readonly kind: string;
   readonly name: string;
+  readonly options: [string, string][];
 }
 
 /** Called with a line of text and the progress; null when the operation has ended. */
@@ -126,8 +135,10 @@ class Form extends Widget {
   readonly #kind = element("select", "jp-mod-styled") as HTMLSelectElement;
   readonly #name = element("input", "jp-mod-styled") as HTMLInputElement;
   readonly #about = element("p", "tgw-save-about");
+  readonly #options = element("div", "tgw-save-options");
   /** The format that the user chose; it decides between formats with the same suffix. */
   #preferredKind = "";
+  #shown: FileKind | undefined;
 
   constructor(kinds: readonly FileKind[], folder: string, why: string, last?: SaveChoice) {
     super({ node: element("div", "tgw-save") });
@@ -147,6 +158,7 @@ class Form extends Widget {
     this.node.append(
       labeledField("Kind", this.#kind),
       labeledField("Name", this.#name),
+      this.#options,
       this.#about,
       element("p", "tgw-save-folder", `in ${folder}`),
     );
@@ -158,11 +170,20 @@ class Form extends Widget {
     this.#kind.value = last?.kind ?? kinds[0]?.kind ?? "";
     this.#preferredKind = this.#kind.value;
     this.#name.value = last?.name ?? this.#chosen?.name ?? "";
-    this.#showAbout();
+    this.#showKind();
+    for (const [name, value] of last?.options ?? []) {
+      const field = this.#optionFields.find((select) => select.name === name);
+      if (field) field.value = value;
+    }
   }
 
   getValue(): SaveChoice {
-    return { kind: this.#kind.value, name: this.#name.value };
+    const options = this.#optionFields.map(({ name, value }) => [name, value] as [string, string]);
+    return { kind: this.#kind.value, name: this.#name.value, options };
+  }
+
+  get #optionFields(): HTMLSelectElement[] {
+    return [...this.#options.querySelectorAll("select")];
   }
 
   get #chosen(): FileKind | undefined {
@@ -177,7 +198,7 @@ class Form extends Widget {
     const known = this.#kinds.find(({ suffix }) => this.#name.value.endsWith(suffix));
     const stem = known ? this.#name.value.slice(0, -known.suffix.length) : this.#name.value;
     this.#name.value = stem ? `${stem}${kind.suffix}` : kind.name;
-    this.#showAbout();
+    this.#showKind();
   }
 
   /** The kind follows a suffix that is typed; a slash may also be a folder's that the file is to be in. */
@@ -189,11 +210,26 @@ class Form extends Widget {
     const kind = meant.find((one) => one.kind === this.#preferredKind) ?? meant[0];
     if (!kind) return;
     this.#kind.value = kind.kind;
-    this.#showAbout();
+    this.#showKind();
   }
 
-  #showAbout(): void {
+  /** The sentence about the format, and a field for each of its options. */
+  #showKind(): void {
+    if (this.#chosen === this.#shown) return;
+    this.#shown = this.#chosen;
     this.#about.textContent = this.#chosen?.about ?? "";
+    this.#options.replaceChildren(
+      ...(this.#chosen?.options ?? []).map(({ name, label, choices, about }) => {
+        const select = element("select", "jp-mod-styled") as HTMLSelectElement;
+        Object.assign(select, { name, title: about });
+        for (const value of choices) {
+          const option = element("option", "", value || "as it is");
+          Object.assign(option, { value });
+          select.append(option);
+        }
+        return labeledField(label, select);
+      }),
+    );
   }
 }
 

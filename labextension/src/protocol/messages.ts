@@ -302,12 +302,16 @@ export interface SignatureRow {
   text: string;
   ops: string[];
   edit: Offer;
+  name: string;
+  inputs: [string, string][];
+  outputs: [string, string][];
 }
 
 /** Send the scene; the first thing a view says. */
 export interface OpenRequest {
   type: "open";
-  aspect: number;
+  width: number;
+  height: number;
 }
 
 /** Open the scope or group if it is closed, else close it; `deep`: with all that is inside. */
@@ -376,11 +380,12 @@ export interface PinRequest {
   y: number;
 }
 
-/** Let the layout decide again where an item stands; "" means all items, in a view of this width : height. */
+/** Let the layout decide again where an item stands; "" means all items, on a canvas of this size. */
 export interface UnpinRequest {
   type: "unpin";
   name: string;
-  aspect: number;
+  width: number;
+  height: number;
 }
 
 /** Take these op or tensor names as the boundary; both empty to clear. */
@@ -594,6 +599,11 @@ export interface PictureRequest {
 export interface LintRequest {
   type: "lint";
   target: "" | "cpu" | "tflite" | "onnx";
+}
+
+/** The signatures of the graph, or the one that it seems to be for. */
+export interface ListSignaturesRequest {
+  type: "list_signatures";
 }
 
 /** The formats in which the current graph can be saved. */
@@ -889,6 +899,12 @@ export interface LintReply {
   signatures: SignatureRow[];
 }
 
+/** The signatures of the graph. */
+export interface SignatureList {
+  type: "signature_list";
+  signatures: SignatureRow[];
+}
+
 /** The formats in which the graph can be saved, and the folder that their paths are in. */
 export interface Formats {
   type: "formats";
@@ -991,6 +1007,7 @@ export type Request =
   | ExamineRequest
   | PictureRequest
   | LintRequest
+  | ListSignaturesRequest
   | ListFormatsRequest
   | ExportRequest
   | DownloadRequest
@@ -1027,6 +1044,7 @@ export type Reply =
   | ScriptReply
   | PictureReply
   | LintReply
+  | SignatureList
   | Formats
   | ExportReply
   | DownloadReply
@@ -1064,5 +1082,6 @@ export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] 
   {"verb": "obfuscate_names", "name": "Obfuscate names", "title": "Rename all ops and scopes, for bug reports", "on": "graph", "order": 420, "fields": [{"key": "contents", "label": "Contents too", "initial": "False", "words": ["True", "False"], "python": true}], "group": "Replace and rename", "keywords": "obfuscate_names anonymize hide bug report"},
   {"verb": "add_signature", "name": "Add signature", "title": "Let a saved model be called by the marked inputs and outputs", "on": "graph", "order": 500, "fields": [{"key": "name", "label": "Name", "initial": "serving_default", "hint": "Of the marked inputs and outputs"}], "group": "Signatures", "keywords": "signature_def serving_default"},
   {"verb": "rename_signature", "name": "Rename signature", "title": "Change the name by which a saved model is called", "on": "graph", "order": 510, "fields": [{"key": "name", "label": "Name"}, {"key": "new", "label": "New name"}], "group": "Signatures", "keywords": "signature_def"},
+  {"verb": "order_signature", "name": "Order signature", "title": "Change the order in which a module or function takes the inputs and gives the outputs, and their keys", "on": "graph", "order": 515, "fields": [{"key": "name", "label": "Name"}], "group": "Signatures", "keywords": "signature_def arguments keys ends"},
   {"verb": "remove_signature", "name": "Remove signature", "title": "A saved model has it no more; its ops stay", "on": "graph", "order": 520, "fields": [{"key": "name", "label": "Name"}], "group": "Signatures", "keywords": "signature_def"},
 ];

@@ -8,6 +8,7 @@ import {
   cameraAfterResize,
   cameraTowards,
   fitBox,
+  NO_SIZE,
   type Point,
   toScreen,
   toWorld,
@@ -43,7 +44,7 @@ export class Stage {
   readonly #store: Store;
   readonly #renderer: CanvasRenderer;
   readonly #stop: (() => void)[] = [];
-  #viewport: Viewport = { width: 0, height: 0 };
+  #viewport: Viewport = NO_SIZE;
   #ratio = 1;
   readonly #motion = new CameraAnimation();
   #movedAt = Number.NEGATIVE_INFINITY;
@@ -128,13 +129,13 @@ export class Stage {
     this.#start(to, from, alike && initialBoxes(alike, scene, camera, from));
   }
 
-  /** The width : height of the canvas once it has a size; 0 if it gets none soon, as in a tab behind others. */
-  async aspect(): Promise<number> {
+  /** The size of the canvas once it has one; 0 × 0 if it gets none soon, as in a tab behind others. */
+  async size(): Promise<Viewport> {
     const deadline = performance.now() + PATIENCE;
     while (this.#host.clientWidth === 0 && performance.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 0));
     const { clientWidth, clientHeight } = this.#host;
-    return clientWidth / Math.max(clientHeight, 1);
+    return clientWidth > 0 ? { width: clientWidth, height: clientHeight } : NO_SIZE;
   }
 
   /** The middle of the canvas. */

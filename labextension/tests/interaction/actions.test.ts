@@ -141,7 +141,7 @@ describe("following the kernel", () => {
     await actions.catchUp(() => 1);
     expect(sent).toEqual([]);
     await actions.catchUp(() => 2);
-    expect(sent).toEqual([{ type: "open", aspect: 0 }]);
+    expect(sent).toEqual([{ type: "open", width: 0, height: 0 }]);
   });
 
   test("what was refused is said until the person does something, though the view catches up", async () => {
@@ -171,7 +171,7 @@ describe("following the kernel", () => {
     );
     await actions.mark(INPUT, "inputs");
     await actions.catchUp(() => 0);
-    expect(sent.at(-1)).toEqual({ type: "open", aspect: 0 });
+    expect(sent.at(-1)).toEqual({ type: "open", width: 0, height: 0 });
     expect(store.value.state?.revision).toBe(5);
   });
 });

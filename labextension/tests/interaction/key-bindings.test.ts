@@ -100,7 +100,7 @@ describe("keys", () => {
     ["E", "changeView", { type: "expand_all", everything: true }],
     ["C", "changeView", { type: "expand_all", everything: false }],
     ["D", "changeView", { type: "set_direction", direction: "right" }],
-    ["U", "changeView", { type: "unpin", name: "", aspect: 4 / 3 }],
+    ["U", "changeView", { type: "unpin", name: "", width: 400, height: 300 }],
     ["/", "find"],
     ["r", "refresh"],
     ["Backspace", "leave"],

@@ -4,6 +4,7 @@ import {
   cameraHolding,
   cameraTowards,
   FARTHEST,
+  FIRST_FARTHEST,
   fitBox,
   interpolateCamera,
   inView,
@@ -53,20 +54,20 @@ describe("camera", () => {
   });
 
   test("the first look at a tall drawing is its readable upper part", () => {
-    const first = openingCamera({ x: 0, y: 0, width: 700, height: 9000 }, viewport);
+    const first = openingCamera({ x: 0, y: 0, width: 700, height: 9000 }, viewport, FIRST_FARTHEST);
     expect(first.zoom).toBe(1);
     expect(toScreen(first, 350, 0).y).toBe(24);
   });
 
   test("the first look at a larger drawing is all of it, as long as that is not too far away", () => {
     const box = { x: 0, y: 0, width: 2000, height: 1400 };
-    expect(openingCamera(box, viewport)).toEqual(fitBox(box, viewport));
+    expect(openingCamera(box, viewport, FARTHEST)).toEqual(fitBox(box, viewport));
     expect(fitBox(box, viewport).zoom).toBeGreaterThan(FARTHEST);
   });
 
   test("the first look at a huge drawing is its upper left corner, with a margin, not from far away", () => {
-    const first = openingCamera({ x: 300, y: 70, width: 50_000, height: 50_000 }, viewport);
-    expect(first.zoom).toBe(FARTHEST);
+    const first = openingCamera({ x: 300, y: 70, width: 50_000, height: 50_000 }, viewport, FIRST_FARTHEST);
+    expect(first.zoom).toBe(FIRST_FARTHEST);
     const corner = toScreen(first, 300, 70);
     expect(corner.x).toBeCloseTo(24);
     expect(corner.y).toBeCloseTo(24);
@@ -79,7 +80,7 @@ describe("camera", () => {
     ["at the right edge", 9900],
   ])("no side is blank while the drawing goes on at the other: reading starts %s", (_, start) => {
     const box = { x: 0, y: 0, width: 10_000, height: 10_000 };
-    const first = openingCamera(box, viewport, () => ({ left: 80, right: 9950, start }));
+    const first = openingCamera(box, viewport, FIRST_FARTHEST, () => ({ left: 80, right: 9950, start }));
     const margin = 24 / first.zoom + 1e-6;
     const seen = inView(first, viewport);
     expect(seen.x).toBeGreaterThanOrEqual(80 - margin);
@@ -90,7 +91,7 @@ describe("camera", () => {
 
   test("an upper part that is narrower than the view is in its middle", () => {
     const box = { x: 0, y: 0, width: 10_000, height: 10_000 };
-    const first = openingCamera(box, viewport, () => ({ left: 4000, right: 4600, start: 4100 }));
+    const first = openingCamera(box, viewport, FIRST_FARTHEST, () => ({ left: 4000, right: 4600, start: 4100 }));
     expect(toScreen(first, 4300, 0)).toEqual({ x: expect.closeTo(400), y: expect.closeTo(24) });
   });
 

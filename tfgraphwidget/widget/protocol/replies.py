@@ -662,12 +662,16 @@ class LintFinding:
 class SignatureRow:
     """A signature in words, the ops of its inputs and outputs, and the edit that removes it.
 
-    Of a graph without any: the likely inputs and outputs, and the edit that adds them as a signature.
+    `inputs` and `outputs` are (key, tensor) pairs in their order. Of a graph without any: the likely inputs and outputs,
+    and the edit that adds them as a signature; `name` is "" then.
     """
 
     text: str
     ops: tuple[str, ...]
     edit: Offer
+    name: str
+    inputs: tuple[tuple[str, str], ...]
+    outputs: tuple[tuple[str, str], ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -675,6 +679,13 @@ class LintReply:
     """All that rules have found, errors first, and the signatures."""
 
     findings: tuple[LintFinding, ...]
+    signatures: tuple[SignatureRow, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class SignatureList:
+    """The signatures of the graph."""
+
     signatures: tuple[SignatureRow, ...]
 
 
@@ -782,6 +793,7 @@ Reply = (
     | ScriptReply
     | PictureReply
     | LintReply
+    | SignatureList
     | Formats
     | ExportReply
     | DownloadReply

@@ -17,11 +17,12 @@ Side = Literal["inputs", "outputs"]
 class Open:
     """Send the scene; the first thing a view says.
 
-    `aspect` is the width : height of the view, 0 while it has no size; the first drawing of a graph has the shape of a
-    narrow view.
+    `width` and `height` are those of its canvas in CSS pixels, 0 while it has none: what is open at first, and the shape
+    of the drawing, are such that it can be read there.
     """
 
-    aspect: float = 0.0
+    width: float = 0.0
+    height: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,10 +78,11 @@ class Pin:
 
 @dataclasses.dataclass(frozen=True)
 class Unpin:
-    """Let the layout decide again where an item stands; "" means all items, in a view of this width : height."""
+    """Let the layout decide again where an item stands; "" means all items, on a canvas of this size."""
 
     name: str = ""
-    aspect: float = 0.0
+    width: float = 0.0
+    height: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -481,6 +483,11 @@ class Lint:
 
 
 @dataclasses.dataclass(frozen=True)
+class ListSignatures:
+    """The signatures of the graph, or the one that it seems to be for."""
+
+
+@dataclasses.dataclass(frozen=True)
 class ListFormats:
     """The formats in which the current graph can be saved."""
 
@@ -544,6 +551,7 @@ Question = (
     | Examine
     | Picture
     | Lint
+    | ListSignatures
     | ListFormats
     | Export
     | Download

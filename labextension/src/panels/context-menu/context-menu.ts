@@ -135,7 +135,6 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const finding = find(target, scene).catch(() => NOTHING);
     const soon = await withPatience(finding);
     if (!isOpen()) return;
-    store.set({ hover: -1 });
     const title = titleOf(target, scene, state);
     subject = "item" in target ? labelOf(scene, target.item) : title;
     const list = showMenu(soon ? title : `${title} …`, entries(soon ?? NOTHING));

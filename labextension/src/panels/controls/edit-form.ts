@@ -4,6 +4,7 @@ import type { Parts } from "../../interaction/parts";
 import { button, element, ICONS, icon, releaseFocus, taskButton, uniqueId, whileBusy } from "../dom";
 import { type ApplyOp, opForm } from "../forms/op-form";
 import { replaceAllForm, searchedPattern } from "../forms/replace-all-form";
+import { signatureForm } from "../forms/signature-form";
 import { createEditPreview } from "./edit-preview";
 import { labeledField, TEXT } from "./form-fields";
 
@@ -166,6 +167,7 @@ export function applyCommand(
 export function commandForm(command: EditCommand, parts: Parts, close: () => void): HTMLFormElement {
   const { verb, what, fields = [], options: fixed = {}, previewed } = command;
   const [field] = fields;
+  if (verb === "order_signature") return signatureForm(parts, close);
   if (verb === "replace_all") return replaceAllForm(searchedPattern(parts), parts, close);
   const call = (values: Values) => ({ verb, what, options: { ...argumentsOf(fields, values), ...fixed } });
   if (!field?.op_type || (verb !== "insert" && verb !== "replace"))

@@ -3,6 +3,21 @@ import type { MenuEntry } from "../../interaction/drag-connect";
 import type { Point } from "../../render/camera/camera";
 import { button, element, ICONS, icon, setAttributes, uniqueId } from "../dom";
 
+/** What lies over the drawing while it has the focus: menus, the forms in them, and dialogs. */
+const POPUP = ":is(.tgw-menu, .tgw-dropdown, [role='dialog'])";
+
+/** Whether a menu, or a form in its place, lies over the drawing; a dialog leaves nothing of it to be pointed at. */
+export function isPopupOpen(root: HTMLElement): boolean {
+  return root.querySelector(":is(.tgw-menu, .tgw-dropdown):not([hidden])") !== null;
+}
+
+/** Call `opened` when a menu, a form or a dialog has come over the drawing: each gets the focus then. */
+export function watchPopups(root: HTMLElement, opened: () => void): void {
+  root.addEventListener("focusin", ({ target }) => {
+    if (target instanceof Element && target.closest(POPUP)) opened();
+  });
+}
+
 export interface MenuItem {
   readonly text: string;
   /** The key that does the same, or "". */

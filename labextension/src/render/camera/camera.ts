@@ -10,6 +10,8 @@ export interface Viewport {
   readonly width: number;
   readonly height: number;
 }
+/** Of what is not on the screen. */
+export const NO_SIZE: Viewport = { width: 0, height: 0 };
 export interface Point {
   readonly x: number;
   readonly y: number;
@@ -17,8 +19,10 @@ export interface Point {
 
 const MIN_ZOOM = 0.01;
 const MAX_ZOOM = 4;
-/** The first look is not from farther away: names would be no more than specks. */
+/** A box that is flown to is not seen from farther away: names would be no more than specks. */
 export const FARTHEST = 0.35;
+/** Nor is the first look: few boxes would have room for a name of 9 pixels (Python's first_drawing has the same). */
+export const FIRST_FARTHEST = 0.5;
 const MARGIN = 24;
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);
@@ -74,10 +78,15 @@ export interface UpperPart {
  * the view, the view is on it to both edges: nothing is blank at one side while the drawing goes on at the other.
  * `upper` returns the extent of a strip of this height; by default that of the box, with its left side as start.
  */
-export function openingCamera(box: Box, viewport: Viewport, upper?: (height: number) => UpperPart): Camera {
+export function openingCamera(
+  box: Box,
+  viewport: Viewport,
+  farthest: number,
+  upper?: (height: number) => UpperPart,
+): Camera {
   const whole = fitBox(box, viewport);
-  if (whole.zoom >= FARTHEST) return whole;
-  const zoom = clamp((viewport.width - 2 * MARGIN) / Math.max(box.width, 1), FARTHEST, 1);
+  if (whole.zoom >= farthest) return whole;
+  const zoom = clamp((viewport.width - 2 * MARGIN) / Math.max(box.width, 1), farthest, 1);
   const [width, margin] = [viewport.width / zoom, MARGIN / zoom];
   const all = { left: box.x, right: box.x + box.width, start: box.x };
   const fits = box.width + 2 * margin <= width + 1;
@@ -94,7 +103,7 @@ export function cameraTowards(box: Box, viewport: Viewport, camera: Camera): Cam
   const zoom = clamp(camera.zoom, 0.8, 1.5);
   if (box.height * zoom <= viewport.height - 2 * MARGIN && box.width * zoom <= viewport.width - 2 * MARGIN)
     return centerOn(box, viewport, zoom);
-  return openingCamera(box, viewport);
+  return openingCamera(box, viewport, FARTHEST);
 }
 
 function centerOn(box: Box, viewport: Viewport, zoom: number): Camera {

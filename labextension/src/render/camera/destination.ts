@@ -16,6 +16,8 @@ import {
   type Camera,
   cameraHolding,
   cameraTowards,
+  FARTHEST,
+  FIRST_FARTHEST,
   fitBox,
   inView,
   openingCamera,
@@ -68,7 +70,7 @@ export function destination(scene: Scene, camera: Camera, viewport: Viewport, ar
 /** The first look at a scene. */
 export function firstLook(scene: Scene, viewport: Viewport): Camera {
   const box = boxOf(scene.box, 0);
-  return openingCamera(box, viewport, (height) => upperPart(scene, box, height));
+  return openingCamera(box, viewport, FIRST_FARTHEST, (height) => upperPart(scene, box, height));
 }
 
 function requestedCamera(scene: Scene, camera: Camera, viewport: Viewport, arrival: Arrival): Camera {
@@ -140,7 +142,7 @@ export function frameScope(box: Box, camera: Camera, viewport: Viewport): Camera
     const zoom = Math.min(camera.zoom, 1);
     const fits = box.width * zoom + 2 * MARGIN <= viewport.width;
     if (fits || camera.zoom <= READABLE) return panIntoView(box, { ...camera, zoom }, viewport);
-    return openingCamera(box, viewport);
+    return openingCamera(box, viewport, FARTHEST);
   }
   return whole.zoom < camera.zoom - 1e-6 ? whole : panIntoView(box, camera, viewport);
 }

@@ -1,0 +1,152 @@
+// The form of "Order signature": the inputs and outputs of a signature, which the user moves up and down, with their keys.
+import { type EditCall, quote } from "../../interaction/edits";
+import type { Parts } from "../../interaction/parts";
+import type { SignatureRow } from "../../protocol/messages";
+import { labeledField, selectField, TEXT } from "../controls/form-fields";
+import { button, element, ICONS, icon, whileBusy } from "../dom";
+
+const SIDES = ["inputs", "outputs"] as const;
+type Side = (typeof SIDES)[number];
+/** An input or output: its key as it is, and as it is typed. */
+interface End {
+  readonly key: string;
+  readonly typed: string;
+}
+type Ends = Readonly<Record<Side, readonly End[]>>;
+
+const NONE = "The graph has no signature: Add signature makes one of the marked inputs and outputs.";
+
+/** Enter applies, Escape closes. */
+export function signatureForm(parts: Parts, close: () => void): HTMLFormElement {
+  const { edits } = parts.actions;
+  const body = element("div", { class: "tgw-ends" });
+  const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
+  const submit = element("button", { type: "submit", class: "tgw-button" }, "Apply");
+  const form = element("form", { class: "tgw-inline", novalidate: true }, body, error, submit);
+  let shown: SignatureRow | null = null;
+  const refuse = (why: string) => {
+    error.textContent = why;
+    error.hidden = why === "";
+  };
+  const show = (row: SignatureRow) => {
+    shown = row;
+    refuse("");
+    for (const old of body.querySelectorAll(".tgw-end-list, .tgw-subtitle")) old.remove();
+    for (const side of SIDES)
+      body.append(element("p", { class: "tgw-subtitle" }, capital(side)), endList(side, row[side]));
+  };
+  const fill = async () => {
+    const rows = (await edits.signatures())?.filter(({ name }) => name !== "") ?? [];
+    const [first] = rows;
+    if (!first) return refuse(NONE);
+    if (rows.length > 1) {
+      const names = Object.fromEntries(rows.map(({ name }, i) => [` ${i}`, name]));
+      const field = selectField("name", names); // a space before numbers keeps the order
+      field.select.addEventListener("change", () => show(rows[field.select.selectedIndex] ?? first));
+      body.append(labeledField("Signature", field.select));
+    }
+    show(first);
+    // Where the focus was given to the form before it had fields.
+    if (document.activeElement === submit) body.querySelector<HTMLElement>("select, input")?.focus();
+  };
+  void fill();
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (!shown) return;
+    const ends: Ends = { inputs: endsOf(body, "inputs"), outputs: endsOf(body, "outputs") };
+    const why = problemOf(ends);
+    refuse(why);
+    if (why) return;
+    const calls = callsFor(shown, ends);
+    void whileBusy(submit, async () => {
+      for (const { verb, what, options } of calls)
+        if (!(await edits.change(verb, what, options))) {
+          refuse(parts.store.value.status?.text ?? "");
+          return;
+        }
+      close();
+    });
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    close();
+  });
+  return form;
+}
+
+/** The inputs or outputs, each with its key, its tensor, and buttons that move it. */
+function endList(side: Side, ends: readonly [string, string][]): HTMLElement {
+  const list = element("ol", { class: "tgw-end-list", "data-side": side, "aria-label": capital(side) });
+  for (const [key, tensor] of ends) list.append(endRow(list, key, tensor));
+  return list;
+}
+
+function endRow(list: HTMLElement, key: string, tensor: string): HTMLElement {
+  const input = element("input", {
+    ...TEXT,
+    class: "tgw-input tgw-mono",
+    "aria-label": `Key of ${tensor}`,
+    "data-key": key,
+    title: tensor,
+  });
+  input.value = key;
+  const row = element("li", {}, input);
+  const move = (name: string, path: string, to: () => void) => {
+    const attributes = { class: "tgw-tool", title: name, "aria-label": `${name}: ${key}` };
+    const control = button(
+      attributes,
+      () => {
+        to();
+        control.focus();
+      },
+      icon(path),
+    );
+    row.append(control);
+  };
+  move("Move up", ICONS.up, () => row.previousElementSibling?.before(row));
+  move("Move down", ICONS.down, () => row.nextElementSibling?.after(row));
+  list.append(row);
+  return row;
+}
+
+/** The ends as they are in the form. */
+function endsOf(body: HTMLElement, side: Side): End[] {
+  const inputs = body.querySelectorAll<HTMLInputElement>(`[data-side="${side}"] input`);
+  return [...inputs].map(({ dataset, value }) => ({ key: dataset["key"] ?? "", typed: value.trim() }));
+}
+
+/** Why the keys cannot be, or "". */
+export function problemOf(ends: Ends): string {
+  for (const side of SIDES) {
+    const typed = ends[side].map((end) => end.typed);
+    if (typed.includes("")) return "Each input and output needs a key.";
+    const twice = typed.find((key, i) => typed.indexOf(key) < i);
+    if (twice !== undefined) return `Two ${side} have the key ${twice}; each needs its own.`;
+  }
+  return "";
+}
+
+/** The edits: the order first, then each key that is another one. */
+export function callsFor(
+  row: Pick<SignatureRow, "name" | Side>,
+  ends: Ends,
+): Pick<EditCall, "verb" | "what" | "options">[] {
+  const moved = SIDES.filter((side) => ends[side].some(({ key }, i) => key !== row[side][i]?.[0]));
+  const order = moved.map((side) => [side, quote(ends[side].map(({ key }) => key))] as const);
+  const renamed = SIDES.flatMap((side) => ends[side].filter(({ key, typed }) => key !== typed));
+  return [
+    ...(order.length > 0
+      ? [{ verb: "order_signature" as const, what: [row.name], options: Object.fromEntries(order) }]
+      : []),
+    ...renamed.map(({ key, typed }) => ({
+      verb: "rename" as const,
+      what: [`${row.name}:${key}`],
+      options: { new: quote(typed) },
+    })),
+  ];
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
