@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -180,10 +181,21 @@ def _keras_model() -> Any:
 
 
 def _saved_module(folder: Path) -> GraphEditor:
-    """A SavedModel as TensorFlow 2 writes it, opened at its signature."""
-    path = folder / "module"
-    tf.saved_model.save(_nested(), str(path), signatures=_nested().__call__.get_concrete_function())
-    return tgw.edit(path, signature="serving_default")
+    """A SavedModel as TensorFlow 2 writes it, opened at its signature; always the same files."""
+    for name, data in _module_files().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return tgw.edit(folder / "module", signature="serving_default")
+
+
+@cache
+def _module_files() -> dict[str, bytes]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        signature = _nested().__call__.get_concrete_function()
+        tf.saved_model.save(_nested(), str(folder / "module"), signatures=signature)
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 _PAIRS = (np.array([[0.5, -1.0], [2.0, 0.75], [-3.0, 0.25]], np.float32),)
@@ -285,3 +297,8 @@ MODELS: tuple[Model, ...] = (
     Model("devices.pb", _file("devices.meta.pbtxt", ".pb"), is_live=False),
     Model("tables.pb", _file("tables", ".pb"), is_live=False),
 )
+
+
+def model_named(name: str) -> Model:
+    """One of MODELS."""
+    return next(model for model in MODELS if model.name == name)
