@@ -22,6 +22,7 @@ MOST_BYTES = 200_000
 """The largest output of a cell that is committed."""
 _SECONDS = 900
 _WIDGET = "application/vnd.jupyter.widget"
+_LOG = re.compile(r"^(INFO|WARNING):tensorflow:.*\n(Instructions for updating:\n.*\n)?\n?", re.MULTILINE)
 _TEMPORARY = re.compile(r"(/private)?(/var/folders|/tmp)/[\w./-]*?tmp\w+")
 
 
@@ -32,7 +33,8 @@ def kept(output: Any) -> Any | None:
         output: The output of a cell, as the kernel has sent it.
     """
     if output.output_type == "stream":
-        return None if output.name == "stderr" else output
+        text = "" if output.name == "stderr" else _LOG.sub("", output.text)
+        return nbformat.v4.new_output("stream", name="stdout", text=text) if text.strip() else None
     if output.output_type == "error":
         return output
     data = {kind: value for kind, value in output.data.items() if not kind.startswith(_WIDGET)}
