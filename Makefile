@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Without compiled code beside the sources, each of some hundred processes of the tests would compile them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-pure stress lint lint-python lint-page test-page pictures bench matrix docs reference
+.PHONY: demo test test-all test-pure stress soak architectures notebooks lint lint-python lint-page test-page pictures bench matrix docs reference
 demo: .venv/.demo
 	tfgraphwidget demo
 
@@ -32,6 +32,18 @@ N ?= 20
 SEED ?= 0
 stress: .venv/.test
 	TFGRAPHWIDGET_STRESS=$(N) TFGRAPHWIDGET_STRESS_SEED=$(SEED) pytest --numprocesses 2 -m "not bench" tests/stress tests/layout tests/visible
+
+# Thousands of actions in one page and kernel, with the growth of heap, listeners, frame times and memory: make soak N=10000
+soak: .venv/.test
+	TFGRAPHWIDGET_SOAK=$(N) pytest -s tests/browser/soak.py
+
+# The table of architectures in docs/, each opened, cloned, run, saved and loaded.
+architectures: .venv/.test
+	python -m tests.stress.architectures
+
+# The notebooks with their outputs, and the pages of the site that are made of graphs.
+notebooks: .venv/.test
+	python -m tests.docs.notebooks
 
 lint: lint-python lint-page
 

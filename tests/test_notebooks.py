@@ -18,11 +18,15 @@ from nbclient import NotebookClient
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.docs.notebooks import MOST_BYTES, kept
 from tests.slow import slow_if
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-SLOW = {"05_target_network", "06_loops", "12_crossover"}
+QUICK = {
+    "00_index", "01_clone_by_clicking", "07_rewire_a_running_session", "09_difference_and_replay",
+    "10_explore_a_saved_model", "13_first_steps_with_keras", "14_freeze_and_deploy", "16_compare_two_models",
+}  # fmt: skip
 SECONDS = 300  # for one cell, on a machine that is shared
 WIDGET = "application/vnd.jupyter.widget-view+json"
 
@@ -99,7 +103,7 @@ def test_there_are_notebooks():
     assert NOTEBOOKS != []
 
 
-@pytest.mark.parametrize("path", slow_if(lambda path: path.stem in SLOW, NOTEBOOKS), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", slow_if(lambda path: path.stem not in QUICK, NOTEBOOKS), ids=lambda path: path.stem)
 def test_notebook_runs_from_top_to_bottom(path, tmp_path, kernels_of_demo):
     # A copy: what the notebook saves stays out of the checkout.
     copies = shutil.copytree(FOLDER, tmp_path / "notebooks", ignore=shutil.ignore_patterns(".*"))
@@ -122,6 +126,41 @@ def test_notebook_asks_at_the_top_and_checks_what_it_says(path):
 def test_the_pictures_of_a_notebook_lie_beside_it(path):
     text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown")
     assert [name for name in re.findall(r"!\[[^]]*\]\(([^)]*)\)", text) if not (FOLDER / name).is_file()] == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_committed_with_its_outputs_as_they_are_kept(path):
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1)), (
+        "run python -m tests.docs.notebooks"
+    )
+    assert any("image/svg+xml" in output.get("data", {}) for output in outputs)
+    assert [output for output in outputs if output.output_type == "error" or kept(output) != output] == []
+    assert max(len(str(output)) for output in outputs) <= MOST_BYTES
+    assert "/tmp" not in str(outputs)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_says_what_it_teaches_how_long_it_takes_and_what_comes_next(path):
+    cells = nbformat.read(path, as_version=4).cells
+    assert "**Next:**" in cells[-1].source
+    if path.stem != "00_index":
+        assert "**You will learn**" in cells[0].source
+        assert re.search(r"\b([4-9]|10)\s+minutes · (beginner|intermediate|expert)", cells[0].source)
+        assert "## Try it" in cells[-1].source
+
+
+def test_the_index_lists_every_notebook():
+    listed = re.findall(r"\]\((\w+)\.ipynb\)", nbformat.read(NOTEBOOKS[0], as_version=4).cells[0].source)
+    assert sorted(listed) == [path.stem for path in NOTEBOOKS[1:]]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_links_of_a_notebook_lead_somewhere(path):
+    text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown")
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    assert [link for link in links if not (FOLDER / link).exists()] == []
 
 
 def test_draw_shows_a_picture_below_its_cell(tmp_path, kernels_of_demo):

@@ -92,3 +92,15 @@ def test_no_line_asks_for_a_graph_s_table_of_names_once_for_each_op():
     asking = re.compile(r"\bin \S*\._nodes_by_name\b(?! if)")
     lines = ((path, line) for path in (ROOT / "tfgraphwidget").rglob("*.py") for line in path.read_text().splitlines())
     assert [f"{path.name}: {line.strip()}" for path, line in lines if asking.search(line)] == []
+
+
+def test_every_file_of_the_map_in_contributing_is_there():
+    table = re.findall(
+        r"^\| [^|]+ \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE
+    )
+    rows = [row for row in table if "`" in "".join(row)]
+    assert len(rows) > 10
+    for cells in rows:
+        for folder, cell in zip(("tfgraphwidget", "labextension/src", ""), cells, strict=True):
+            for name in re.findall(r"`([^`]+)`", cell):
+                assert (ROOT / folder / name).exists(), name

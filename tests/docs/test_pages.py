@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.docs import gallery
 from tests.docs.reference import PAGES as GENERATED
 from tests.docs.reference import REFERENCE
 
@@ -61,6 +62,9 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
         parts = urlsplit(link)
         if parts.scheme:
             continue
+        if parts.path.startswith("play/"):
+            assert Path(parts.path).stem in gallery.PAGES, f"{name_of(page)}: {link}"
+            continue
         target = (page.parent / parts.path).resolve() if parts.path else page
         assert target.exists(), f"{name_of(page)}: {link}"
         if parts.fragment:
@@ -70,6 +74,15 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("name", GENERATED)
 def test_a_page_written_from_the_code_is_up_to_date(name: str) -> None:
     assert (REFERENCE / name).read_text(encoding="utf-8") == GENERATED[name](), "run python -m tests.docs.reference"
+
+
+def test_the_gallery_shows_twelve_pictures_each_with_a_link() -> None:
+    assert (DOCS / "gallery.md").read_text(encoding="utf-8") == gallery.page(), "run python -m tests.docs.gallery"
+    assert len(gallery.PICTURES) == 12
+    for picture in gallery.PICTURES:
+        data = (DOCS / "gallery" / f"{picture.name}.png").read_bytes()
+        assert data[:8] == b"\x89PNG\r\n\x1a\n"
+        assert len(data) < 100_000
 
 
 def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
@@ -92,4 +105,5 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
     loads = re.compile(r"""<(?:script|img|iframe)[^>]+src=["']?(?:https?:)?//|<link[^>]+rel=["']?stylesheet[^>]+//""")
     pages = list(tmp_path.rglob("*.html"))
     assert len(pages) > 25
+    assert {path.stem for path in tmp_path.glob("play/*.html")} == {*gallery.PAGES}
     assert [str(page) for page in pages if loads.search(page.read_text(encoding="utf-8"))] == []

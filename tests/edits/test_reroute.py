@@ -470,3 +470,14 @@ def test_every_line_does_the_same_again() -> None:
         eval(step.line, {"editor": again})
     assert reads(again) == reads(first)
     assert again.code() == first.code()
+
+
+@pytest.mark.parametrize("is_file", [False, True], ids=["live", "file"])
+def test_a_variable_takes_no_initial_value_of_another_shape(is_file):
+    # TensorFlow's live graph takes it, and no saved one can be imported then.
+    editor = tgw.example()
+    editor = tgw.edit(editor.graph.as_graph_def()) if is_file else editor
+    before = list(editor.index.nodes)
+    with pytest.raises(GraphEditError, match=r"'net/w/Assign' cannot take 'loss:0' of shape \(\)"):
+        editor.reroute("net/w/Initializer/Const:0", "loss:0")
+    assert editor.index.nodes == before

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from google.protobuf import text_format
 from tensorflow.python.framework import meta_graph
@@ -23,12 +25,14 @@ from tfgraphwidget.editor import GraphEditor
 class Model:
     """One source. `open` gives a fresh editor; files that it needs are written into the folder.
 
-    `is_live` says that a script of its edits finds its graph and session as the default ones.
+    `is_live` says that a script of its edits finds its graph and session as the default ones. `arguments` are those of
+    a source that is a function, which can be called.
     """
 
     name: str
     open: Callable[[Path], GraphEditor]
     is_live: bool = True
+    arguments: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         return self.name
@@ -142,6 +146,62 @@ def _function(_: Path) -> GraphEditor:
     return tgw.edit(_scaled().__call__.get_concrete_function())
 
 
+class _Nested(tf.Module):
+    """Two variables, a function that another one calls, a conditional and a tuple of results."""
+
+    def __init__(self) -> None:
+        super().__init__("nested")
+        self.w = tf.Variable([[0.5, -1.0], [2.0, 0.25]], name="w")
+        self.b = tf.Variable([0.125, -0.5], name="b")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], name="x")])
+    def hidden(self, x: tf.Tensor) -> tf.Tensor:
+        return tf.nn.relu(tf.matmul(x, self.w) + self.b, name="relu")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], name="x")])
+    def __call__(self, x: tf.Tensor) -> Any:
+        y = self.hidden(tf.identity(self.hidden(x)))
+        z = tf.cond(tf.reduce_sum(y) > 1.0, lambda: tf.matmul(y, self.w), lambda: y - 1.0)
+        return {"y": tf.identity(z * 2.0, name="y"), "hidden": tf.nn.relu(y)}
+
+
+@cache
+def _nested() -> _Nested:
+    return _Nested()
+
+
+@cache
+def _keras_model() -> Any:
+    tf.keras.utils.set_random_seed(3)
+    x = tf.keras.Input((4,), name="x")
+    hidden = tf.keras.layers.Dense(5, activation="relu", name="hidden")(x)
+    normed = tf.keras.layers.BatchNormalization(name="norm")(hidden)
+    y = tf.keras.layers.Dense(2, name="y")(tf.keras.layers.Dropout(0.5)(normed))
+    return tf.keras.Model(x, [y, hidden])
+
+
+def _saved_module(folder: Path) -> GraphEditor:
+    """A SavedModel as TensorFlow 2 writes it, opened at its signature; always the same files."""
+    for name, data in _module_files().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    return tgw.edit(folder / "module", signature="serving_default")
+
+
+@cache
+def _module_files() -> dict[str, bytes]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        signature = _nested().__call__.get_concrete_function()
+        tf.saved_model.save(_nested(), str(folder / "module"), signatures=signature)
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+_PAIRS = (np.array([[0.5, -1.0], [2.0, 0.75], [-3.0, 0.25]], np.float32),)
+_FOURS = (np.linspace(-2.0, 2.0, 12, dtype=np.float32).reshape(3, 4),)
+
+
 def _queue() -> None:
     """A queue with a runner, in a scope, that holds an element; what is made of an element."""
     with tf.name_scope("batch"):
@@ -227,10 +287,18 @@ MODELS: tuple[Model, ...] = (
     Model("training.meta", _file("training, ref", ".meta"), is_live=False),
     Model("training.meta with values", _checkpointed("training"), is_live=False),
     Model("SavedModel", _saved_model, is_live=False),
-    Model("tf.function", _function, is_live=False),
+    Model("tf.function", _function, is_live=False, arguments=_PAIRS),
+    Model("nested tf.function", lambda _: tgw.edit(_nested().__call__), is_live=False, arguments=_PAIRS),
+    Model("Keras", lambda _: tgw.edit(_keras_model()), is_live=False, arguments=_FOURS),
+    Model("SavedModel of a module", _saved_module, is_live=False, arguments=_PAIRS),
     *(Model(name.partition(".")[0], _live(name)) for name in _LIVE),
     Model("dqn.meta", _file("dqn_online_train.meta", ".meta"), is_live=False),
     Model("queue.meta", _file("queue", ".meta"), is_live=False),
     Model("devices.pb", _file("devices.meta.pbtxt", ".pb"), is_live=False),
     Model("tables.pb", _file("tables", ".pb"), is_live=False),
 )
+
+
+def model_named(name: str) -> Model:
+    """One of MODELS."""
+    return next(model for model in MODELS if model.name == name)

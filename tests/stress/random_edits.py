@@ -26,10 +26,28 @@ WEIGHTS = {
     "clone": 8, "preview": 2, "add": 2, "grow": 4, "reroute": 4, "swap": 3, "connect": 3, "bypass": 4, "detach": 4,
     "insert": 5, "replace": 4, "remove": 4, "rename": 4, "place": 2, "set_attr": 2, "set_constant": 3,
     "replace_input": 3, "add_control_inputs": 2, "remove_control_inputs": 2, "freeze": 1, "strip_training": 1,
-    "fold_batch_norm": 1, "extract": 2, "trainable": 1,
+    "fold_batch_norm": 1, "extract": 2,
     "mark": 3, "select": 2, "open": 2, "close": 1, "hide": 1, "show_all": 1, "pin": 1, "enter": 2, "leave": 2,
     "renew": 1, "run": 3, "undo": 6, "redo": 4, "jump": 3, "save": 3, "refresh": 1, "diff": 1,
+    "replace_all": 4, "remove_identities": 2, "merge_duplicates": 2, "fold_constants": 2, "remove_devices": 1,
+    "rename_type": 1, "sort": 1, "obfuscate_names": 1, "change_batch_size": 2, "cast": 1, "round_weights": 1,
+    "quantize_weights": 1, "add_signature": 2, "rename_signature": 1, "order_signature": 1, "remove_signature": 1,
+    "set_trainable": 1, "sync": 1, "match": 1, "split": 1, "lint": 1, "summary": 1, "cost": 1, "to_bytes": 1,
 }  # fmt: skip
+
+PRESERVING = (
+    "clone", "add", "grow", "rename", "remove", "freeze", "strip_training", "fold_batch_norm", "set_trainable",
+    "remove_identities", "merge_duplicates", "fold_constants", "remove_devices", "sort", "obfuscate_names",
+    "add_signature", "rename_signature", "order_signature", "remove_signature",
+)  # fmt: skip
+"""The edits after which every tensor that is still there has the value that it had."""
+
+PATTERNS = (
+    ("Relu(x)", "Relu6(x)"), ("Identity(x)", "x"), ("Add|AddV2(x, y)", "AddV2(y, x)"), ("MatMul(x, w)", "MatMul(x, w)"),
+    ("Mul(x, y)", "z = Mul(x, y); Identity(z)"), ("Relu(x)", "LeakyRelu(x, alpha=0.2)"), ("Sub(x, y)", "Sub"),
+    ("BiasAdd(x, b)", "AddV2(x, b)"), ("Tanh(x)", tf.nn.relu), ("Nonsense(x)", "x"), ("Relu(", "x"),
+    ("Const", "Identity"), ("Relu(Add|AddV2(MatMul(x, w), b))", "MatMul(x, w)"), ("Sum(x, axes)", "x"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,7 +86,11 @@ class Call:
                 case "renew":
                     return tgw.renew(editor.session)
                 case "sync":
+                    if args[0] not in editor.copies:
+                        return None
                     return editor.copies[args[0]].sync()
+                case "split":
+                    return editor.split(*args).check()
                 case "run":
                     return _run(editor, args[0])
             return getattr(editor, self.verb)(*args, **options)
@@ -330,7 +352,7 @@ class Draw:
     def _extract(self) -> Any:
         return self.boundary(), {}
 
-    def _trainable(self) -> Any:
+    def _set_trainable(self) -> Any:
         return (self.of_type("VarHandleOp", "VariableV2"),), {}
 
     _mark = _extract
@@ -356,6 +378,84 @@ class Draw:
 
     def _run(self) -> Any:
         return ("train",), {}
+
+    # Patterns and passes
+
+    def _replace_all(self) -> Any:
+        options: dict[str, Any] = {"into": self.into()} if self._chance(0.3) else {}
+        for key, draw in {
+            "within": self.part, "until": lambda: "fixed", "effects": lambda: True, "functions": lambda: True
+        }.items():  # fmt: skip
+            if self._chance(0.2):
+                options[key] = draw()
+        return self.random.choice(PATTERNS), options
+
+    def _match(self) -> Any:
+        return (self.random.choice(PATTERNS)[0],), {"functions": self._chance(0.3)}
+
+    def _kept(self) -> dict[str, Any]:
+        options: dict[str, Any] = {"keep": self.ops()} if self._chance(0.3) else {}
+        return options | ({"functions": False} if self._chance(0.3) else {})
+
+    def _remove_identities(self) -> Any:
+        return (), self._kept()  # without `also`: CheckNumerics and the like are no identities
+
+    def _merge_duplicates(self) -> Any:
+        return (), self._kept()
+
+    def _fold_constants(self) -> Any:
+        options = self._kept() | ({"shapes": False} if self._chance(0.3) else {})
+        return ((self.random.choice([0, 8, 10**6]),) if self._chance(0.3) else ()), options
+
+    def _rename_type(self) -> Any:
+        types = [*self.editor.index.types] or ["Relu"]
+        return (self.random.choice(types), self.random.choice(["Relu", "Relu6", "Mul", *types])), {}
+
+    def _obfuscate_names(self) -> Any:
+        return (), {}
+
+    def _change_batch_size(self) -> Any:
+        return (self.random.choice([None, 1, 2, 3, 8, 0, -1]),), {}
+
+    def _cast(self) -> Any:
+        options: dict[str, Any] = {"ends": "cast"} if self._chance(0.3) else {}
+        return (self.random.choice(["float16", "bfloat16", "float64"]),), options
+
+    def _round_weights(self) -> Any:
+        return (self.random.choice([8, 4, 2, 0]),), {"minimum": self.random.choice([1, 4])}
+
+    def _quantize_weights(self) -> Any:
+        return (), {"minimum": self.random.choice([1, 4]), "per_channel": self._chance(0.5)}
+
+    def _signature(self) -> str:
+        names = [signature.name for signature in self.editor.signatures]
+        return self.random.choice([*names, "serving_default", "other", ""])
+
+    def _add_signature(self) -> Any:
+        inputs, outputs = self.boundary()
+        if self._chance(0.4):
+            return (self._signature(),), {"outputs": {"y": outputs[0]}}
+        return (self._signature(), inputs, outputs), {}
+
+    def _rename_signature(self) -> Any:
+        return (self._signature(), self.random.choice(["serving_default", "renamed", ""])), {}
+
+    def _order_signature(self) -> Any:
+        name = self._signature()
+        found = next((each for each in self.editor.signatures if each.name == name), None)
+        keys = [key for key, _ in found.inputs] if found else ["x"]
+        self.random.shuffle(keys)
+        return (name, keys), {}
+
+    def _remove_signature(self) -> Any:
+        return (self._signature(),), {}
+
+    def _sync(self) -> Any:
+        return (self.random.choice([*self.editor.copies, "nothing"]),), {}
+
+    def _split(self) -> Any:
+        inputs, outputs = self.boundary()
+        return (self.tensor(), inputs, outputs), {}
 
     def _jump(self) -> Any:
         history = self.editor.history

@@ -1,8 +1,14 @@
-"""Whether a session runs the graph as it is now: beside a fresh session that has run nothing yet."""
+"""What tensors are when they are run: of the graph as it is, of a clone, of a part, and of what was saved.
+
+The evaluation is TensorFlow's own, in the session of the editor or in a fresh one on a copy of the graph.
+"""
 
 from __future__ import annotations
 
 import random
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,8 +23,14 @@ from tfgraphwidget.graph import traversal
 
 _READS = ("VarHandleOp", "VariableV2", "Variable", "ReadVariableOp", "Placeholder", "PartitionedCall")
 _WRITES = ("Assign", "Apply", "Scatter", "Enqueue", "Dequeue", "Stack", "PyFunc")
-_FETCHES = 4
+_HANDLES = ("VarHandleOp", "VariableV2", "Variable")
+_FETCHES = 6
+_TOLERANCE = 1e-4
 _OPTIONS = v1.RunOptions(timeout_in_ms=10_000)
+ERROR = "an error"
+
+Values = dict[str, Any]
+"""Arrays by the names of their tensors; ERROR for one that cannot be computed."""
 
 
 def check_session_follows(editor: GraphEditor, seed: int) -> None:
@@ -26,23 +38,236 @@ def check_session_follows(editor: GraphEditor, seed: int) -> None:
     session = editor.core.source.session
     if session is None or editor.core.source.graph is None:
         return
+    fetches, feeds = pure_tensors(editor, seed), feeds_of(editor)
+    if not fetches:
+        return
+    with _fresh_session(editor) as fresh:
+        mine, other = (_values(running, fetches, feeds) for running in (session, fresh))
+    told = unlike(mine, other)
+    if told:
+        raise Broken(f"the session gives other values than a fresh one: {told}")
+    count("values", len(fetches))
+
+
+def pure_tensors(editor: GraphEditor, seed: int, most: int = _FETCHES) -> list[str]:
+    """Some tensors that depend on nothing random and on no queue, so that each run gives the same."""
     index, chance = editor.core.target.index, random.Random(seed)
     unsure = traversal.forward(index, [op for op, kind in enumerate(index.types) if not _is_pure(kind)])
     pure = [op for op in np.flatnonzero(~unsure).tolist() if index.dtypes(op)[:1] in (("float32",), ("int32",))]
-    if not pure:
+    return [f"{index.names[op]}:0" for op in chance.sample(pure, min(len(pure), most))]
+
+
+def feeds_of(editor: GraphEditor) -> Values:
+    """A value for each placeholder that one can be made up for."""
+    index = editor.core.target.index
+    placeholders = [op for op, kind in enumerate(index.types) if kind == "Placeholder"]
+    made = {f"{index.names[op]}:0": _made_up(index.dtypes(op)[0], index.shape(op, 0)) for op in placeholders}
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def values_now(editor: GraphEditor, fetches: Sequence[str], feeds: Values) -> Values:
+    """The values in the editor's session; of a file, with made-up values in its variables. {} when none can be had."""
+    if not fetches or _is_of_a_function(editor):
+        return {}
+    session = editor.core.source.session
+    if session is not None and editor.core.source.graph is not None:
+        return _values(session, fetches, feeds)
+    if editor.core.source.graph is not None:
+        return {}
+    try:
+        with _fresh_session(editor) as fresh:
+            return _values(fresh, fetches, feeds)
+    except (v1.errors.OpError, ValueError, TypeError):
+        return {}
+
+
+def _is_of_a_function(editor: GraphEditor) -> bool:
+    """Whether the whole graph is that of a function, whose captured variables are placeholders."""
+    index = editor.core.target.index
+    return any(kind == "Placeholder" and index.dtypes(op)[0] == "resource" for op, kind in enumerate(index.types))
+
+
+def unlike(one: Values, other: Values, tolerance: float = _TOLERANCE) -> str:
+    """Which of the values of `one` differ in `other`, in words. What is ERROR in `one` may be anything in `other`."""
+    for name, value in one.items():
+        if name in other and not (isinstance(value, str) or _is_close(value, other[name], tolerance)):
+            return f"{name!r} was {_words(value)} and is {_words(other[name])}"
+    return ""
+
+
+def _is_close(value: Any, other: Any, tolerance: float) -> bool:
+    if isinstance(other, str) or value.dtype != other.dtype or value.shape != other.shape:
+        return False
+    if value.dtype.kind not in "fc":
+        return bool(np.array_equal(value, other))
+    size = np.abs(value[np.isfinite(value)]).max(initial=0.0)
+    return bool(np.allclose(value, other, rtol=tolerance, atol=tolerance * max(size, 1e-3), equal_nan=True))
+
+
+# Clones
+
+
+def check_copy(editor: GraphEditor, boundary: tuple[Any, Any], options: Mapping[str, Any], copy: Any) -> None:
+    """Raise Broken where a clone computes something else than its original, or holds the same variables.
+
+    A clone with the values of the original gives, for the same inputs, what the original gives. Another value in a
+    variable of either changes nothing of the other.
+    """
+    session = editor.core.source.session
+    if session is None or _is_of_a_function(editor):
         return
-    fetches = [f"{index.names[op]}:0" for op in chance.sample(pure, min(len(pure), _FETCHES))]
-    feeds = {
-        f"{name}:0": _made_up(index.dtypes(op)[0], index.shape(op, 0))
-        for op, (name, kind) in enumerate(zip(index.names, index.types, strict=True))
-        if kind == "Placeholder" and _made_up(index.dtypes(op)[0], index.shape(op, 0)) is not None
-    }
-    with _fresh_session(editor) as fresh:
-        mine, other = (_values(running, fetches, feeds) for running in (session, fresh))
-    for fetch in fetches:
-        if mine[fetch] != other[fetch]:
-            raise Broken(f"the session gives {mine[fetch]} for {fetch!r}, and a fresh one {other[fetch]}")
-        count("values")
+    is_shared = options.get("variables") == "shared"
+    inputs, outputs = _names(boundary[0]), [name for name in _names(boundary[1]) if name in copy]
+    fetches = [name for name in outputs if _is_pure_between(editor, inputs, name)]
+    feeds = feeds_of(editor)
+    given = _values(session, inputs, feeds)
+    if not fetches or any(isinstance(value, str) for value in given.values()):
+        return
+    feeds |= {name: _another(value) for name, value in given.items()}
+    if options.get("placeholders"):
+        feeds |= {copy[name].name: feeds[name] for name in inputs if name in copy}
+    twins = {name: copy[name].name for name in fetches}
+    original = _values(session, fetches, feeds)
+    if is_shared or options.get("init", "current") == "current":
+        told = unlike(original, _renamed(_values(session, [*twins.values()], feeds), twins))
+        if told:
+            raise Broken(f"the clone {copy.scope!r} computes something else: {told}")
+        count("clones that compute the same", len(fetches))
+    originals = {copy._names.get(name): name for name in readers_of(editor)}
+    around = _upstream(editor, [name for name in copy.outside if name not in feeds])
+    for variable in copy.variables[:3]:
+        _check_apart(editor, variable.op.name, fetches, feeds)
+        changed = originals.get(variable.op.name)
+        if changed is not None and changed not in around:  # what is not copied may read it too
+            _check_apart(editor, changed, [*twins.values()], feeds)
+
+
+def _check_apart(editor: GraphEditor, changed: str, watched: list[str], feeds: Values) -> None:
+    """Raise Broken when a new value in a variable reaches other variables, or the watched tensors."""
+    session, readers = editor.core.source.session, readers_of(editor)
+    assign = _assignment(editor, changed)
+    value = _value(session, readers[changed]) if changed in readers else None
+    if assign is None or not isinstance(value, np.ndarray) or value.dtype.kind not in "fi":
+        return
+    before = _of_variables(editor), _values(session, watched, feeds)
+    try:
+        session.run(assign, {assign.inputs[1]: value + value.dtype.type(1)})
+    except (v1.errors.OpError, ValueError, TypeError):
+        return  # an edit has connected its initializer to something else
+    after = _of_variables(editor), _values(session, watched, feeds)
+    session.run(assign, {assign.inputs[1]: value})
+    told = unlike({k: v for k, v in before[0].items() if k != changed}, after[0]) or unlike(before[1], after[1])
+    if told:
+        raise Broken(f"a new value of {changed!r} changes {told}")
+    count("variables found separate")
+
+
+def _assignment(editor: GraphEditor, name: str) -> Any:
+    """An op that assigns to a variable and waits for nothing, or None."""
+    for op in editor.core.source.graph.get_operation_by_name(name).outputs[0].consumers():
+        if op.type in ("Assign", "AssignVariableOp") and not op.control_inputs and op.inputs[0].op.name == name:
+            return op if op.inputs[1].op.name != name else None
+    return None
+
+
+def _names(boundary: Any) -> list[str]:
+    names = [boundary] if isinstance(boundary, str) else list(boundary or ())
+    return [name if ":" in name else f"{name}:0" for name in names]
+
+
+def _another(value: Any) -> Any:
+    """Another value of the same dtype and shape, where this is safe."""
+    return value * 0.5 + 0.25 if value.dtype.kind == "f" else value
+
+
+def _is_pure_between(editor: GraphEditor, inputs: Iterable[str], output: str) -> bool:
+    """Whether all that a tensor is computed of, back to the inputs, is pure; by the names in NodeDefs alone."""
+    index, cut, seen = editor.core.target.index, set(inputs), set[str]()
+    waiting = [output]
+    while waiting:
+        text = waiting.pop()
+        tensor = text if ":" in text or text[:1] == "^" else f"{text}:0"
+        op = text.removeprefix("^").partition(":")[0]
+        if tensor in cut or op in seen:
+            continue
+        seen.add(op)
+        if op not in index.ids or not _is_pure(index.types[index.ids[op]]):
+            return False
+        waiting += index.nodes[index.ids[op]].input
+    return True
+
+
+def _upstream(editor: GraphEditor, tensors: Iterable[str]) -> set[str]:
+    """The ops that tensors are computed of, by the names in NodeDefs alone."""
+    index, seen, waiting = editor.core.target.index, set[str](), list(tensors)
+    while waiting:
+        op = waiting.pop().removeprefix("^").partition(":")[0]
+        if op not in seen and op in index.ids:
+            seen.add(op)
+            waiting += index.nodes[index.ids[op]].input
+    return seen
+
+
+def _renamed(values: Values, names: Mapping[str, str]) -> Values:
+    return {name: values[other] for name, other in names.items()}
+
+
+# Parts and files
+
+
+def check_part(editor: GraphEditor, part: GraphEditor, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Raise Broken where an extracted part computes something else than the graph that it was taken from."""
+    if editor.core.source.session is None or _is_of_a_function(editor):
+        return
+    fetches = [name for name in outputs if _is_pure_between(editor, inputs, name)]
+    feeds = feeds_of(editor)
+    given = _values(editor.core.source.session, inputs, feeds)
+    if not fetches or any(isinstance(value, str) for value in given.values()):
+        return
+    feeds |= given
+    original = _values(editor.core.source.session, fetches, feeds)
+    taken = {name: value for name, value in feeds.items() if name.partition(":")[0] in part.core.target.index.ids}
+    told = unlike(original, _values(part.session, fetches, taken))
+    if told:
+        raise Broken(f"the extracted part computes something else: {told}")
+    count("parts that compute the same", len(fetches))
+
+
+def check_saved_values(editor: GraphEditor, path: Any, boundary: Sequence[Any], seed: int) -> None:
+    """Raise Broken where a file with its values computes something else than the graph that was saved."""
+    session = editor.core.source.session
+    if session is None or _is_of_a_function(editor):
+        return
+    outputs = _names(boundary[1]) if len(boundary) > 1 else pure_tensors(editor, seed)
+    inputs = _names(boundary[0]) if len(boundary) > 1 else []
+    fetches, feeds = [name for name in outputs if _is_pure_between(editor, inputs, name)], feeds_of(editor)
+    given = _values(session, inputs, feeds)
+    if not fetches or any(isinstance(value, str) for value in given.values()):
+        return
+    feeds |= given
+    original = _values(session, fetches, feeds)
+    with _loaded(path) as loaded:
+        there = {op.name for op in loaded.graph.get_operations()}
+        taken = {name: value for name, value in feeds.items() if name.partition(":")[0] in there}
+        found = [name for name in fetches if name.partition(":")[0] in there]
+        told = unlike(original, _values(loaded, found, taken)) if found else ""
+    if told:
+        raise Broken(f"what was saved as {path.name} computes something else: {told}")
+    count("files that compute the same", len(found))
+
+
+@contextmanager
+def _loaded(path: Any) -> Iterator[Any]:
+    """A session with what a frozen GraphDef or a SavedModel of TensorFlow 1 holds, loaded by TensorFlow alone."""
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        if path.is_dir():
+            v1.saved_model.load(session, [v1.saved_model.tag_constants.SERVING], str(path))
+        else:
+            tf.graph_util.import_graph_def(v1.GraphDef.FromString(path.read_bytes()), name="")
+        yield session
+
+
+# Values
 
 
 def _is_pure(kind: str) -> bool:
@@ -57,19 +282,23 @@ def _made_up(dtype: str, shape: tuple[int | None, ...] | None) -> Any:
     if dtype == "string":
         return np.full(sizes, b"a", object)
     kind = tf.as_dtype(dtype)
-    return np.ones(sizes, kind.as_numpy_dtype) if kind.is_floating or kind.is_integer or kind.is_bool else None
+    if kind.is_floating:
+        return np.linspace(-0.75, 1.5, int(np.prod(sizes))).reshape(sizes).astype(kind.as_numpy_dtype)
+    return np.ones(sizes, kind.as_numpy_dtype) if kind.is_integer or kind.is_bool else None
 
 
 def _fresh_session(editor: GraphEditor) -> Any:
-    """A session on a copy of the graph, with the values that the editor's session has."""
-    graph_def = editor.core.source.graph.as_graph_def()
+    """A session on a copy of the graph, with the values that the editor's session has, or with made-up ones."""
+    source, index = editor.core.source, editor.core.target.index
+    graph_def = editor.core.target.envelope() if source.graph is None else source.graph.as_graph_def()
     del graph_def.node[:]
-    graph_def.node.extend(editor.core.target.index.nodes)
+    graph_def.node.extend(index.nodes)
     graph = tf.Graph()
     with graph.as_default():
         tf.graph_util.import_graph_def(graph_def, name="")
         session, assigned = v1.Session(graph=graph), []
-        for name, value in _of_variables(editor).items():
+        values = _made_up_variables(graph) if source.session is None else _of_variables(editor)
+        for name, value in values.items():
             op = graph.get_operation_by_name(name)
             if op.type == "VarHandleOp":
                 assigned.append(tf.raw_ops.AssignVariableOp(resource=op.outputs[0], value=tf.constant(value)))
@@ -79,32 +308,49 @@ def _fresh_session(editor: GraphEditor) -> Any:
     return session
 
 
-def _of_variables(editor: GraphEditor) -> dict[str, Any]:
+def _made_up_variables(graph: tf.Graph) -> Values:
+    """Values that the variables of a file could have, always the same for a name."""
+    values: Values = {}
+    for op in graph.get_operations():
+        if op.type in _HANDLES:
+            shape, dtype = tf.TensorShape(op.get_attr("shape")), op.get_attr("dtype")
+            if shape.is_fully_defined() and (dtype.is_floating or dtype.is_integer):
+                chance = np.random.default_rng(zlib.crc32(op.name.encode()))
+                values[op.name] = (chance.uniform(0.1, 1.0, shape) * 3).astype(dtype.as_numpy_dtype)
+    return values
+
+
+def _of_variables(editor: GraphEditor) -> Values:
     """The values that the editor's session has."""
     found = readers_of(editor)
     try:
         return editor.core.source.session.run(found)  # type: ignore[no-any-return]
     except v1.errors.OpError:
-        return {name: value for name, tensor in found.items() if (value := _of_variable(editor, tensor)) is not None}
+        session = editor.core.source.session
+        return {name: value for name, tensor in found.items() if (value := _value(session, tensor)) is not None}
 
 
-def _of_variable(editor: GraphEditor, tensor: Any) -> Any:
+def _value(session: Any, tensor: Any) -> Any:
     try:
-        return editor.core.source.session.run(tensor)
+        return session.run(tensor)
     except v1.errors.OpError:
         return None
 
 
-def _values(session: Any, fetches: list[str], feeds: dict[str, Any]) -> dict[str, str]:
-    """What a session gives for each, in words; not why it gives nothing."""
+def _values(session: Any, fetches: Sequence[str], feeds: Values) -> Values:
+    """What a session gives for each; ERROR, not why, where it gives nothing."""
+    if not fetches:
+        return {}
     try:
-        found = session.run({fetch: fetch for fetch in fetches}, feeds, _OPTIONS)
-    except (v1.errors.OpError, ValueError, TypeError):
+        found: Values = session.run({fetch: fetch for fetch in fetches}, feeds, _OPTIONS)
+    except (v1.errors.OpError, ValueError, TypeError, KeyError):
         if len(fetches) == 1:
-            return {fetches[0]: "an error"}
+            return {fetches[0]: ERROR}
         return {fetch: told for each in fetches for fetch, told in _values(session, [each], feeds).items()}
-    return {fetch: _words(value) for fetch, value in found.items()}
+    return {fetch: np.asarray(value) for fetch, value in found.items()}
 
 
 def _words(value: Any) -> str:
+    if isinstance(value, str) or value.dtype.kind not in "fiub":
+        return str(value)[:80]
     return f"{value.dtype} {value.shape} {np.round(value.astype(float).ravel()[:6], 4).tolist()}"

@@ -1,9 +1,17 @@
-"""A sequence of calls on an editor, with the invariants after each, and the shortest one that still breaks them."""
+"""A sequence of calls on an editor, with the invariants after each, and the shortest one that still breaks them.
+
+    python -m tests.stress.sequences FIRST NUMBER LENGTH [MODEL ...]
+
+runs sequences of LENGTH calls on each model, of NUMBER seeds from FIRST on, in one process.
+"""
 
 from __future__ import annotations
 
+import gc
 import shutil
+import sys
 import tempfile
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -12,25 +20,40 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
-from tests.rounds import count
+from tests.rounds import COUNTS, count
 from tests.stress.known import unknown
-from tests.stress.models import Model
-from tests.stress.random_edits import Call, Draw, File
-from tests.stress.running import check_session_follows
+from tests.stress.models import MODELS, Model
+from tests.stress.random_edits import PRESERVING, Call, Draw
+from tests.stress.running import (
+    Values,
+    check_copy,
+    check_part,
+    check_saved_values,
+    check_session_follows,
+    feeds_of,
+    pure_tensors,
+    unlike,
+    values_now,
+)
 from tests.stress.sentences import refusal_of
 from tests.stress.state import GRAPH, NO_VALUE, Broken, State, check_follows, differing, state_of
 from tfgraphwidget.editor import GraphEditor
 
 _STEPS = ("undo", "redo", "jump")
 _LOOKS = ("mark", "select", "open", "close", "hide", "show_all", "pin", "refresh", "enter", "leave")
-_QUESTIONS = ("preview", "extract", "diff", "save")
-_RUNS = ("run", "renew")
+_QUESTIONS = ("preview", "extract", "diff", "save", "match", "split", "lint", "summary", "cost", "to_bytes")
+_RUNS = ("run", "renew", "sync")
 _LIVE_ONLY = ("live", "values", "collections")
 _OF_A_PLACE = ("here", "path", "opened", "hidden", "pinned", "direction", "free scopes", "selection")
+_OTHERS = {"replace", "graph", "reseed", "device", "devices", "src_scope"}  # what a clone may compute otherwise with
+_TOLERANCES = dict.fromkeys(PRESERVING, 1e-4) | {"fold_batch_norm": 1e-2}
+_ROUNDING = 1e-3
+_WITH_VALUES = ("freeze", "fold_batch_norm")
 _MOST_REPEATS = 80  # runs of parts of a sequence, to find the shortest one
 
 
@@ -41,6 +64,7 @@ class Run:
         self.model, self.folder = model, folder
         _write_others(folder)
         self.editor = model.open(folder)
+        self.opened_at = len(self.editor.breadcrumb)
         self.state = self._look()
         self.known: list[State] = [self.state]
 
@@ -53,7 +77,7 @@ class Run:
     def step(self, call: Call) -> bool:
         """Make a call, and check what it must have left alone; whether it was done."""
         results: list[Any] = []
-        before = self.state
+        before, computed = self.state, self._computed(call)
         refusal = refusal_of(lambda: results.append(call.on(self.editor, self.folder)))
         count("refusals" if refusal else "edits")
         after = self.state = self._look()
@@ -70,11 +94,61 @@ class Run:
             _same(before, after, graph, "a look changes")
         else:
             self._check_edit(call, before, after)
-        if call.verb == "save" and not refusal:
-            self._check_saved(results[0])
-        if call.verb == "extract" and not refusal:
-            self._check_extracted(results[0])
+            if call.verb in PRESERVING:
+                self._check_computed(call, results[0], computed, was_live=before["live"])
+        if not refusal:
+            self._check_result(call, results[0])
         return refusal is None
+
+    def _computed(self, call: Call) -> tuple[Values, Values]:
+        """Before an edit that changes no value: the feeds, and some values."""
+        if call.verb not in PRESERVING:
+            return {}, {}
+        fetches = pure_tensors(self.editor, len(self.editor.history.done))
+        feeds = feeds_of(self.editor) if fetches else {}
+        return feeds, values_now(self.editor, fetches, feeds)
+
+    def _check_computed(self, call: Call, result: Any, computed: tuple[Values, Values], *, was_live: bool) -> None:
+        """Raise Broken where an edit that changes no value has changed one."""
+        feeds, before = computed
+        if not before or self.state["live"] != was_live:
+            return  # a file that the edit has imported: its values are initial ones now
+        if not was_live and (call.verb in _WITH_VALUES or getattr(result, "renamed", ())):
+            return  # values were made up for the variables of a file, by their names
+        new_names = dict(getattr(result, "renamed", ()))
+        ids = self.editor.core.target.index.ids
+
+        def now(tensor: str) -> str:
+            op, _, port = tensor.rpartition(":")
+            return f"{new_names.get(op, op)}:{port}"
+
+        names = {name: now(name) for name in before if now(name).rpartition(":")[0] in ids}
+        feeds = {now(name): value for name, value in feeds.items() if now(name).rpartition(":")[0] in ids}
+        after = values_now(self.editor, [*names.values()], feeds)
+        told = unlike(before, {name: after[new] for name, new in names.items() if new in after}, _TOLERANCES[call.verb])
+        if told:
+            raise Broken(f"{call.verb} changes the value of {told}")
+        count("values unchanged by an edit", len(after))
+
+    def _check_result(self, call: Call, result: Any) -> None:
+        """What a call returned computes what it must."""
+        editor, in_function = self.editor, self.editor.core.executor.in_function
+        if call.verb == "save":
+            self._check_saved(result)
+            seed = len(editor.history.done)
+            if result.name in ("frozen.pb", "saved") and not in_function:
+                check_saved_values(editor, result, call.args[1:], seed)
+        elif call.verb == "extract":
+            self._check_extracted(result)
+            if not in_function:
+                check_part(editor, result, *call.args)
+            if result.core.source.session is not None:
+                result.core.source.session.close()
+        elif call.verb == "split" and result > _ROUNDING:
+            raise Broken(f"the parts of a split compute something else, by {result}")
+        elif call.verb == "clone" and not in_function and len(call.args) == 2 and not _OTHERS & call.options.keys():
+            for copy in result if isinstance(result, list) else [result]:
+                check_copy(editor, call.args, call.options, copy)
 
     def _check_edit(self, call: Call, before: State, after: State) -> None:
         kept = [name for name in before["values"] if name in after["values"]]
@@ -111,7 +185,6 @@ class Run:
         state = state_of(part)
         mine = self.state["values"]
         differ = [name for name, value in state["values"].items() if mine.get(name, NO_VALUE) not in (value, NO_VALUE)]
-        part.session.close()
         if differ:
             raise Broken(f"the extracted part has other values of {differ[:5]}")
 
@@ -119,22 +192,53 @@ class Run:
         """Undo everything, redo everything; the script and the data of the edits give the same graph."""
         editor, done = self.editor, len(self.editor.history.done)
         check_session_follows(editor, done)
-        final = self.state
+        final, returned = self.state, [self._returned(editor)]
         for place in (0, done):
             self.step(Call("jump", (place,)))
             _same((self.known[0], final)[place == done], self.state, GRAPH, f"after a jump to {place}")
+            returned.append(self._returned(editor))
+        self._check_returned(*returned)
         if self.known[0]["live"] and list(self.state["ops"]) != list(final["ops"]):
             raise Broken("after undoing and doing everything again the ops come in another order")
         if not any(getattr(step.command, "graph", None) is not None for step in editor.history.done):
             self._check_script(final)
-            self._check_data(final)
+            self._check_data(final, returned[0])
         if editor.core.source.session is not None:
             editor.core.source.session.close()
+
+    def _returned(self, editor: GraphEditor) -> Any:
+        """What the function that is edited returns, as arrays by number; how it is refused, if it is."""
+        if not self.model.arguments:
+            return {}
+        found: Values = {}
+        editor.leave(min(self.opened_at, len(editor.breadcrumb)) - 1)
+
+        def run() -> None:
+            results = editor.function()(*self.model.arguments)
+            found.update({str(k): np.asarray(leaf) for k, leaf in enumerate(tf.nest.flatten(results))})
+
+        try:
+            refusal_of(run)
+        except Broken:
+            found.clear()  # an edit may have made it a function that cannot run
+        count("calls of edited functions")
+        return found
+
+    def _check_returned(self, edited: Values, original: Values, again: Values) -> None:
+        """Undone, the function returns what it returned at first; done again, what it returned after the edits."""
+        with _fresh_folder() as folder:
+            first = self._returned(self.model.open(folder))
+        for found, expected, when in ((original, first, "undone"), (again, edited, "done again")):
+            if found.keys() != expected.keys():
+                raise Broken(f"with all edits {when} the function returns {len(found)} of {len(expected)} results")
+            told = unlike(expected, found)
+            if told:
+                raise Broken(f"with all edits {when} the function returns something else: {told}")
 
     def _check_script(self, final: State) -> None:
         """The script, run where nothing of this editor is known, gives the same graph."""
         texts: list[str] = []
-        if refusal_of(lambda: texts.append(self.editor.code())) or self.model.name == "tf.function":
+        if refusal_of(lambda: texts.append(self.editor.code())) or self.model.arguments:
             return
         with _fresh_folder() as folder:
             names: dict[str, Any] = {"__name__": "elsewhere"}
@@ -156,7 +260,7 @@ class Run:
         except BaseException as error:
             raise Broken(f"code() does not run: {type(error).__name__}: {str(error)[:400]}\n{text}") from error
 
-    def _check_data(self, final: State) -> None:
+    def _check_data(self, final: State, edited: Values) -> None:
         """The edits as JSON, replayed on what was opened, give the same graph."""
         path = self.folder / "edits.json"
         if refusal_of(lambda: self.editor.save(path)):
@@ -167,6 +271,9 @@ class Run:
             if refusal:
                 raise Broken(f"edits.json is refused: {refusal.why}\n{path.read_text()[:2000]}")
             self._compare("edits.json", final, other, path.read_text())
+            told = unlike(edited, self._returned(other))
+            if told:
+                raise Broken(f"replayed, the edits give a function that returns something else: {told}")
         count("replays")
 
     def _compare(self, what: str, final: State, other: GraphEditor, text: str) -> None:
@@ -275,4 +382,22 @@ def _others() -> dict[str, bytes]:
     return {"other.pb": meta.graph_def.SerializeToString(), "other.meta": meta.SerializeToString()}
 
 
-__all__ = ["File", "Run", "run_at_random", "shorten"]
+def main(first: int, number: int, length: int, names: Sequence[str]) -> None:
+    """Run sequences of the seeds `first` and on for each model; print each failure when it is found, and the sums."""
+    models = [model for model in MODELS if not names or model.name in names]
+    gc.freeze()  # so that what looks through all objects does not look through TensorFlow's
+    begin, failures = time.monotonic(), 0
+    for seed in range(first, first + number):
+        for model in models:
+            report = run_at_random(model, seed, length)
+            count("sequences")
+            failures += bool(report)
+            sys.stdout.write(f"{report}\n\n" if report else "")
+        sums = ", ".join(f"{value:,} {what}" for what, value in sorted(COUNTS.items()))
+        sys.stdout.write(f"seed {seed}, {time.monotonic() - begin:.0f} s, {failures} failures: {sums}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    first, number, length, *names = sys.argv[1:]
+    main(int(first), int(number), int(length), names)

@@ -305,6 +305,12 @@ def _variable(op: _Op) -> list[Shape]:
     return [shape_from_proto(handle.attr["shape"].shape)]
 
 
+def _assign_variable(op: _Op) -> list[Shape]:
+    """No output, but TensorFlow does not import a value that does not fit the variable."""
+    _merge(*_variable(op), op.shapes[1])
+    return []
+
+
 def _stored_shape(op: _Op) -> list[Shape]:
     return [shape_from_proto(op.attr("shape").shape)]
 
@@ -449,7 +455,6 @@ _FUNCTIONS: Mapping[str, Callable[[_Op], Sequence[Shape]]] = {
     **dict.fromkeys(("Placeholder", "VariableV2"), _stored_shape),
     **dict.fromkeys(("VarHandleOp", "Size", "Rank", "VarIsInitializedOp"), _scalar),
     **dict.fromkeys(("Shape", "ShapeN"), _shape_of),
-    **dict.fromkeys(("NoOp", "AssignVariableOp"), _nothing),
     **dict.fromkeys(("Fill", "RandomUniform", "RandomStandardNormal", "TruncatedNormal"), _fill),
     **dict.fromkeys(("BatchMatMulV2", "BatchMatMulV3"), _batch_mat_mul),
     **dict.fromkeys(("MaxPool", "AvgPool"), _pool),
@@ -457,6 +462,7 @@ _FUNCTIONS: Mapping[str, Callable[[_Op], Sequence[Shape]]] = {
     **dict.fromkeys(("ArgMax", "ArgMin"), _arg),
     **dict.fromkeys(("Pad", "PadV2", "MirrorPad"), _pad),
     "AddN": _add_n,
+    "AssignVariableOp": _assign_variable,
     "BiasAdd": _bias_add,
     "ConcatV2": _concat,
     "Const": _constant,
@@ -464,6 +470,7 @@ _FUNCTIONS: Mapping[str, Callable[[_Op], Sequence[Shape]]] = {
     "DepthwiseConv2dNative": _depthwise,
     "ExpandDims": _expand,
     "MatMul": _mat_mul,
+    "NoOp": _nothing,
     "Pack": _pack,
     "ReadVariableOp": _variable,
     "Reshape": _reshape,

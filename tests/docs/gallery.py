@@ -1,0 +1,244 @@
+"""The gallery and the pages to try in a browser, made of graphs.
+
+    python -m tests.docs.gallery [NAME ...]    writes docs/gallery.md and docs/gallery/*.png, all or those named
+
+`play_pages` gives the pages that the site has besides: what `editor.save("….html")` writes, which needs no kernel.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+from PIL import Image
+
+import tfgraphwidget as tgw
+from tfgraphwidget.editor import GraphEditor
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "gallery"
+MODELS = ROOT / "notebooks" / "models"
+SIZE = (560, 350)
+"""Pixels of a thumbnail, twice as many as it is shown with."""
+_SOFTMAX = "net/InceptionV3/Predictions/Softmax:0"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A thumbnail: what it shows, where it leads, and how the editor is brought there."""
+
+    name: str
+    caption: str
+    link: str
+    open: Callable[[], GraphEditor]
+
+
+def _inception() -> GraphEditor:
+    return tgw.edit(MODELS / "slim_inception_v3_infer.meta")
+
+
+def _inception_marked() -> GraphEditor:
+    editor = _inception()
+    editor.mark("input:0", _SOFTMAX)
+    return editor
+
+
+def _clone() -> GraphEditor:
+    editor = tgw.example()
+    editor.clone("x:0", "net/logits:0", into="copy")
+    editor.open("net", "net/hidden", "copy", "copy/net", "copy/net/hidden")
+    return editor
+
+
+def _expensive() -> GraphEditor:
+    editor = _inception()
+    editor.open("net/InceptionV3", "net/InceptionV3/InceptionV3")
+    editor.color_by("FLOPs")
+    return editor
+
+
+def _difference() -> GraphEditor:
+    folder = Path(tempfile.mkdtemp())
+    before = tgw.example().save(folder / "before.pb", outputs=["net/logits:0"], frozen=True)
+    model = tgw.edit(before)
+    model.replace_all("Relu(x)", "LeakyRelu(x, alpha=0.2)")
+    model.bypass("net/hidden/Add")
+    editor = tgw.edit(model.save(folder / "after.pb"))
+    editor.difference = editor.diff(before)
+    editor.open_all()
+    return editor
+
+
+def _dqn() -> GraphEditor:
+    editor = tgw.edit(MODELS / "dqn_online_train.meta")
+    editor.open("online")
+    return editor
+
+
+def _translator() -> GraphEditor:
+    editor = tgw.edit(MODELS / "seq2seq_v1.meta")
+    loop = next(iter(editor.loops()))
+    editor.reveal(editor.loops()[loop].ops[0])
+    return editor
+
+
+def _network(build: Callable[[Any, Any], None]) -> GraphEditor:
+    """A graph of TensorFlow 1 that a function makes, with a session."""
+    import tensorflow as tf
+
+    with tf.Graph().as_default() as graph:
+        build(tf, tf.compat.v1)
+        session = tf.compat.v1.Session(graph=graph)
+        session.run(tf.compat.v1.global_variables_initializer())
+    return tgw.edit(graph, session=session)
+
+
+def _with_dropout(tf: Any, v1: Any) -> None:
+    x = v1.placeholder(tf.float32, [None, 8], name="x")
+    with v1.variable_scope("net"):
+        hidden = tf.nn.relu(tf.matmul(x, v1.get_variable("w1", [8, 16])), name="hidden")
+        dropped = v1.nn.dropout(hidden, rate=0.5, name="dropout")
+        tf.matmul(dropped, v1.get_variable("w2", [16, 3]), name="logits")
+
+
+def _dropout() -> GraphEditor:
+    editor = _network(_with_dropout)
+    editor.open_all()
+    return editor
+
+
+def _bypassed() -> GraphEditor:
+    editor = _network(_with_dropout)
+    editor.bypass("net/dropout/")
+    editor.open_all()
+    return editor
+
+
+def _bytes() -> GraphEditor:
+    import tensorflow as tf
+
+    def build(tf: Any, v1: Any) -> None:
+        image = v1.placeholder(tf.float32, [None, 16, 16, 3], name="image")
+        kernel = v1.get_variable("kernel", [3, 3, 3, 8])
+        features = tf.nn.relu(tf.nn.conv2d(image, kernel, 2, "SAME"), name="features")
+        tf.reduce_mean(features, axis=[1, 2], name="scores")
+
+    def decode(files: Any) -> Any:
+        def one(file: Any) -> Any:
+            return tf.image.resize(tf.io.decode_jpeg(file, channels=3), [16, 16]) / 255.0
+
+        return tf.map_fn(one, files, fn_output_signature=tf.float32)
+
+    editor = _network(build)
+    editor.insert("image:0", decode, into="decode", spec=tf.TensorSpec([None], tf.string))
+    return editor
+
+
+def _twins() -> GraphEditor:
+    editor = tgw.example()
+    editor.clone("x:0", "net/logits:0", into="twin", variables="shared", placeholders=True)
+    editor.open("net", "twin", "twin/net")
+    return editor
+
+
+def _child() -> GraphEditor:
+    def formula(tf: Any, v1: Any) -> None:
+        x = v1.placeholder(tf.float32, [None, 1], name="x")
+        with tf.name_scope("mother"):
+            y = tf.sin(x * v1.Variable([[2.0]], name="c"))
+        with tf.name_scope("father"):
+            z = tf.tanh(tf.square(x) + v1.Variable([[0.3]], name="c"))
+        tf.add(y, z, name="y")
+
+    editor = _network(formula)
+    editor.open_all()
+    return editor
+
+
+PICTURES = (
+    Picture("inception", "Inception v3 from a `.meta` file", "play/inception.html", _inception),
+    Picture("marked", "A part, marked by its boundary", "how-to/select.md", _inception_marked),
+    Picture("clone", "A clone beside its original", "how-to/clone.md", _clone),
+    Picture("costs", "FLOPs as colors", "how-to/costs.md", _expensive),
+    Picture("difference", "What differs between two files", "how-to/compare.md", _difference),
+    Picture("q-network", "A deep Q-network, training", "how-to/sync.md", _dqn),
+    Picture("translator", "Loops of a translator", "play/translator.html", _translator),
+    Picture("dropout", "Dropout in a network", "how-to/edit.md", _dropout),
+    Picture("bypassed", "… and bypassed, in a running session", "how-to/edit.md", _bypassed),
+    Picture("bytes", "JPEG decoding in front of a model", "how-to/input-size.md", _bytes),
+    Picture("twins", "Siamese twins, which share weights", "how-to/clone.md", _twins),
+    Picture("formula", "A formula, bred of two", "how-to/other-graph.md", _child),
+)
+PAGES: dict[str, Callable[[], GraphEditor]] = {
+    "example": _clone, "inception": _inception_marked, "translator": _translator, "q-network": _dqn,
+}  # fmt: skip
+"""What can be tried in a browser."""
+
+
+def page() -> str:
+    """The text of docs/gallery.md."""
+    cells = [f"[![{p.caption}](gallery/{p.name}.png)]({p.link})<br>{p.caption}" for p in PICTURES]
+    rows = [f"| {' | '.join(cells[k : k + 3])} |" for k in range(0, len(cells), 3)]
+    links = " · ".join(f"[{name}](play/{name}.html)" for name in PAGES)
+    return "\n".join(
+        [
+            "# Gallery",
+            "",
+            f"To try in your browser, with nothing to install: {links}.",
+            'These are pages that `editor.save("view.html")` writes: expand, search, inspect and mark a part without',
+            "Python. `make docs` puts them into the site.",
+            "",
+            "| | | |",
+            "|---|---|---|",
+            *rows,
+            "",
+            "`python -m tests.docs.gallery` writes the pictures.",
+            "",
+        ]
+    )
+
+
+def thumbnail(editor: GraphEditor) -> bytes:
+    """The drawing as a PNG of SIZE, on white.
+
+    Args:
+        editor: The editor, with its scopes open as they are to be shown.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        picture = Image.open(editor.save(Path(folder) / "picture.png")).convert("RGB")
+    picture.thumbnail(SIZE, Image.Resampling.LANCZOS)
+    canvas = Image.new("RGB", SIZE, "white")
+    canvas.paste(picture, ((SIZE[0] - picture.width) // 2, (SIZE[1] - picture.height) // 2))
+    data = io.BytesIO()
+    canvas.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(data, "PNG", optimize=True)
+    return data.getvalue()
+
+
+def play_pages() -> Iterable[tuple[str, str]]:
+    """The pages to try in a browser: path in the site, and HTML."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, make in PAGES.items():
+            yield f"play/{name}.html", make().save(Path(folder) / f"{name}.html").read_text(encoding="utf-8")
+
+
+def main(names: list[str]) -> None:
+    """Write the page and the thumbnails."""
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER.parent / "gallery.md").write_text(page(), encoding="utf-8")
+    for picture in PICTURES:
+        if not names or picture.name in names:
+            data = thumbnail(picture.open())
+            (FOLDER / f"{picture.name}.png").write_bytes(data)
+            sys.stdout.write(f"{picture.name}.png: {len(data):,} bytes\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
