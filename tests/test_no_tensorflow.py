@@ -34,6 +34,7 @@ def test_the_selection_has_the_tests_of_the_drawing_and_collecting_it_imports_no
     assert not folders.keys() & {"browser", "runtime", "sources"}
 
 
+@pytest.mark.slow
 def test_the_tests_of_a_folder_run_and_pass_without_tensorflow():
     *lines, last = run("tests/visible", "tests/scene", "tests/hierarchy")
     assert last == "exit status 0"

@@ -230,6 +230,7 @@ for owner, names in (("", ("",)), *private_names().items()):
 """
 
 
+@pytest.mark.slow
 def test_without_a_private_name_calls_work_or_are_refused_with_nothing_changed(tmp_path: Path) -> None:
     path = tmp_path / "mlp.pb"
     path.write_bytes(build_mlp(resource=True).as_graph_def(add_shapes=True).SerializeToString())

@@ -83,6 +83,7 @@ class Document:
             self.server.kernel_eval(self.path, "1", before=LAZILY.format(folder=str(folder)))
 
 
+@pytest.mark.slow
 def test_opening_restarting_and_changing_the_kernel_run_no_code_beside_the_file(
     own_page: Page, server: JupyterServer
 ) -> None:

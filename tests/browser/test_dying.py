@@ -74,6 +74,7 @@ def test_the_panel_says_what_died_and_brings_it_back(notebook: OpenNotebook) -> 
     is_back(notebook, panel)
 
 
+@pytest.mark.slow
 def test_a_file_has_its_edits_again_when_its_kernel_has_died(files: Files) -> None:
     widget = files.open("graph.pb")
     remove(widget, "net/logits")

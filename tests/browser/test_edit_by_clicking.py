@@ -85,6 +85,7 @@ def changed_lines(widget: Widget, count: int) -> list[str]:
     return widget.notebook.kernel_eval("list(editor.lines)")
 
 
+@pytest.mark.slow
 def test_an_op_is_bypassed_and_the_session_follows(widget: Widget) -> None:
     notebook, page, root = widget.notebook, widget.page, widget.root
     assert notebook.kernel_eval(OUTPUT) == [[3, 3, 3]]
@@ -191,6 +192,7 @@ def test_forms_values_and_probes(widget: Widget) -> None:
     assert changed_lines(widget, 3)[2] == 'editor.connect(source="relu:0", target="spare", k=0)'
 
 
+@pytest.mark.slow
 def test_a_script_becomes_a_cell_in_notebook_7_too(page: Page, jupyter_server: JupyterServer) -> None:
     show = "editor = tgw.edit(graph)\neditor.bypass('dropout')\neditor"
     path = write_notebook(jupyter_server, "seven.ipynb", [GRAPH.split("sess =", maxsplit=1)[0], show, "last = 1"])
@@ -205,6 +207,7 @@ def test_a_script_becomes_a_cell_in_notebook_7_too(page: Page, jupyter_server: J
     expect(shown.nth(3)).to_contain_text("last = 1")
 
 
+@pytest.mark.slow
 def test_an_edit_that_cuts_the_chosen_part_is_done_and_the_panel_says_why_nothing_is_chosen(widget: Widget) -> None:
     notebook, root = widget.notebook, widget.root
     widget.click("x", "Shift")

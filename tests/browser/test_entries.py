@@ -41,6 +41,7 @@ def shows_graph_of(notebook: OpenNotebook) -> None:
     assert notebook.kernel_eval("editor.graph is graph")
 
 
+@pytest.mark.slow
 def test_the_palette_opens_the_panel(notebook: OpenNotebook) -> None:
     page = notebook.page
     page.keyboard.press("Escape")
@@ -79,6 +80,7 @@ def test_the_launcher_opens_the_panel_of_the_only_notebook(notebook: OpenNoteboo
     shoot(page, "entry_3_launcher")
 
 
+@pytest.mark.slow
 def test_the_launcher_asks_which_of_two_notebooks_is_meant(
     notebook: OpenNotebook, jupyter_server: JupyterServer
 ) -> None:
@@ -99,6 +101,7 @@ def test_the_launcher_asks_which_of_two_notebooks_is_meant(
     shows_graph_of(notebook)
 
 
+@pytest.mark.slow
 def test_the_launcher_finds_a_notebook_that_only_runs(notebook: OpenNotebook, jupyter_server: JupyterServer) -> None:
     page = notebook.page
     (jupyter_server.root / "elsewhere").mkdir()
@@ -114,6 +117,7 @@ def test_the_launcher_finds_a_notebook_that_only_runs(notebook: OpenNotebook, ju
     shoot(page, "entry_5_running")
 
 
+@pytest.mark.slow
 def test_the_launcher_makes_a_notebook_when_none_runs(page: Page, jupyter_server: JupyterServer) -> None:
     (jupyter_server.root / "folder of mine").mkdir()
     page.goto(jupyter_server.page_url("folder of mine"))

@@ -229,6 +229,7 @@ def test_closing_asks_for_what_is_not_saved_and_ends_the_kernel(files: Files, ju
     expect(files.dirty).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_name_is_data_and_what_is_no_graph_says_so(files: Files, folder: Path) -> None:
     (folder / ODD).write_bytes((folder / "graph.pb").read_bytes())
     (folder / "empty.pb").touch()
@@ -273,6 +274,7 @@ def test_a_saved_model_is_opened_by_its_file_and_saved_as_a_folder(files: Files,
     assert loaded.signatures["serving_default"](x=tf.constant([2.0]))["y"].numpy().tolist() == [6.0]
 
 
+@pytest.mark.slow
 def test_notebook_7_opens_graphs_too(page: Page, jupyter_server: JupyterServer, folder: Path) -> None:
     place = str(folder.relative_to(jupyter_server.root))
     page.goto(f"{jupyter_server.url}/tree/{place}?token={jupyter_server.token}")

@@ -73,6 +73,7 @@ def test_a_kernel_that_is_being_started_has_not_ended(files: Files) -> None:
     assert "The kernel has ended" not in said
 
 
+@pytest.mark.slow
 def test_edits_that_were_not_done_again_are_offered_until_they_are_discarded(files: Files, folder: Path) -> None:
     remove(files.open("graph.pb"), "net/logits")
     os.utime(folder / "graph.pb", ns=(1, 1))  # written by somebody else

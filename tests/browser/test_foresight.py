@@ -80,6 +80,7 @@ def test_what_the_pointer_rests_on_is_opened_at_once_and_as_the_kernel_draws_it(
     assert apart(widget) == pytest.approx(seen, abs=2)
 
 
+@pytest.mark.slow
 def test_what_another_cell_hid_meanwhile_is_not_shown(page: Page, jupyter_server: JupyterServer) -> None:
     widget = resting(page, jupyter_server, "foresight_changed")
     notebook = widget.notebook

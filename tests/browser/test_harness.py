@@ -23,6 +23,7 @@ counter
 '''
 
 
+@pytest.mark.slow
 def test_a_click_reaches_the_kernel_in_jupyterlab(page, jupyter_server):
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "lab.ipynb", ["1 + 1", COUNTER]))
     notebook.run_all()
@@ -33,6 +34,7 @@ def test_a_click_reaches_the_kernel_in_jupyterlab(page, jupyter_server):
     set_theme(page, dark=False)
 
 
+@pytest.mark.slow
 def test_a_page_is_light_whatever_the_test_before_chose(browser, jupyter_server):
     path = write_notebook(jupyter_server, "light.ipynb", ["1"])
     with watched_page(browser, jupyter_server) as page:

@@ -69,6 +69,7 @@ def wide(widget: Widget, width: int) -> None:
     widget.settled()
 
 
+@pytest.mark.slow
 def test_walk_mark_and_clone_without_a_mouse(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "keyboard")
     notebook, root = widget.notebook, widget.root

@@ -15,6 +15,7 @@ from tests.browser.test_widget import shown
 pytestmark = pytest.mark.one_page
 
 
+@pytest.mark.slow
 def test_colours_have_a_legend_and_words(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "colours")
     root = widget.root
@@ -61,6 +62,7 @@ def test_a_box_that_is_dragged_stays_there(page: Page, jupyter_server: JupyterSe
     assert now == pytest.approx([zoom * part for part in apart], abs=3)
 
 
+@pytest.mark.slow
 def test_the_drawing_turns_and_control_edges_can_be_left_out(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "turning")
     below = widget.place("y")

@@ -122,6 +122,7 @@ def marimo_page(browser: Browser, address: str) -> Iterator[Page]:
     assert not watch.problems, "\n".join(watch.problems)
 
 
+@pytest.mark.slow
 def test_marimo_shows_selects_and_clones(marimo_page: Page) -> None:
     page = marimo_page
     root = page.locator(".tfgraphwidget")

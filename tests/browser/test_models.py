@@ -42,7 +42,7 @@ def opened(page: Page, server: JupyterServer, name: str, path: Path) -> Widget:
     return widget
 
 
-@pytest.mark.parametrize("name", slow_if(lambda name: name not in {"inception", "dqn"}, NAMES))
+@pytest.mark.parametrize("name", slow_if(lambda name: name != "dqn", NAMES))
 def test_a_model_is_legible_at_first_and_can_be_opened(
     page: Page, jupyter_server: JupyterServer, tmp_path: Path, name: str
 ) -> None:

@@ -30,6 +30,7 @@ def drag(widget: Widget, name: str, dx: float, dy: float) -> None:
     widget.settled()
 
 
+@pytest.mark.slow
 def test_a_box_inside_an_open_scope_stays_where_it_is_dropped(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "dropping")
     widget.notebook.kernel_eval("0", before="editor.close_all(); editor.open('two')")

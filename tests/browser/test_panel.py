@@ -224,6 +224,7 @@ def test_settings_answer_what_views_ask(empty: OpenNotebook) -> None:
     assert told == defaults
 
 
+@pytest.mark.slow
 def test_the_panel_is_in_the_right_area_of_notebook_7(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size({"width": 1600, "height": 900})
     path = write_notebook(jupyter_server, "seven.ipynb", [GRAPH])
@@ -251,6 +252,7 @@ def test_the_panel_is_in_the_right_area_of_notebook_7(page: Page, jupyter_server
     expect(notebook.panel.locator(".jp-CodeCell").filter(has_text="copy = editor.clone(")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_two_notebooks_on_one_kernel_have_a_panel_each(notebook: OpenNotebook, jupyter_server: JupyterServer) -> None:
     panel = open_panel(notebook)
     panel.widget()

@@ -115,6 +115,7 @@ def test_long_work_shows_how_far_it_is_and_is_cancelled(page: Page, jupyter_serv
     assert notebook.kernel_eval("len(editor.opened)") > len(opened)
 
 
+@pytest.mark.slow
 def test_a_busy_kernel_answers_when_its_cell_is_done(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "busy", SLEEP)
     notebook = widget.notebook

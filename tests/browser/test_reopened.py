@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.lab import CELL
@@ -10,6 +11,7 @@ from tests.browser.test_files import Files, files, folder, remove
 __all__ = ["files", "folder"]
 
 
+@pytest.mark.slow
 def test_a_file_that_is_read_anew_is_shown_without_its_edits(files: Files) -> None:
     widget = files.open("graph.pb")
     remove(widget, "net/logits")

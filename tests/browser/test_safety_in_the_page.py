@@ -223,6 +223,7 @@ def test_nothing_of_ours_makes_code_or_markup_of_text(page: Page, jupyter_server
     assert [one.split()[0] for one in recorded] == NOTED + NOTED
 
 
+@pytest.mark.slow
 def test_a_clone_by_clicking_in_notebook_7_is_in_the_kernel(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "seven_clones", app="notebook")
     notebook = widget.notebook

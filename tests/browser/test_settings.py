@@ -87,6 +87,7 @@ def has_ground(widget: Widget, colour: str) -> None:
     expect(widget.root.locator("canvas").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_colours_follow_the_theme_or_stay(lab: Lab) -> None:
     widget = lab.show(1)
     has_ground(widget, WHITE)
@@ -127,6 +128,7 @@ def places_while_opening(widget: Widget) -> int:
     return int(widget.root.evaluate(SEEN))
 
 
+@pytest.mark.slow
 def test_animation_and_the_software_canvas(lab: Lab) -> None:
     lab.set("animation", False)
     widget = lab.show(1)

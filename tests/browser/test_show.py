@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.commanded import opened, printed_url
@@ -11,6 +12,7 @@ from tests.browser.lab import CELL, FIRST_PAINT
 from tests.conftest import build_mlp
 
 
+@pytest.mark.slow
 def test_the_printed_url_opens_the_file_in_the_editor(tmp_path: Path, browser: Browser) -> None:
     folder = tmp_path / "my models"
     folder.mkdir()

@@ -56,6 +56,7 @@ def has_ops(widget: Widget, count: int) -> None:
     widget.settled()
 
 
+@pytest.mark.slow
 def test_edits_and_saving_are_seen_in_both_tabs(tabs: Tabs, folder: Path) -> None:
     remove(tabs.one, "net/logits")
     has_ops(tabs.two, 43)

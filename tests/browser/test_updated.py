@@ -36,6 +36,7 @@ def page(browser: Browser, jupyter_server: JupyterServer) -> Iterator[Page]:
         jupyter_server.end_session(session)
 
 
+@pytest.mark.slow
 def test_a_page_from_before_an_update_says_so_and_reloads(page: Page, jupyter_server: JupyterServer) -> None:
     failed: list[str] = []
     page.on("pageerror", lambda error: failed.append(error.message))

@@ -218,6 +218,7 @@ def test_a_page_that_is_loaded_again_shows_the_graph_again(page: Page, jupyter_s
     expect(again.root.locator(".tgw-chip[data-name=x]")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_notebook_7_shows_it_too(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "seven_shows", app="notebook")
     widget.click("x", "Shift")

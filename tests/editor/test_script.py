@@ -288,6 +288,7 @@ def edited(path: Path, seed: int, *, live: bool) -> Random:
     return made
 
 
+@pytest.mark.slow
 def test_random_edits_are_the_same_in_a_fresh_process(tmp_path: Path, warm_python: list[str]) -> None:
     seed = 1
     made = [(path, k % 3 == seed % 3) for k, path in enumerate(FILES)]

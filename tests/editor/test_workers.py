@@ -61,6 +61,7 @@ def test_a_population_is_trained_by_dask_and_comes_back() -> None:
         assert editor.session.run("net/logits:0", FEEDS).tolist() == values
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_reported_and_the_editor_goes_to_another_pool() -> None:
     editor = tgw.example()
     with process_pool() as workers, pytest.raises(BrokenProcessPool):

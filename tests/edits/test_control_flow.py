@@ -265,6 +265,7 @@ def test_a_recurrent_training_step_trains_variables_of_its_own() -> None:
         np.testing.assert_allclose(copied, value, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_sequence_to_sequence_training_step_trains_on_its_own() -> None:
     with tf.Graph().as_default() as graph:
         v1.train.import_meta_graph(str(SEQ2SEQ))

@@ -80,6 +80,7 @@ def test_the_sdist_holds_the_bundle_and_no_tests(archives: dict[str, Path]) -> N
     assert not [name for name in names if name.startswith(("tests/", "notebooks/")) or "node_modules" in name]
 
 
+@pytest.mark.slow
 def test_pip_finds_all_that_the_wheel_needs(archives: dict[str, Path], bare: Callable[[], Environment]) -> None:
     environment = bare()
     report = environment.beside / "report.json"

@@ -11,6 +11,7 @@ import pytest
 import tfgraphwidget as tgw
 from tests.bench.nets import resnet
 from tests.models import NAMES, written
+from tests.slow import slow_if
 from tfgraphwidget.hierarchy.builder import outline_of
 from tfgraphwidget.layout.compound import HEADER, Positions, place
 from tfgraphwidget.visible.view_spec import ViewSpec
@@ -34,7 +35,7 @@ LEAST = {
 _CELL, _CLEAR = 6.0, 6.0
 
 
-@pytest.mark.parametrize("name", [*NAMES, "keras"])
+@pytest.mark.parametrize("name", slow_if({"transformer", "keras"}.__contains__, [*NAMES, "keras"]))
 def test_a_fully_open_model_uses_its_sheet(name, tmp_path):
     index = tgw.edit(resnet() if name == "keras" else written(name, tmp_path)).index
     shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index)[0].names)))

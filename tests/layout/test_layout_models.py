@@ -89,6 +89,7 @@ def test_opening_a_scope_of_the_first_view_leaves_the_rest_where_it_was(model):
 
 
 @pytest.mark.parametrize("layout", [nx.circular_layout, partial(nx.random_layout, seed=1)])
+@pytest.mark.slow
 def test_a_network_all_open_is_sound_and_not_endless(inception, layout):
     shown = build_visible_graph(inception, ViewSpec(frozenset(outline_of(inception)[0].names)))
     positions = place(shown, layout=layout)

@@ -10,6 +10,7 @@ from tests.browser.hands import AT_REST, Widget
 from tests.browser.jobs.counted import CLONE, REPLACE, Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
+from tests.slow import slow
 
 pytestmark = pytest.mark.one_page
 
@@ -214,7 +215,7 @@ def test_shift_gives_the_menu_of_jupyterlab_and_without_it_ours_replaces_it(hand
     expect(hand.menu).to_be_hidden()
 
 
-@pytest.mark.parametrize("key", ["Shift+F10", "ContextMenu"])
+@pytest.mark.parametrize("key", ["Shift+F10", slow("ContextMenu")])
 def test_keys_open_the_menu_move_in_it_and_give_the_focus_back(hand: Hand, key: str) -> None:
     hand.widget.click("one/act")
     hand.widget.settled()
@@ -241,6 +242,7 @@ def test_keys_open_the_menu_move_in_it_and_give_the_focus_back(hand: Hand, key: 
     expect(hand.root).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_document_has_the_menu_too(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     graph = tf.Graph()
