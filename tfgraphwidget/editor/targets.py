@@ -601,14 +601,13 @@ class LiveTarget:
         if patch.add.nodes and self._record().generation != generation:
             self.reread()
             return
-        stamp, operations = self._present_stamp(), self.graph().get_operations()
-        ops = len(operations)
+        stamp, ops = self._present_stamp(), self.graph().num_operations()
         after = edits.apply_patch(before.index, patch)
         if patch.remove.nodes or not after.is_sorted(len(before.index)):
             # TensorFlow imports first what is ready, and a later reading finds the ops in that order. It is that of the
             # NodeDefs where each stands behind what it reads
             # (test_tensorflow_facts.py::test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible).
-            place = {op.name: k for k, op in enumerate(operations[before.ops :])}
+            place = {op.name: k for k, op in enumerate(self.graph().get_operations()[before.ops :])}
             nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
             after = edits.apply_patch(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
         is_alone = ops - before.ops == self._record().import_count - import_count and self._is_all(

@@ -185,8 +185,9 @@ class GraphIndex:
 
     def is_sorted(self, first: int = 0) -> bool:
         """Whether each op from number `first` on stands behind the ops that it reads and waits for."""
+        ops = np.arange(first, len(self), dtype=np.int32)
         return all(
-            bool((edges.values[edges.start[first] :] < edges.owner[edges.start[first] :]).all())
+            bool((edges.values[edges.start[first] :] < ops.repeat(np.diff(edges.start[first:]))).all())
             for edges in (self.inputs, self.controls)
         )
 
