@@ -436,10 +436,13 @@ def _is_as_expected(core: EditorCore, saved: SavedEditor) -> bool:
 def _new_constants(core: EditorCore) -> dict[str, int]:
     """A checksum of the value of each constant that edits have added or changed: `freeze` reads variables for it."""
     index, first = core.target.index, core.target.first
+    opened = {name: node for name, node in zip(first.names, first.nodes, strict=True) if node.op in CONSTANTS}
     checksums = {}
     for node, kind in zip(index.nodes, index.types, strict=True):
-        if kind in CONSTANTS and not (node.name in first.ids and first.nodes[first.ids[node.name]] is node):
-            proto = node.attr["value"].tensor
+        if kind in CONSTANTS:
+            before, proto = opened.get(node.name), node.attr["value"].tensor
+            if before is node or (before is not None and before.attr["value"].tensor == proto):
+                continue
             try:
                 array = tensor_values.tensor_array(proto, tf_protos.dtype_names()[proto.dtype])
                 data = repr(array.tolist()).encode() if array.dtype == object else array.tobytes()

@@ -110,14 +110,16 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
     return fill
 
 
-def is_without_values(patch: Patch, index: GraphIndex) -> bool:
+def is_without_values(patch: Patch, index: GraphIndex, *, among_variables: bool = True) -> bool:
     """Whether nothing that a clone adds holds a value, or is to have one.
 
     Args:
         patch: The clone.
         index: The graph of the originals.
+        among_variables: Whether variables count.
     """
-    return patch.init == "none" or not (patch.add.variables or _starters(patch, index) or _tables(patch, index))
+    variables = patch.add.variables if among_variables else ()
+    return patch.init == "none" or not (variables or _starters(patch, index) or _tables(patch, index))
 
 
 def file_values(

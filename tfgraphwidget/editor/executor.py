@@ -593,7 +593,7 @@ class EditExecutor:
         if not self.target.is_file:
             return None
         patch = command.plan(edits.IndexContext(self.index, build(())))
-        if not stays_in_file(patch, self.index, self.target, self.target):
+        if not stays_in_file(patch, self.index, self.target, self.target, as_file=True):
             return None
         return replace(patch, values=clone_values.file_values(patch, self.target.present_graph(), self.value_readers()))
 
