@@ -238,8 +238,8 @@ def _removed_variables(core: EditorCore) -> dict[str, VariableDef]:
     added = (node for patch in patches for node in patch.add.nodes if node.op in HANDLES)
     earlier = core.target.first, build({node.name: node for node in added}.values())
     present = core.target.index
-    gone = {v.handle: v for index in earlier for v in definitions(index, handles(index)).values()}
-    return {handle: v for handle, v in gone.items() if handle not in present.ids}
+    variables = {v.handle: v for index in earlier for v in definitions(index, handles(index)).values()}
+    return {handle: v for handle, v in variables.items() if handle not in present.ids}
 
 
 def _add_variables(
