@@ -401,10 +401,7 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
     saved = core.source.saved_editor
     assert saved is not None  # else it is of no archive
     try:
-        if saved.edits:
-            replay.replay(core.executor, saved.edits, core.target.load_saved_values_of)
-        if saved.edits and not _is_as_expected(core, saved):
-            raise GraphEditError("they give another graph here")
+        core = _with_edits(core, saved, new_core) if saved.edits else core
         core.target.take_saved_values()
     except GraphEditError as error:
         if saved.current is None:
@@ -426,6 +423,28 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
         elif saved.selected:
             core.view.choose(ops(core.view.index, *saved.selected))
     return core
+
+
+def _with_edits(core: EditorCore, saved: SavedEditor, new_core: Callable[[Source], EditorCore]) -> EditorCore:
+    """Make the edits of an archive again: on a file, or, if that gives another graph, on what TensorFlow imports of it.
+
+    In TensorFlow's graph new ops get other names than in a file, where an op can take the name of one that goes.
+    """
+    try:
+        _make_edits(core, saved)
+    except GraphEditError:
+        if not core.target.is_file or not tf_protos.is_tensorflow_installed():
+            raise
+        core = new_core(core.source)
+        core.target.graph()
+        _make_edits(core, saved)
+    return core
+
+
+def _make_edits(core: EditorCore, saved: SavedEditor) -> None:
+    replay.replay(core.executor, saved.edits, core.target.load_saved_values_of)
+    if not _is_as_expected(core, saved):
+        raise GraphEditError("they give another graph here")
 
 
 def _is_as_expected(core: EditorCore, saved: SavedEditor) -> bool:
