@@ -520,6 +520,18 @@ def test_an_archive_over_the_limit_of_protobuf_is_not_read_into_memory(
     assert len(tgw.edit(path).index) == 74
 
 
+def test_bytes_over_the_limits_of_protobuf_and_of_old_zip_files_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tfgraphwidget.sources.files.formats.LARGEST", 1_000)
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 300)
+    editor = tgw.example()
+    editor.rename("net/logits", "scores")
+    data = editor.to_bytes()
+    assert b"PK\x06\x06" in data  # the record that ends a ZIP64 archive
+    other = tgw.edit(data)
+    feeds = {"x:0": np.ones([1, 4])}
+    assert np.array_equal(other.session.run("scores:0", feeds), editor.session.run("scores:0", feeds))
+
+
 def test_no_code_is_in_what_is_written(data: bytes) -> None:
     """What a pickle of an editor calls is `tgw.edit` on bytes; of the bytes themselves nothing is unpickled."""
     codes = pickletools.genops(pickle.dumps(tgw.edit(data), protocol=2))
