@@ -4,6 +4,7 @@
 the tests that concern TensorFlow most: its facts, its internal names, edits, sources, sessions, graph_editor, export.
 `make matrix ONLY=3.10-2.16` runs one pair; `make matrix TESTS=tests/test_tensorflow_facts.py` runs fewer tests. A row
 of the table that is not run again stays as it is. "none" stands for no TensorFlow: there the tests run that need none.
+`make matrix ONLY=3.11-nightly` runs TensorFlow's build of the day, which is run only when it is named.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "docs" / "versions.md"
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
-NONE = "none"
-RELEASES = (NONE, "2.16", "2.17", "2.18", "2.19", "2.20", "2.21")
+NONE, NIGHTLY = "none", "nightly"
+RELEASES = (NONE, "2.16", "2.17", "2.18", "2.19", "2.20", "2.21", NIGHTLY)
 # What each environment has beside: the oldest that is promised of ipywidgets, the newest of all else. From protobuf
 # 6.33 on, tf.io.write_graph of TensorFlow 2.20 warns or fails, and with it the fixture of 29 tests.
 BESIDE = {"2.16": ["ipywidgets==7.6.*"], "2.20": ["protobuf<6.33"]}
@@ -88,7 +89,8 @@ def environment(folder: Path, python: str, release: str) -> Path | None:
     """The Python of a new environment with this TensorFlow; None if pip finds none for this pair."""
     subprocess.run([python, "-m", "venv", str(folder)], check=True)
     own = folder / "bin" / "python"
-    tensorflow = [] if release == NONE else [f"tensorflow=={release}.*"]
+    # A bound that is a build of the day lets pip take one, of this package alone.
+    tensorflow = {NONE: [], NIGHTLY: ["tf-nightly>=2.0.dev0"]}.get(release, [f"tensorflow=={release}.*"])
     wanted = [*tensorflow, *dependencies(), *TOOLS, *BESIDE.get(release, [])]
     run = subprocess.run([own, "-m", "pip", "install", "-q", *wanted], capture_output=True, text=True, check=False)
     if run.returncode == 0:
@@ -101,7 +103,7 @@ def versions(python: Path) -> str:
     """Releases of what is beside TensorFlow in an environment."""
     code = "from importlib import metadata as m; h = {d.name.lower() for d in m.distributions()}; "
     code += "print(*(f'{n} {m.version(n)}' for n in %r if n in h), sep=', ')"
-    names = ("tensorflow", "keras", "numpy", "protobuf", "ipywidgets")
+    names = ("tensorflow", "tf_nightly", "keras", "numpy", "protobuf", "ipywidgets")
     run = subprocess.run([python, "-c", code % (names,)], capture_output=True, text=True, check=True)
     return run.stdout.strip()
 
@@ -131,13 +133,18 @@ def rows() -> dict[tuple[str, str], str]:
     """The rows of the table as it is, by Python and TensorFlow."""
     if not TABLE.exists():
         return {}
-    found = re.findall(rf"^(\| (3\.\d+) \| (2\.\d+|{NONE}) \| .*)$", TABLE.read_text(), flags=re.MULTILINE)
+    found = re.findall(rf"^(\| (3\.\d+) \| (2\.\d+|{NONE}|{NIGHTLY}) \| .*)$", TABLE.read_text(), flags=re.MULTILINE)
     return {(version, release): line for line, version, release in found}
 
 
 def write(table: Mapping[tuple[str, str], str]) -> None:
     """Write the table, in the order of the releases."""
-    order = sorted(table, key=lambda pair: [int(part) for part in ".".join(pair).replace(NONE, "0").split(".")])
+    numbers = {NONE: "0", NIGHTLY: "9999"}
+
+    def place(pair: tuple[str, str]) -> list[int]:
+        return [int(part) for name in pair for part in numbers.get(name, name).split(".")]
+
+    order = sorted(table, key=place)
     TABLE.write_text(HEAD + "\n".join(table[pair] for pair in order) + "\n")
 
 
@@ -146,7 +153,7 @@ def pairs(only: str) -> Iterator[tuple[str, str]]:
     chosen = set(filter(None, only.split(",")))
     for release in RELEASES:
         for version in PYTHONS:
-            if not chosen or f"{version}-{release}" in chosen:
+            if f"{version}-{release}" in chosen or (not chosen and release != NIGHTLY):
                 yield version, release
 
 

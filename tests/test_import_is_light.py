@@ -66,6 +66,11 @@ def test_a_drawing_loads_no_command_and_nothing_that_runs_compares_or_saves():
     assert loaded.isdisjoint(kind.__module__ for kind in registry.commands().values())
 
 
+def test_a_file_is_described_without_numpy():
+    loaded = modules_after(f"from tfgraphwidget.cli import main; main(['info', {str(MODEL)!r}])")
+    assert loaded & {*HEAVY, "numpy"} == set()
+
+
 def test_an_edit_loads_the_module_of_its_command_and_few_others():
     loaded = all_modules_after(f"{DRAW}; editor.rename('net/InceptionV3/Predictions/Softmax', 'softmax')")
     commands = loaded & {kind.__module__ for kind in registry.commands().values()}

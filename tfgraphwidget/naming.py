@@ -193,6 +193,23 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
     return f" Did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[:-1] else near)}?"
 
 
+def known_instead(name: str, choices: Sequence[str], what: str = "it has") -> str:
+    """The end of a sentence on a name that is not known: the names like it, or else those that there are.
+
+    Args:
+        name: The name that is not known.
+        choices: The names that there are.
+        what: What has them.
+
+    >>> "no 'pading'" + known_instead("pading", ["padding", "strides"])
+    "no 'pading'. Did you mean 'padding'?"
+    >>> "no 'note'" + known_instead("note", ["padding", "strides"]), "no 'note'" + known_instead("note", [])
+    ("no 'note'; it has 'padding' and 'strides'.", "no 'note'; it has none.")
+    """
+    near = did_you_mean(name, choices)
+    return f".{near}" if near else f"; {what} {names_text(choices) or 'none'}."
+
+
 def names_text(names: Sequence[str]) -> str:
     """Names as a list in words; of many the first three.
 

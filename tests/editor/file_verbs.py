@@ -145,6 +145,9 @@ VERBS: dict[str, Verb] = {
     # Files
     "networkx": lambda e, _: e.networkx(),
     "extract": lambda e, _: e.extract(*ends(e)).save(_ / "extracted.pb"),
+    "split": lambda e, _: [
+        part.save(_ / f"{k}.pb") for k, part in enumerate(e.split(relu(e), placeholder(e), result(e)))
+    ],
     "code": lambda e, _: e.code(),
     "script": lambda e, _: e.script(),
     "edits": lambda e, _: e.edits(),

@@ -21,7 +21,8 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.editor.arrival import state
-from tests.editor.verbs import Module, Sources, ends, relu
+from tests.editor.verbs import EDITS, Module, Sources, ends, relu
+from tests.slow import slow
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.sources import describe_file
 from tfgraphwidget.sources.files.formats import read_container
@@ -35,6 +36,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Sources:
 
 
 KINDS = list(Sources(Path()).kinds())
+CASES = [(kind, verb) for kind in KINDS for verb in EDITS]
 
 
 def edited(editor: GraphEditor) -> GraphEditor:
@@ -175,6 +177,73 @@ def test_values_of_copies_and_of_renamed_variables_go_on_from_where_nobody_has_r
     for other in (tgw.edit(there.to_bytes()), tgw.edit(saved, checkpoint=tmp_path / "net"), there):
         assert np.array_equal(other.session.run(fetches, feeds), expected)
     assert there.lines[:2] == editor.lines
+
+
+def filled(editor: GraphEditor, value: Callable[[str], float]) -> None:
+    """Give each variable of a graph a value of its name."""
+    for variable in editor.graph.get_collection("variables"):
+        start = variable.initializer.inputs[1]
+        editor.session.run(variable.initializer, {start: np.full(start.shape, value(variable.name))})
+
+
+def test_freeze_goes_along_with_the_values_that_it_made_constants_of_and_is_undone_there() -> None:
+    feeds, fetches = {"x:0": np.ones([1, 4])}, ["net/logits:0", "c/net/logits:0"]
+    editor = tgw.example()
+    editor.clone("x:0", "net/logits:0", into="c")
+    filled(editor, lambda name: 2.0 + name.startswith("c/"))
+    editor.rename("net/hidden/w", "net/hidden/kernel")
+    before = editor.session.run(fetches, feeds)
+    editor.freeze(fetches, "x:0")
+    frozen = editor.session.run(fetches, feeds)
+    for other in (tgw.edit(editor.to_bytes()), tgw.edit(tgw.edit(editor.to_bytes()).to_bytes())):
+        assert (other.lines, other.notices) == (editor.lines, ())
+        assert np.array_equal(other.session.run(fetches, feeds), frozen)
+        other.undo()
+        assert np.array_equal(other.session.run(fetches, feeds), before)
+        other.redo()
+        assert np.array_equal(other.session.run(fetches, feeds), frozen)
+
+
+def test_constants_that_the_edits_do_not_give_there_come_as_they_are_here_and_a_notice_says_so() -> None:
+    editor, feeds = tgw.example(), {"x:0": np.ones([1, 4])}
+    kernel = next(v for v in editor.graph.get_collection("variables") if v.name == "net/hidden/w:0")
+    editor.freeze("net/logits:0", "x:0")
+    expected = editor.session.run("net/logits:0", feeds)
+    start = kernel.initializer.inputs[1]
+    editor.session.run(kernel.initializer, {start: np.full(start.shape, 9.0)})  # it is hidden, and still there
+    other = tgw.edit(editor.to_bytes())
+    assert np.array_equal(other.session.run("net/logits:0", feeds), expected)
+    assert not other.history.done
+    assert "cannot be undone here: they give another graph here." in " ".join(other.notices)
+
+
+REMOVERS = ("freeze", "strip_training", "remove", "set_trainable")
+PYTHON = "to_bytes: Edit 1"  # edits with a Python function
+
+
+@pytest.mark.parametrize(
+    ("kind", "verb"), [case if case[1] in REMOVERS and case[0] == KINDS[0] else slow(*case) for case in CASES]
+)
+def test_each_edit_is_made_again_there_and_undone(sources: Sources, tmp_path: Path, kind: str, verb: str) -> None:
+    editor = sources.kinds()[kind]()
+    relu(editor)  # enters a function where the graph itself has none
+    try:
+        EDITS[verb](editor, tmp_path)
+    except (tgw.GraphEditError, LookupError):
+        return  # docs/verbs.md says where a verb is refused
+    editor.leave(0)
+    try:
+        other = tgw.edit(editor.to_bytes())
+    except tgw.GraphEditError as error:
+        assert str(error).startswith(PYTHON)  # noqa: PT017 - others are defects
+        return
+    if PYTHON.partition(": ")[2] in " ".join(other.notices):
+        return
+    assert (other.lines, sorted(other.index.names)) == (editor.lines, sorted(editor.index.names))
+    assert set(other.notices) <= set(editor.notices)
+    while other.history.done:
+        other.undo()
+    assert sorted(other.index.names) == sorted(editor.core.target.first.names)
 
 
 def test_slices_of_a_partitioned_variable_go_on_as_copies_too(tmp_path: Path) -> None:
@@ -449,6 +518,18 @@ def test_an_archive_over_the_limit_of_protobuf_is_not_read_into_memory(
     assert len(read_container(path).data) < 1_000 < path.stat().st_size
     assert tgw.edit(path).session is not None
     assert len(tgw.edit(path).index) == 74
+
+
+def test_bytes_over_the_limits_of_protobuf_and_of_old_zip_files_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tfgraphwidget.sources.files.formats.LARGEST", 1_000)
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 300)
+    editor = tgw.example()
+    editor.rename("net/logits", "scores")
+    data = editor.to_bytes()
+    assert b"PK\x06\x06" in data  # the record that ends a ZIP64 archive
+    other = tgw.edit(data)
+    feeds = {"x:0": np.ones([1, 4])}
+    assert np.array_equal(other.session.run("scores:0", feeds), editor.session.run("scores:0", feeds))
 
 
 def test_no_code_is_in_what_is_written(data: bytes) -> None:

@@ -98,6 +98,7 @@ def test_an_attribute_changes_what_the_session_runs_and_the_shapes(convolution: 
     ("op", "name", "value", "why"),
     [
         ("convolved", "pading", "SAME", r"Conv2D 'convolved' has no attribute 'pading'. Did you mean 'padding'"),
+        ("convolved", "note", "a", r"Conv2D 'convolved' has no attribute 'note'; it has 'T', .* and \d+ more\."),
         (
             "convolved",
             "padding",
@@ -198,7 +199,7 @@ def test_an_empty_list_of_an_unknown_op_takes_what_is_given(custom: tgw.GraphEdi
         ("mode", 3, "does not suit"),
         ("mod", 1, "Did you mean 'mode'"),
         ("padding", "SAME", "TensorFlow does not know the type; load its library"),
-        ("_class", ["loc:@b"], "has no attribute '_class'"),
+        ("_class", ["loc:@b"], "has no attribute '_class'. TensorFlow does not know the type; load its library"),
     ],
 )
 def test_what_an_unknown_op_has_not_or_cannot_hold_is_refused(
@@ -255,7 +256,7 @@ def test_a_placeholder_is_fixed_and_may_still_be_fed() -> None:
     ("tensor", "value", "why"),
     [
         ("a/y:0", True, "True is no value of float32"),
-        ("a/y:0", "text", "'text' is no value of float32"),
+        ("a/y:0", "text", "'text' is no value of float32; give a number, or an array of these"),
         ("a/y:0", [1.0, 2.0], r"The value has shape \(2,\), and the tensor \(\)"),
         ("x:0", [[1.0, 2.0, 3.0]], r"The value has shape \(1, 3\), and the tensor \(None, 2\)"),
         ("a:0", 1.0, "Op 'a' is a Mul, which computes its value|The value has shape"),

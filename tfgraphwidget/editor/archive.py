@@ -238,8 +238,8 @@ def _removed_variables(core: EditorCore) -> dict[str, VariableDef]:
     added = (node for patch in patches for node in patch.add.nodes if node.op in HANDLES)
     earlier = core.target.first, build({node.name: node for node in added}.values())
     present = core.target.index
-    gone = {v.handle: v for index in earlier for v in definitions(index, handles(index)).values()}
-    return {handle: v for handle, v in gone.items() if handle not in present.ids}
+    variables = {v.handle: v for index in earlier for v in definitions(index, handles(index)).values()}
+    return {handle: v for handle, v in variables.items() if handle not in present.ids}
 
 
 def _add_variables(
@@ -401,10 +401,7 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
     saved = core.source.saved_editor
     assert saved is not None  # else it is of no archive
     try:
-        if saved.edits:
-            replay.replay(core.executor, saved.edits, core.target.load_saved_values_of)
-        if saved.edits and not _is_as_expected(core, saved):
-            raise GraphEditError("they give another graph here")
+        core = _with_edits(core, saved, new_core) if saved.edits else core
         core.target.take_saved_values()
     except GraphEditError as error:
         if saved.current is None:
@@ -428,6 +425,28 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
     return core
 
 
+def _with_edits(core: EditorCore, saved: SavedEditor, new_core: Callable[[Source], EditorCore]) -> EditorCore:
+    """Make the edits of an archive again: on a file, or, if that gives another graph, on what TensorFlow imports of it.
+
+    In TensorFlow's graph new ops get other names than in a file, where an op can take the name of one that goes.
+    """
+    try:
+        _make_edits(core, saved)
+    except GraphEditError:
+        if not core.target.is_file or not tf_protos.is_tensorflow_installed():
+            raise
+        core = new_core(core.source)
+        core.target.graph()
+        _make_edits(core, saved)
+    return core
+
+
+def _make_edits(core: EditorCore, saved: SavedEditor) -> None:
+    replay.replay(core.executor, saved.edits, core.target.load_saved_values_of)
+    if not _is_as_expected(core, saved):
+        raise GraphEditError("they give another graph here")
+
+
 def _is_as_expected(core: EditorCore, saved: SavedEditor) -> bool:
     wiring = {name: (kind, tuple(inputs)) for name, (kind, inputs) in _wiring(core.target.index).items()}
     return wiring == saved.expected and (saved.constants is None or _new_constants(core) == saved.constants)
@@ -436,10 +455,13 @@ def _is_as_expected(core: EditorCore, saved: SavedEditor) -> bool:
 def _new_constants(core: EditorCore) -> dict[str, int]:
     """A checksum of the value of each constant that edits have added or changed: `freeze` reads variables for it."""
     index, first = core.target.index, core.target.first
+    opened = {name: node for name, node in zip(first.names, first.nodes, strict=True) if node.op in CONSTANTS}
     checksums = {}
     for node, kind in zip(index.nodes, index.types, strict=True):
-        if kind in CONSTANTS and not (node.name in first.ids and first.nodes[first.ids[node.name]] is node):
-            proto = node.attr["value"].tensor
+        if kind in CONSTANTS:
+            before, proto = opened.get(node.name), node.attr["value"].tensor
+            if before is node or (before is not None and before.attr["value"].tensor == proto):
+                continue
             try:
                 array = tensor_values.tensor_array(proto, tf_protos.dtype_names()[proto.dtype])
                 data = repr(array.tolist()).encode() if array.dtype == object else array.tobytes()

@@ -25,7 +25,7 @@ from tfgraphwidget.graph import (
     kind_of,
     persistent_state,
 )
-from tfgraphwidget.naming import did_you_mean, split_tensor
+from tfgraphwidget.naming import did_you_mean, known_instead, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.tf_types import Graph, Session
@@ -107,14 +107,16 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
     return fill
 
 
-def is_without_values(patch: Patch, index: GraphIndex) -> bool:
+def is_without_values(patch: Patch, index: GraphIndex, *, among_variables: bool = True) -> bool:
     """Whether nothing that a clone adds holds a value, or is to have one.
 
     Args:
         patch: The clone.
         index: The graph of the originals.
+        among_variables: Whether variables count.
     """
-    return patch.init == "none" or not (patch.add.variables or _starters(patch, index) or _tables(patch, index))
+    variables = patch.add.variables if among_variables else ()
+    return patch.init == "none" or not (variables or _starters(patch, index) or _tables(patch, index))
 
 
 def file_values(
@@ -260,8 +262,8 @@ class VariableValues(ABC):
         for name, value in pairs:
             copies = [copy for copy, original in originals.items() if original.handle == split_tensor(name)[0]]
             if not copies:
-                hint = did_you_mean(name, [v.handle for v in originals.values()])
-                raise GraphEditError(f"init names {name!r}, and the copy has no variable of its own for it.{hint}")
+                end = known_instead(name, [v.handle for v in originals.values()], "it has those of")
+                raise GraphEditError(f"init names {name!r}, and the copy has no variable of its own for it{end}")
             if isinstance(value, str) and (value in edits.clone.INITS or edits.clone.is_checkpoint(value)):
                 settings.update(dict.fromkeys(copies, value))
             else:

@@ -21,7 +21,7 @@ from tfgraphwidget.editor.transaction import Snapshot, Transaction
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, NothingTo, UnknownName
 from tfgraphwidget.graph import build
-from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor, tried_before
+from tfgraphwidget.naming import free_name, known_instead, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.sources import open_source
@@ -83,8 +83,8 @@ class Copies(dict[str, Any]):
     def __getitem__(self, scope: object) -> Any:
         if isinstance(scope, str) and scope in self:
             return super().__getitem__(scope)
-        near = did_you_mean(scope, self) if isinstance(scope, str) else ""
-        raise UnknownName(f"This editor has no copy {value_text(scope)}, or it was undone.{near}")
+        end = known_instead(scope if isinstance(scope, str) else "", list(self), "those are")
+        raise UnknownName(f"This editor has no copy {value_text(scope)}, or it was undone{end}")
 
 
 class EditExecutor:
@@ -413,7 +413,7 @@ class EditExecutor:
             with self.listeners.collect(), transaction_of_steps() as steps:
                 steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
                 edit()
-                raise GraphEditError("This edit has no preview.")
+                raise GraphEditError("This edit has no preview; make it, and undo it: editor.undo().")
         except _PreviewedEdit as previewed:
             return previewed.report
         finally:
@@ -593,7 +593,7 @@ class EditExecutor:
         if not self.target.is_file:
             return None
         patch = command.plan(edits.IndexContext(self.index, build(())))
-        if not stays_in_file(patch, self.index, self.target, self.target):
+        if not stays_in_file(patch, self.index, self.target, self.target, as_file=True):
             return None
         return replace(patch, values=clone_values.file_values(patch, self.target.present_graph(), self.value_readers()))
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from tfgraphwidget.graph import GraphIndex
 
 
-def stays_in_file(patch: Patch, index: GraphIndex, origin: LiveTarget, target: LiveTarget) -> bool:
+def stays_in_file(
+    patch: Patch, index: GraphIndex, origin: LiveTarget, target: LiveTarget, *, as_file: bool = False
+) -> bool:
     """Whether a copy of ops of files is made of NodeDefs, without importing them.
 
     TensorFlow computes and holds the values of variables, and knows the contexts of v1 loops and of queue runners: it
@@ -28,15 +30,15 @@ def stays_in_file(patch: Patch, index: GraphIndex, origin: LiveTarget, target: L
         index: The graph of the originals.
         origin: What has the originals.
         target: What the copies go into.
+        as_file: Whether the copy is a file of its own, which holds the values of a checkpoint as the other does.
     """
     if not (origin.is_file and target.is_file):
         return False
     if not tf_protos.is_tensorflow_installed():
         return True
     kinds = {node.op for node in patch.add.nodes}
-    return clone_values.is_without_values(patch, index) and not any(
-        kind in V1_CONTROL_FLOW or "Queue" in kind for kind in kinds
-    )
+    has_no_values = clone_values.is_without_values(patch, index, among_variables=not as_file or patch.init != "current")
+    return has_no_values and not any(kind in V1_CONTROL_FLOW or "Queue" in kind for kind in kinds)
 
 
 def with_values(

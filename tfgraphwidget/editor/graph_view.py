@@ -404,7 +404,10 @@ class GraphView:
         if item is None:
             raise UnknownName(f"{name[:60]!r} is not drawn, so it cannot be put anywhere; open the scopes around it.")
         if not max(abs(x), abs(y)) <= _FARTHEST:
-            raise GraphEditError(f"A place is at most {_FARTHEST:,} pixels from the corner of the drawing.")
+            raise GraphEditError(
+                f"pin({name[:60]!r}, {x:g}, {y:g}): a place is at most {_FARTHEST:,} pixels from the corner of the "
+                "drawing; give one nearer."
+            )
         left, top = scene.box[scene.parent[item], :2].tolist()
         self.pinned = {**self.pinned, scenes.key_of(scene, item): (x - left, y - top)}
 

@@ -315,7 +315,9 @@ class ViewAPI(ArgumentChecks):
     @direction.setter
     def direction(self, direction: Direction) -> None:
         if direction not in ("down", "right"):
-            raise GraphEditError(f"direction: Tensors flow 'down' or 'right', not {value_text(direction)}.")
+            raise GraphEditError(
+                f"direction={value_text(direction)}: tensors flow down or to the right; give 'down' or 'right'."
+            )
         self._core.view.direction = direction
         self._core.listeners.notify()
 

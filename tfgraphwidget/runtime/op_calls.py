@@ -16,7 +16,7 @@ from tfgraphwidget.edits import TracedFunction
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
 from tfgraphwidget.graph import HANDLE_DTYPES, GraphIndex, Shape, build
 from tfgraphwidget.graph.patterns import Replacement
-from tfgraphwidget.naming import as_input, did_you_mean, free_name
+from tfgraphwidget.naming import as_input, free_name, known_instead
 from tfgraphwidget.sources import (
     ADAPTED,
     GraphDefLibrary,
@@ -300,7 +300,7 @@ def input_arguments(
     names = [attr.name for attr in definition.attr]
     for name in attributes:
         if name not in names:
-            raise GraphEditError(f"{definition.name} has no attribute {name!r}.{did_you_mean(name, names)}")
+            raise GraphEditError(f"{definition.name} has no attribute {name!r}{known_instead(name, names)}")
     inferred = {name for each in inputs for name in (each.type_attr, each.number_attr, each.type_list_attr)}
     options = {name: value for name, value in attributes.items() if name not in inferred}
     return arguments | {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}

@@ -33,7 +33,7 @@ from tfgraphwidget.graph import (
     is_placeholder,
     listed_variables,
 )
-from tfgraphwidget.naming import colocated_with, did_you_mean, free_name, names_text
+from tfgraphwidget.naming import colocated_with, free_name, known_instead, names_text
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 
@@ -90,10 +90,11 @@ class SetAttr(Command):
             return attributes[self.name]
         if self.name in own_names and self.name not in _OWN:
             return None
-        hint = did_you_mean(self.name, attributes or [name for name in own_names if name not in _OWN])
-        if definition is None and not hint:
-            hint = " TensorFlow does not know the type; load its library first (tf.load_op_library)."
-        raise GraphEditError(f"{kind} {self.op!r} has no attribute {self.name!r}.{hint}", [self.op])
+        attribute_names = [*attributes] or sorted(name for name in own_names if name not in _OWN)
+        end = known_instead(self.name, attribute_names)
+        if definition is None and not end.startswith("."):
+            end = ". TensorFlow does not know the type; load its library first (tf.load_op_library)."
+        raise GraphEditError(f"{kind} {self.op!r} has no attribute {self.name!r}{end}", [self.op])
 
 
 _OWN = ("_class", "_output_shapes")
@@ -204,7 +205,7 @@ def _check_allowed(command: SetAttr, attr_def: OpDef.AttrDef, value: AttrValue) 
         what = "entries" if kind == "list" else "least"
         raise GraphEditError(
             f"Attribute {command.name!r} of op {command.op!r} needs {attr_def.minimum} at {what}, and {number} was "
-            "given.",
+            "given; give more.",
             [command.op],
         )
 

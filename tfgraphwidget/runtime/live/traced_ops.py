@@ -405,6 +405,15 @@ def tables_of(members: Iterable[tuple[str, Named]]) -> list[str]:
     return [member.name for key, member in members if key == TABLES]
 
 
+def _value_words(dtype: str) -> str:
+    """What a tensor of a dtype holds, in words."""
+    if dtype in ("bool", "string"):
+        return {"bool": "True or False", "string": "a text, as 'a' or b'a'"}[dtype]
+    kinds = {"complex": "a complex number", "uint": "a whole number from 0 on", "int": "a whole number"}
+    word = next((word for kind, word in kinds.items() if dtype.startswith(kind)), "a number")
+    return f"{word}, or an array of these"
+
+
 def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
     """Return the TensorProto of a value.
 
@@ -426,7 +435,7 @@ def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
     except TensorFlowMissing:
         raise
     except Exception as error:  # TensorFlow's refusals are of many types
-        raise GraphEditError(f"{value_text(value)} is no value of {name}; give one that is.") from error
+        raise GraphEditError(f"{value_text(value)} is no value of {name}; give {_value_words(name)}.") from error
     value_shape = tuple(dim.size for dim in proto.tensor_shape.dim)
     if shape is not None and not (
         len(shape) == len(value_shape) and all(a in (None, b) for a, b in zip(shape, value_shape, strict=True))

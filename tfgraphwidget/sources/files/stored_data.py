@@ -162,7 +162,11 @@ class FileStoredData:
             )
         key = self._keys.get(handle, handle)
         if key not in checkpoint.shapes:
-            raise SessionRefused(f"The checkpoint of {self._file.where} has no value for {handle!r}.", [handle])
+            raise SessionRefused(
+                f"The checkpoint of {self._file.where} has no value for {handle!r}; open the graph with the checkpoint "
+                "that was saved with it: tgw.edit(path, checkpoint='model.ckpt').",
+                [handle],
+            )
         return checkpoint, key
 
     @cached_property
@@ -212,7 +216,9 @@ class _CopiedData(FileStoredData):
 
     def value(self, handle: str) -> np.ndarray:
         if handle not in self._readers:
-            raise SessionRefused(f"The file has no value for {handle!r}.", [handle])
+            raise SessionRefused(
+                f"The file has no value for {handle!r}; initialize the variable in a session first.", [handle]
+            )
         return np.asarray(self._readers[handle]())
 
     def keys(self, handle: str) -> tuple[str, ...]:

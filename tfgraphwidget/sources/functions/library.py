@@ -23,7 +23,7 @@ from tfgraphwidget.graph import (
     called_functions,
     definitions,
 )
-from tfgraphwidget.naming import as_input, did_you_mean, free_name
+from tfgraphwidget.naming import as_input, free_name, known_instead
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.node_body import Library, NodeBody, validate_nodes
@@ -52,8 +52,8 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
     try:
         definition = functions.function(name)
     except KeyError:
-        hint = did_you_mean(name, functions.functions())
-        raise UnknownName(f"The graph's library has no function {name!r}.{hint}") from None
+        end = known_instead(name, sorted(functions.functions()))
+        raise UnknownName(f"The graph's library has no function {name!r}{end}") from None
     types = OpTypes(functions.function)
     called_by = None if caller is None or op is None else caller.nodes[op]
     body = function_nodes(definition, types, {} if called_by is None else called_by.attr)

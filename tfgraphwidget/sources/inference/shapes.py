@@ -71,12 +71,12 @@ class NodeTyping:
             op: The name of the op.
             port: The number of the output.
         """
-        shapes = self._stored.get(op)
+        shapes = self._shapes_by_op.get(op)
         if shapes is None:
             node = self._by_name.get(op)
             if node is None:
                 return None
-            shapes = self._stored[op] = _stored_shapes(node)
+            shapes = self._shapes_by_op[op] = _stored_shapes(node)
         if 0 <= port < len(shapes) and shapes[port] is not None:
             return shapes[port]
         derived = self._derivation.shape(op, port)
@@ -95,7 +95,7 @@ class NodeTyping:
         return ReshapedTyping(self, shapes)
 
     @cached_property
-    def _stored(self) -> dict[str, tuple[Shape, ...]]:
+    def _shapes_by_op(self) -> dict[str, tuple[Shape, ...]]:
         """What the NodeDefs that were asked for say of the shapes of their outputs."""
         return {}
 
