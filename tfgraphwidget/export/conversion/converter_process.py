@@ -186,8 +186,8 @@ def _answer(function: Callable[..., Any], arguments: tuple[object, ...]) -> tupl
         return None, _without_space(refusal.why) or refusal
     except Exception as error:  # converters raise what they please
         text = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        refusal = ConversionRefused(f"{type(error).__name__}: {text[:_LAST_WORDS].rstrip('. ')}")
-        return None, _without_space(str(error)) or refusal
+        why = f"{type(error).__name__}: {text[:_LAST_WORDS].rstrip('. ')}"
+        return None, _without_space(str(error)) or ConversionRefused(why)
 
 
 def _without_space(text: str) -> ConversionRefused | None:
