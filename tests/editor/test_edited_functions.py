@@ -132,9 +132,20 @@ def test_an_edited_body_is_saved_under_the_signature_s_names(scaled: tf.Module, 
     editor.save(tmp_path / "mine/")
     served = tf.saved_model.load(str(tmp_path / "mine")).signatures["serving_default"]
     assert served(x=X, unused=tf.constant(0.0))["scores"].numpy().tolist() == [-6, 9]
-    with pytest.raises(GraphEditError, match="a function's body is saved whole"):
-        editor.save(tmp_path / "part/", outputs=["Mul:0"])
-    assert not (tmp_path / "part").exists()
+
+
+def test_a_part_of_a_body_is_saved_by_its_ends_with_the_edits(scaled: tf.Module, tmp_path: Path) -> None:
+    tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
+    editor = tgw.edit(tmp_path / "left")
+    relu = editor.of_type("Relu").ops[0]
+    editor.insert(f"{relu}:0", "Neg")
+    (negated,) = editor.of_type("Neg").ops
+    editor.save(tmp_path / "part/", {"image": f"{relu}:0"}, {"found": f"{negated}:0"})
+    served = tf.saved_model.load(str(tmp_path / "part")).signatures["serving_default"]
+    assert served(image=X)["found"].numpy().tolist() == (-X).numpy().tolist()
+    with pytest.raises(GraphEditError, match="no op"):
+        editor.save(tmp_path / "other/", outputs=["nothing:0"])
+    assert not (tmp_path / "other").exists()
 
 
 def test_edits_inside_a_function_are_in_the_file_of_the_graph_that_calls_it(scaled: tf.Module, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised, v1
 from tests.export import child_jobs
+from tests.export.test_places import files_up_to
 from tfgraphwidget import writable
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, InvalidArgument, PackageMissing, UnknownName
@@ -230,3 +231,34 @@ def test_a_crash_and_a_job_without_end_leave_this_process_alive(
         process.call(job, seconds=seconds)
     assert refusal.value.code == code
     assert process.call(child_jobs.double, 3, seconds=60) == 6
+
+
+@pytest.mark.usefixtures("in_process")
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_full_disk_is_one_sentence_and_the_old_file_stays(editor: GraphEditor, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"m{suffix}"
+    path.write_bytes(b"old")
+    with files_up_to(64), pytest.raises(GraphEditError) as refusal:
+        editor.save(path, *BOUNDARY, verify=False)
+    place = {".tflite": "no space for temporary files in", ".onnx": f"{str(path)!r} cannot be written"}[suffix]
+    assert place in refusal.value.why
+    assert "File too large; " in refusal.value.why
+    assert "\n" not in refusal.value.why
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == b"old"
+
+
+def test_a_model_that_the_disk_does_not_take_leaves_the_old_file(
+    editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Converted:
+        def call(self, *_: Any, **__: Any) -> bytes:
+            return b"model" * 100
+
+    monkeypatch.setattr(converted_model, "CONVERTERS", Converted())
+    path = tmp_path / "m.tflite"
+    path.write_bytes(b"old")
+    with files_up_to(64), pytest.raises(GraphEditError, match=r"cannot be written: File too large; give another place"):
+        editor.save(path, *BOUNDARY, verify=False)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == b"old"

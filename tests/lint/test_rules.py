@@ -141,6 +141,22 @@ def test_a_baked_batch_size_names_the_constants_that_hold_it() -> None:
     assert finding.fix.code() == 'editor.replace_input(tensor="x:0", shape=[None, 4], fix=True)'
 
 
+def test_a_batch_size_in_a_constant_of_which_nobody_knows_another_value_has_no_fix() -> None:
+    finding = graph_of(lambda x: x * tf.constant(np.ones([8, 1], np.float32)), (8, 4)).lint(only=["batch-size"])[0]
+    assert finding.fix is None
+    assert len(finding.ops) == 2
+
+
+def test_many_types_are_listed_once() -> None:
+    def build(x: Any) -> Any:
+        for function in (tf.math.lgamma, tf.math.digamma, tf.math.erfinv, tf.math.bessel_i0e, tf.math.ndtri):
+            x = function(x)
+        return x
+
+    finding = graph_of(build).lint("tflite", only=["no-kernel"])[0]
+    assert finding.sentence.count(" more") == 1
+
+
 def test_a_signature_that_needs_what_it_does_not_take_is_an_error() -> None:
     editor = tgw.example()
     editor.add_signature("loss", inputs=["x"], outputs=["loss"])

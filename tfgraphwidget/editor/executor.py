@@ -209,8 +209,15 @@ class EditExecutor:
     def signature_modules(self) -> dict[str, ModuleCopy]:
         """The current function, if it is what was opened, as a tf.Module for each signature that edits gave it."""
         signatures = self.signatures if len(self.navigator.path) == 1 else ()
-        state, index = self.state(), self.index
-        return {each.name: function_bodies.signature_module(state, index, each, each.name) for each in signatures}
+        return {each.name: self.part_module(each) for each in signatures}
+
+    def part_module(self, part: Signature) -> ModuleCopy:
+        """The part of the current function between the ends of a signature, as a tf.Module.
+
+        Args:
+            part: The signature.
+        """
+        return function_bodies.signature_module(self.state(), self.index, part, part.name)
 
     def state(self) -> BodyState:
         """The state that the current function reads, with what edits brought in."""

@@ -137,7 +137,7 @@ def export_request(
         edits=lambda: document(records_of(core.executor.history.done)),
         stored_values=lambda: stored_values(core),
         editor=write_editor,
-        modules=_whole_function(core, *ends) if core.executor.in_function else None,
+        modules=_functions(core, *ends) if core.executor.in_function else None,
         read_only=core.executor.read_only(),
         lacks_values=target.came_without_values,
     )
@@ -321,16 +321,18 @@ def _edited_saved_model(
     return export.EditedSavedModel(folder, source.stored, target.first, source.signatures, graph, source.session)
 
 
-def _whole_function(core: EditorCore, *ends: object) -> Callable[[], dict[str, Module]]:
-    """Return a function that makes a tf.Module of the current function and of each of its signatures, by name."""
+def _functions(
+    core: EditorCore, inputs: object, outputs: object, signatures: object
+) -> Callable[[], dict[str, Module]]:
+    """Return a function that makes tf.Modules by name: of the current function and its signatures, or of its parts."""
 
     def modules() -> dict[str, Module]:
-        if any(end is not None for end in ends):
-            raise GraphEditError(
-                "save(inputs=..., outputs=...): a function's body is saved whole; a part is a tf.Module: "
-                "tf.saved_model.save(editor.clone(inputs, outputs, into='part'), path)."
-            )
-        return {export.DEFAULT: core.executor.edited_module("edited"), **core.executor.signature_modules()}
+        if inputs is outputs is signatures is None:
+            return {export.DEFAULT: core.executor.edited_module("edited"), **core.executor.signature_modules()}
+        arguments, returns = core.executor.function_ends()
+        ends = (arguments if inputs is None else inputs, returns if outputs is None else outputs)
+        parts = requested_signatures(core, *(ends if signatures is None else (None, None)), signatures)
+        return {part.name: core.executor.part_module(part) for part in parts}
 
     return modules
 

@@ -95,13 +95,13 @@ class _Effects:
     def has(self, node: NodeDef) -> bool:
         """Whether running a NodeDef does something beside computing tensors."""
         own, _ = self._type_effects(node.op)
-        called = self._called(node)
+        called = self._callees(node)
         if called is None:
             return own
         effects = [self._function(name) for name in called]
         return any(effects) or (own and None in effects)
 
-    def _called(self, node: NodeDef) -> list[str] | None:
+    def _callees(self, node: NodeDef) -> list[str] | None:
         """The functions that a NodeDef calls; None if its type calls none."""
         if node.op in self.index.functions:
             return [node.op]
@@ -166,7 +166,7 @@ class _Effects:
         effects, calls = False, list[tuple[str, bool]]()
         for node in body:
             own, _ = self._type_effects(node.op)
-            called = self._called(node)
+            called = self._callees(node)
             effects = effects or (own and called is None)
             calls += [(each, own) for each in called or ()]
         return effects, calls

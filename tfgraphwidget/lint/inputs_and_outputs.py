@@ -43,7 +43,7 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
             "warning",
             f"Placeholder {name!r} takes batches of {shape[0]} only{baked}.",
             (name, *constants),
-            context.fix(command),
+            context.fix(command) if all(constant.proposed is not None for constant in stale) else None,
         )
 
 

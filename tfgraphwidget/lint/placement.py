@@ -13,8 +13,6 @@ from tfgraphwidget.lint.rule import LintContext, rule
 from tfgraphwidget.lint.target_ops import ONNX, TFLITE
 from tfgraphwidget.naming import names_text
 
-_MOST_TYPES = 4
-
 
 @rule("unknown-ops", "error")
 def unknown_ops(context: LintContext) -> Iterator[Finding]:
@@ -30,7 +28,7 @@ def unknown_ops(context: LintContext) -> Iterator[Finding]:
         yield Finding(
             "unknown-ops",
             "error",
-            f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {_types_text(sorted(unknown))}, which TensorFlow does not "
+            f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {names_text(sorted(unknown))}, which TensorFlow does not "
             "know; load the library that has it: tf.load_op_library(path).",
             context.names(ops),
         )
@@ -89,7 +87,7 @@ def no_kernel(context: LintContext) -> Iterator[Finding]:
         yield Finding(
             "no-kernel",
             "error",
-            f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {_types_text(types)}, which {where}{way}.",
+            f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {names_text(types)}, which {where}{way}.",
             context.names(ops),
         )
 
@@ -106,8 +104,3 @@ def _missing_types(context: LintContext, op: int, target_ops: Collection[str]) -
         for node in index.extras.function(name).node_def
         if node.op not in target_ops and node.op not in index.functions
     }
-
-
-def _types_text(types: list[str]) -> str:
-    more = f" and {len(types) - _MOST_TYPES} more" if len(types) > _MOST_TYPES else ""
-    return names_text(types[:_MOST_TYPES]) + more

@@ -249,3 +249,40 @@ def test_graphs_whose_functions_have_the_same_names_are_edited_undone_and_edited
             editor.redo()
             editor.undo()
     assert not any(editor.history.done for editor in editors)
+
+
+def frozen_with_waits(layer: Callable[[Any, Any, Any], Any]) -> Any:
+    """A frozen graph as TensorFlow makes it of a function: an op waits for the reads of variables, now Identity ops."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4, 4, 64], "x")
+        scale = tf.identity(tf.constant(np.linspace(0.5, 2, 64), tf.float32), "scale")
+        kernel = tf.identity(tf.constant(np.random.default_rng(0).normal(size=[1, 1, 64, 64]), tf.float32), "kernel")
+        y = layer(x, kernel, scale)
+        with tf.control_dependencies([tf.group(scale, kernel, name="reads")]):
+            tf.identity(y, "y")
+    return graph.as_graph_def()
+
+
+def normalized(x: Any, kernel: Any, scale: Any) -> Any:
+    convolved = tf.nn.conv2d(x, kernel, 1, "SAME")
+    return tf.nn.relu(tf.nn.batch_normalization(convolved, scale, scale, scale, scale, 0.1))
+
+
+@pytest.mark.parametrize(
+    ("layer", "edit"),
+    [
+        (normalized, lambda editor: editor.fold_batch_norm()),
+        (lambda x, _, scale: x * tf.exp(scale), lambda editor: editor.fold_constants()),
+    ],
+    ids=["fold_batch_norm", "fold_constants"],
+)
+def test_what_was_folded_goes_although_an_op_waits_for_it(layer: Any, edit: Callable[[Any], Any]) -> None:
+    definition = frozen_with_waits(layer)
+    editor = tgw.edit(definition)
+    edit(editor)
+    assert not {"scale", "reads/scale"} & set(editor.index.names)
+    assert sum(node.ByteSize() for node in editor.index.nodes) < definition.ByteSize()
+    feeds = {"x:0": np.random.default_rng(1).normal(size=[2, 4, 4, 64]).astype(np.float32)}
+    largest = editor.compare(feeds, "y:0").largest
+    assert largest is not None
+    assert largest < 1e-4

@@ -515,13 +515,15 @@ class _Making:
         protected = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
         protected -= set(variables)
         protected |= {split_tensor(name)[0] for name in self._context.external_tensors}
+        late = traversal.forward(index, np.flatnonzero(np.diff(index.controls.start)).tolist())
         while stack:
             op = stack.pop()
             if op in ops or not constants[op] or index.names[op] in protected or index.names[op] in read:
                 continue
-            # Who only waits for a constant, or for a variable to be read, need not.
-            idle = () if index.types[op] in _READS else index.waiting_lists[op]
-            if all(user in ops or user in after for user in (*index.consumer_lists[op], *idle)):
+            # Who only waits for a constant that waits for nothing, or for a variable to be read, need not.
+            is_idle = index.types[op] in _READS or not late[op]
+            users = index.consumer_lists[op] if is_idle else [*index.consumer_lists[op], *index.waiting_lists[op]]
+            if all(user in ops or user in after for user in users):
                 ops.add(op)
                 stack += index.input_lists[op]
         names = {f"^{index.names[op]}" for op in ops}

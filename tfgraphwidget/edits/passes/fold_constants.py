@@ -308,8 +308,9 @@ class _ConstantFolding:
         folded = {op for op in self.values if index.types[op] not in CONSTANTS}
         fixed = _named_by_variables(index)
         counts = Counter[str]()
+        idle = self._idle_waits(folded, rewrite.named)
         for op in sorted(folded):
-            readers = set(index.consumer_lists[op]) | set(index.waiting_lists[op])
+            readers = set(index.consumer_lists[op]) | (set() if op in idle else set(index.waiting_lists[op]))
             is_end = not readers or rewrite.named[op]
             if not is_end and readers <= folded:
                 continue
@@ -321,10 +322,19 @@ class _ConstantFolding:
                 counts[index.types[op]] += 1
         if not counts:
             return None
+        for op in sorted(idle):
+            rewrite.wait_instead(op, ())
         most = ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common(5))
         rewrite.notes.append(f"{count_text(sum(counts.values()), 'op')} became constants: {most}.")
         rewrite.notes += self._notes()
         return rewrite.patch()
+
+    def _idle_waits(self, folded: set[int], named: Mask) -> set[int]:
+        """The ops that only folded ones read, and that wait for nothing: who waits for their values need not."""
+        index = self.index
+        late = traversal.forward(index, np.flatnonzero(np.diff(index.controls.start)).tolist())
+        unread = (op for op in self.values if folded.issuperset(index.consumer_lists[op]) and index.waiting_lists[op])
+        return {op for op in unread if not (late[op] or named[op])}
 
     def _make_constant(self, rewrite: GraphRewrite, op: int, folded: set[int]) -> bool:
         """Let an op be a constant, or its consumers read one for each output; whether that can be."""

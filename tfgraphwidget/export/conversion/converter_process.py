@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import pickle
 import signal
@@ -24,6 +25,7 @@ from tfgraphwidget.errors import GraphEditError
 _ROOT = str(Path(__file__).parents[3])
 _START = "from tfgraphwidget.export.conversion.converter_process import serve; serve()"
 _MOST_IDLE = 300.0  # seconds without a job until the process ends itself
+_DISK_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 _LAST_WORDS = 400  # characters of what a process wrote before it crashed
 
 
@@ -181,10 +183,22 @@ def _answer(function: Callable[..., Any], arguments: tuple[object, ...]) -> tupl
     try:
         return function(*arguments), None
     except ConversionRefused as refusal:
-        return None, refusal
+        return None, _without_space(refusal.why) or refusal
     except Exception as error:  # converters raise what they please
         text = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        return None, ConversionRefused(f"{type(error).__name__}: {text[:_LAST_WORDS].rstrip('. ')}")
+        why = f"{type(error).__name__}: {text[:_LAST_WORDS].rstrip('. ')}"
+        return None, _without_space(str(error)) or ConversionRefused(why)
+
+
+def _without_space(text: str) -> ConversionRefused | None:
+    """The refusal that the text of an error means if the disk of the converter's temporary files is full."""
+    reason = next((os.strerror(number) for number in _DISK_FULL if os.strerror(number) in text), None)
+    if reason is None:
+        return None
+    return ConversionRefused(
+        f"there is no space for temporary files in {tempfile.gettempdir()!r}: {reason}",
+        helps="free some, or let the environment variable TMPDIR name another folder",
+    )
 
 
 CONVERTERS = ConverterProcess()

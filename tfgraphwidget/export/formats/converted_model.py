@@ -138,9 +138,7 @@ def _describe(
     signatures = request.signatures if drawn is request.index else ()
     ops = find_ops(drawn, signatures, refusal.ops, refusal.op_types)
     types = f" ({', '.join(refusal.op_types[:_MOST_NAMES])})" if refusal.op_types else ""
-    more = f" (and {len(ops) - _MOST_NAMES:,} more)" if len(ops) > _MOST_NAMES else ""
-    names = names_text(ops[:_MOST_NAMES]) + more
-    what = f"{'op' if len(ops) == 1 else 'ops'} {names}{types}: " if ops else f"ops{types}: " if types else ""
+    what = f"{'op' if len(ops) == 1 else 'ops'} {names_text(ops)}{types}: " if ops else f"ops{types}: " if types else ""
     helps = refusal.helps or (
         "choose a boundary without them, save(path, inputs, outputs), or put other ops in their place: editor.replace"
         if what
