@@ -127,7 +127,8 @@ class RequestHandler:
     def _without_state(self, request: p.Question) -> Answer:
         match request:
             case p.FindEditOps(step):
-                return p.EditOps(edited_names(self._editor.index, self._editor.history, step)), []
+                names = edited_names(self._editor.index, self._editor.history, step)
+                return p.EditOps(self._core.view.with_closed_groups(names)), []
             case p.ListSignatures():
                 return p.SignatureList(tuple(self._edits.signatures())), []
             case p.ListFormats() | p.Export() | p.Download():
