@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from tfgraphwidget.hierarchy import default_open, opening_steps
@@ -39,7 +41,7 @@ def test_the_steps_lead_from_nothing_to_what_is_open_by_default(branches):
     steps = opening_steps(branches)
     assert steps[0] == frozenset()
     assert steps[-1] == default_open(branches)
-    assert all(less < more for less, more in zip(steps, steps[1:], strict=False))
+    assert all(less < more for less, more in pairwise(steps))
 
 
 @pytest.mark.parametrize(("width", "height"), [(620, 460), (520, 700), (320, 300), (1600, 900)])

@@ -56,5 +56,5 @@ def _drawing(
 
 
 def _is_readable(scene: scenes.Scene, width: float, height: float) -> bool:
-    drawn_width, drawn_height = scene.box[0, 2:].tolist()
-    return _READABLE * drawn_width <= width - 2 * _MARGIN and _READABLE * drawn_height <= height - 2 * _MARGIN
+    drawn = scene.box[0, 2:]
+    return bool((_READABLE * drawn <= np.array([width, height]) - 2 * _MARGIN).all())

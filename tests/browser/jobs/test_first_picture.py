@@ -33,7 +33,7 @@ def test_what_is_open_at_first_can_be_read_in_its_pane(page: Page, jupyter_serve
 
     # In a small cell the towers are closed; all of the drawing is in the frame, and can be read.
     page.set_viewport_size({"width": 1360, "height": 860})
-    cells = ["import tfgraphwidget as tgw", f"editor = tgw.edit({str(path)!r})\neditor.widget.height = 600\neditor"]
+    cells = ["import tfgraphwidget as tgw", f"editor = tgw.edit({str(path)!r})\neditor.widget.height = 340\neditor"]
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "first.ipynb", cells))
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
@@ -62,3 +62,9 @@ def test_what_is_open_at_first_can_be_read_in_its_pane(page: Page, jupyter_serve
     assert float(document.get_attribute("data-zoom") or 0) >= READABLE
     assert int(document.get_attribute("data-items") or 0) > int(items or 0) + 20
     shoot(page, "first_picture_document_light")
+    # There the wheel zooms, though nothing was clicked.
+    canvas, zoom = document.locator("canvas").first.bounding_box(), document.get_attribute("data-zoom") or ""
+    assert canvas
+    page.mouse.move(canvas["x"] + canvas["width"] / 2, canvas["y"] + canvas["height"] / 2)
+    page.mouse.wheel(0, -100)
+    expect(document).not_to_have_attribute("data-zoom", zoom)
