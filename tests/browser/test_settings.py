@@ -76,7 +76,7 @@ def lab(page: Page, jupyter_server: JupyterServer) -> Iterator[Lab]:
     """JupyterLab with a notebook; the settings are as they were in the end."""
     lab = Lab(page, jupyter_server)
     yield lab
-    for key in ("colours", "direction", "animation", "softwareCanvas"):
+    for key in ("colours", "direction", "animation", "softwareCanvas", "wheel"):
         lab.set(key, None)
 
 
@@ -118,6 +118,22 @@ def test_direction_is_for_panels_and_cells_flow_as_their_code_says(lab: Lab) -> 
     assert y > x
     assert abs(below - above) < y - x
     shoot(lab.page, "settings_3_direction")
+
+
+def test_the_wheel_zooms_a_cell_that_has_not_the_focus_if_it_is_set_so_and_panels_anyway(lab: Lab) -> None:
+    def turn(widget: Widget) -> None:
+        zoom = widget.root.get_attribute("data-zoom") or ""
+        lab.page.mouse.move(*widget.center())
+        lab.page.mouse.wheel(0, -100)
+        expect(widget.root).not_to_have_attribute("data-zoom", zoom)
+
+    lab.set("wheel", "always")
+    turn(lab.show(1))
+    lab.set("wheel", None)
+    lab.notebook.kernel_eval("0", "del editor, other")
+    panel = open_panel(lab.notebook).widget()
+    lab.notebook.cell(0).locator(".cm-content").click()
+    turn(panel)
 
 
 def places_while_opening(widget: Widget) -> int:

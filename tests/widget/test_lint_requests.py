@@ -25,7 +25,10 @@ def test_a_finding_has_the_button_that_mends_it(editor: tgw.GraphEditor) -> None
     reply, _ = handler.handle(p.Lint())
     assert isinstance(reply, p.LintReply)
     finding = next(each for each in reply.findings if each.code == "training-ops")
-    assert set(finding.ops) <= set(editor.index.ids)
+    # The closed group that stands for them is lit in the drawing.
+    groups = set(finding.ops) - set(editor.index.ids)
+    assert groups
+    assert groups <= set(editor.scene().names)
     assert finding.fix is not None
     handler.handle(p.Mend(line=finding.fix.line))
     assert len(editor.history.done) == 1
@@ -49,3 +52,24 @@ def test_likely_inputs_and_outputs_are_proposed_as_a_signature_and_listed_when_t
     (there,) = reply.signatures
     assert there.text == likely.text.removeprefix("None; likely ")
     assert there.edit.line == 'editor.remove_signature(name="serving_default")'
+    listed, _ = handler.handle(p.ListSignatures())
+    assert listed == p.SignatureList((there,))
+    assert (there.name, likely.name) == ("serving_default", "")
+    assert there.outputs == editor.signatures[0].outputs
+
+
+def test_an_edit_that_changes_no_op_says_what_it_did_and_closed_groups_are_named_with_their_ops(
+    editor: tgw.GraphEditor,
+) -> None:
+    handler = RequestHandler(editor)
+    reply, _ = handler.handle(p.Change("add_signature", (), ("name",), ('"serving_default"',)))
+    assert isinstance(reply, p.SceneReply)
+    assert reply.edited is not None
+    assert reply.edited.text == "Added signature serving_default."
+    view = editor.core.view
+    inside = next(name for name in editor.index.names if view.with_closed_groups([name]) != (name,))
+    _, group = view.with_closed_groups([inside])
+    assert inside in editor.core.view.holding(group).ops
+    editor.open_all()
+    assert view.with_closed_groups([inside]) == (inside,)
+    assert view.with_closed_groups(["nowhere/", "nobody"]) == ("nowhere/", "nobody")

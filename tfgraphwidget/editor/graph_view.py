@@ -269,6 +269,25 @@ class GraphView:
                 scopes.append(outline.names[node])
         return tuple(self.index.names[op] for op in ops), tuple(scopes)
 
+    def with_closed_groups(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The names, and those of the closed groups that stand for some of them in the drawing.
+
+        A page finds the closed scope around an op by its name; a group made for the drawing has none of the op's.
+
+        Args:
+            names: The names of ops and scopes; others are passed over.
+        """
+        outline, index, groups = self.outline, self.index, dict[str, None]()
+        for name in names:
+            node = outline.ids.get(name.rstrip("/")) if name.endswith("/") else None
+            if name in index.ids:
+                node = int(outline.home[index.ids[name]])
+            around = [] if node is None else [*outline.ancestors(node)[::-1], node]
+            closed = next((one for one in around if one and outline.names[one] not in self.opened), 0)
+            if outline.members[closed]:
+                groups[outline.names[closed]] = None
+        return (*names, *groups)
+
     def holding(self, name: str) -> Selection:
         """All ops inside a scope or group. Raises UnknownName.
 

@@ -13,7 +13,6 @@ from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import Signature, mask_of, shape_text
-from tfgraphwidget.lint import Target
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure import images
 from tfgraphwidget.scene import scene as scenes
@@ -60,7 +59,8 @@ class EditRequests:
         report = self._call(request)()
         if not isinstance(report, Edits):
             return f"Only {names_text(report.ops)} can be trained now.", ""
-        return in_page_words(summary(report)), report.added[-1] if request.verb in _MAKING and report.added else ""
+        new_op = report.added[-1] if request.verb in _MAKING and report.added else ""
+        return in_page_words(self._outcome(report)), new_op
 
     def preview(self, request: p.PreviewEdit) -> p.PreviewedEdit:
         """What the edit would do; a refusal is an answer too.
@@ -73,7 +73,8 @@ class EditRequests:
         except GraphEditError as refusal:
             return p.PreviewedEdit(in_page_words(refusal.in_words), str(getattr(refusal, "argument", "")))
         count, notes = planned_text(report), [in_page_words(note) for note in planned_notes(report)]
-        return p.PreviewedEdit(text=count, notes=tuple(notes), names=planned_names(self._editor.index, report))
+        names = self._editor.core.view.with_closed_groups(planned_names(self._editor.index, report))
+        return p.PreviewedEdit(text=count, notes=tuple(notes), names=names)
 
     def _call(self, request: p.Call) -> Callable[[], Any]:
         """The call that a request describes, bound to its arguments. Raises GraphEditError."""
@@ -115,7 +116,13 @@ class EditRequests:
         """
         if line not in self._offers:
             raise NothingTo("This was offered for a graph that has changed since; try the edit again.")
-        return summary(self._editor.edit(self._offers[line]))
+        return self._outcome(self._editor.edit(self._offers[line]))
+
+    def _outcome(self, report: Edits) -> str:
+        """What the last edit has done; an edit that changes no op, as of a signature, is named."""
+        if str(report) == str(Edits()):
+            return f"{self._editor.history.done[-1].sentence}."
+        return summary(report)
 
     def refusal_reply(self, error: GraphEditError) -> p.Refusal:
         """The reply for a refusal, with a button for each way out, which stands for the line of Python.
@@ -124,7 +131,8 @@ class EditRequests:
             error: The refusal.
         """
         argument = str(getattr(error, "argument", ""))
-        return p.Refusal(in_page_words(error.in_words), error.ops, self.offer(*error.mends), argument)
+        ops = self._editor.core.view.with_closed_groups(error.ops)
+        return p.Refusal(in_page_words(error.in_words), ops, self.offer(*error.mends), argument)
 
     def offer(self, *commands: Command) -> tuple[p.Offer, ...]:
         """Buttons for commands, which the page may ask for then."""
@@ -132,27 +140,30 @@ class EditRequests:
         self._offers = dict(list((self._offers | offers).items())[-_REMEMBERED:])
         return tuple(p.Offer(_button_text(command), line) for line, command in offers.items())
 
-    def lint(self, target: Target) -> p.LintReply:
-        """What rules find in the graph, with a button for each edit that mends something.
+    def check(self, request: p.Lint | p.ListSignatures) -> p.LintReply | p.SignatureList:
+        """What rules find in the graph, with a button for each edit that mends something; and the signatures.
 
         Args:
-            target: What it is to run on.
+            request: What the graph is to run on, or the request for its signatures alone.
         """
+        signatures = tuple(self._signatures())
+        if isinstance(request, p.ListSignatures):
+            return p.SignatureList(signatures)
         return p.LintReply(
             tuple(
                 p.LintFinding(
                     each.severity,
                     each.code,
                     each.sentence,
-                    each.ops[:_MOST_LIT],
+                    self._editor.core.view.with_closed_groups(each.ops[:_MOST_LIT]),
                     None if each.fix is None else self.offer(each.fix)[0],
                 )
-                for each in self._editor.lint(target)
+                for each in self._editor.lint(request.target)
             ),
-            tuple(self.signatures()),
+            signatures,
         )
 
-    def signatures(self) -> Iterator[p.SignatureRow]:
+    def _signatures(self) -> Iterator[p.SignatureRow]:
         """The signatures, with a button that removes each; without any the likely one, with a button that adds it."""
         core = self._editor.core
         if len(core.navigator.path) > 1 or core.executor.in_function:
@@ -178,7 +189,8 @@ class EditRequests:
         text = f"{before}{signature.name}: {inputs or 'nothing'} → {outputs}"
         offer = replace(self.offer(edit)[0], text="Add" if before else "Remove")
         name = "" if before else signature.name
-        return p.SignatureRow(text, tuple(ops)[:_MOST_LIT], offer, name, signature.inputs, signature.outputs)
+        lit = self._editor.core.view.with_closed_groups(tuple(ops)[:_MOST_LIT])
+        return p.SignatureRow(text, lit, offer, name, signature.inputs, signature.outputs)
 
     def offers(self) -> tuple[p.Offer, ...]:
         """Edits that the present graph suggests."""

@@ -59,6 +59,7 @@ _WORDS = (
     (rf"(?:; |, |: )?\b(?:such as|or|call|write)? ?\beditor\.(?:edit|refresh){_CALL}", "; refresh the graph"),
     (r"open a new one and call tgw\.edit\(graph, session=new_session\)", "open the graph with a new one in a cell"),
     (r"open it with its checkpoint: tgw\.edit\(path, checkpoint='[^']*'\)", "open it with its checkpoint in a cell"),
+    (r", save\(path, inputs, outputs\)", ""),
     (r"\btf\.(cast|reshape) it\b", r"\1 it"),
     (r"editor\.(?:function|module)\(\) is the edited (?:one|function|model)", "Export saves the edited one"),
     (r"\b(?:call|write) editor\.measure\b", "use editor.measure"),

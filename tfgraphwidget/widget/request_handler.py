@@ -79,13 +79,13 @@ class RequestHandler:
                 return self._edits.targets(request, self._scene or self._editor.scene()), []
             case (
                 p.Palette() | p.Describe() | p.Feedable() | p.Assign() | p.Costs() | p.Preview() | p.PreviewEdit()
-                | p.Like() | p.Lint()
+                | p.Like() | p.Lint() | p.ListSignatures()
             ):  # fmt: skip
                 return self._form(request), []
             case p.Examine(name):
                 return self._inspector.examine(name), []
             case (
-                p.FindEditOps() | p.ListSignatures() | p.ListFormats() | p.Export() | p.Download() | p.PrefetchScene() | p.Picture()
+                p.FindEditOps() | p.ListFormats() | p.Export() | p.Download() | p.PrefetchScene() | p.Picture()
                 | p.Ping() | p.Script() | p.Names() | p.Inputs() | p.Upload() | p.Crossings()
             ):  # fmt: skip
                 return self._without_state(request)
@@ -101,7 +101,18 @@ class RequestHandler:
 
     def _form(
         self,
-        request: p.Palette | p.Describe | p.Feedable | p.Assign | p.Costs | p.Preview | p.PreviewEdit | p.Like | p.Lint,
+        request: (
+            p.Palette
+            | p.Describe
+            | p.Feedable
+            | p.Assign
+            | p.Costs
+            | p.Preview
+            | p.PreviewEdit
+            | p.Like
+            | p.Lint
+            | p.ListSignatures
+        ),
     ) -> p.Reply:
         """The reply for a form, with its preview, or for a table."""
         match request:
@@ -111,8 +122,8 @@ class RequestHandler:
                 return self._edits.preview(request)
             case p.Like(names):
                 return self._selections.like(names)
-            case p.Lint(target):
-                return self._edits.lint(target)
+            case p.Lint() | p.ListSignatures():
+                return self._edits.check(request)
             case p.Palette():
                 return self._ops.palette(request)
             case p.Describe():
@@ -127,9 +138,8 @@ class RequestHandler:
     def _without_state(self, request: p.Question) -> Answer:
         match request:
             case p.FindEditOps(step):
-                return p.EditOps(edited_names(self._editor.index, self._editor.history, step)), []
-            case p.ListSignatures():
-                return p.SignatureList(tuple(self._edits.signatures())), []
+                names = edited_names(self._editor.index, self._editor.history, step)
+                return p.EditOps(self._core.view.with_closed_groups(names)), []
             case p.ListFormats() | p.Export() | p.Download():
                 return self._export(request)
             case p.Names():

@@ -25,7 +25,7 @@ describe("the edits of the whole graph", () => {
     ["", GRAPH_COMMANDS.map(({ verb }) => verb)],
     ["cse", ["merge_duplicates"]],
     ["strip_unused_nodes", ["strip_training"]],
-    ["Signature", ["add_signature", "rename_signature", "remove_signature"]],
+    ["Signature", ["add_signature", "rename_signature", "order_signature", "remove_signature"]],
     ["half precision", ["cast"]],
     ["no such edit", []],
   ])("are found by %j", (text, verbs) => {

@@ -91,7 +91,11 @@ describe("camera", () => {
 
   test("an upper part that is narrower than the view is in its middle", () => {
     const box = { x: 0, y: 0, width: 10_000, height: 10_000 };
-    const first = openingCamera(box, viewport, FIRST_FARTHEST, () => ({ left: 4000, right: 4600, start: 4100 }));
+    const first = openingCamera(box, viewport, FIRST_FARTHEST, () => ({
+      left: 4000,
+      right: 4600,
+      start: 4100,
+    }));
     expect(toScreen(first, 4300, 0)).toEqual({ x: expect.closeTo(400), y: expect.closeTo(24) });
   });
 

@@ -143,6 +143,16 @@ def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server:
     if width == 840:
         # A drawer, above the drawing; a menu is above that.
         page.get_by_role("button", name="Show or hide the side panel").click()
+        # Nor does a tooltip lie below it.
+        panel = root.get_by_role("complementary").bounding_box()
+        assert panel
+        seen = [place for place in places if place["x"] < panel["x"]]
+        for place in seen:
+            page.mouse.move(place["x"], place["y"])
+            tooltip = root.locator(".tgw-tooltip").bounding_box()
+            assert tooltip
+            assert tooltip["x"] + tooltip["width"] <= panel["x"]
+        assert len(seen) > 1
         page.mouse.click(places[0]["x"], places[0]["y"], button="right")
         menu = root.locator(".tgw-context")
         expect(menu).to_be_visible()

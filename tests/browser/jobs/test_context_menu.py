@@ -153,8 +153,18 @@ def test_names_are_copied_and_values_are_shown(hand: Hand) -> None:
 
 def test_an_edge_has_a_menu_with_its_tensor(hand: Hand) -> None:
     place = hand.root.evaluate(AT_REST, "one/act")
-    hand.click_at(place["x"], place["y"] - place["height"] / 2 - 9, button="right")
+    edge, tooltip = (place["x"], place["y"] - place["height"] / 2 - 9), hand.root.locator(".tgw-tooltip")
+    hand.page.mouse.move(*edge)
+    expect(tooltip).to_be_visible()
+    hand.click_at(*edge, button="right")
     expect(hand.menu).to_be_visible()
+    # The menu is what the user looks at: no tooltip is below it, nor is there one for what the pointer passes.
+    expect(tooltip).to_be_hidden()
+    hand.page.mouse.move(place["x"] - place["width"] / 2 + 4, place["y"])
+    hand.page.mouse.move(place["x"] - place["width"] / 2 + 6, place["y"])
+    hand.widget.settled()
+    expect(tooltip).to_be_hidden()
+    expect(hand.root.locator(".tgw-port")).to_be_hidden()
     assert entries(hand) == [
         "Go to product", "Go to act", "Insert on this edge …", "Copy tensor name", "Values",
     ]  # fmt: skip

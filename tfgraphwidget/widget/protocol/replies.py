@@ -662,8 +662,8 @@ class LintFinding:
 class SignatureRow:
     """A signature in words, the ops of its inputs and outputs, and the edit that removes it.
 
-    `inputs` and `outputs` are (key, tensor) pairs in their order. Of a graph without any: the likely inputs and outputs,
-    and the edit that adds them as a signature; `name` is "" then.
+    `inputs` and `outputs` are (key, tensor) pairs in their order. Of a graph without any: the likely inputs and
+    outputs, and the edit that adds them as a signature; `name` is "" then.
     """
 
     text: str

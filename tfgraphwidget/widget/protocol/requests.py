@@ -17,8 +17,8 @@ Side = Literal["inputs", "outputs"]
 class Open:
     """Send the scene; the first thing a view says.
 
-    `width` and `height` are those of its canvas in CSS pixels, 0 while it has none: what is open at first, and the shape
-    of the drawing, are such that it can be read there.
+    `width` and `height` are those of its canvas in CSS pixels, 0 while it has none: what is open at first, and the
+    shape of the drawing, are such that it can be read there.
     """
 
     width: float = 0.0

@@ -47,6 +47,13 @@ export function createTooltip(parts: Parts): Tooltip {
       meanings: meaningsOfEdge(scene, paint, edge),
     };
   };
+  /** The width of the canvas, up to the panel where it is a drawer over it. */
+  const freeWidth = () => {
+    const { isDrawer, panelOpen } = store.value;
+    const panel = isDrawer && panelOpen ? root.closest(".tfgraphwidget")?.querySelector(".tgw-panel") : null;
+    if (!panel) return stage.viewport.width;
+    return panel.getBoundingClientRect().left - stage.canvas.getBoundingClientRect().left;
+  };
   const move = (hovered: number, point: Point, edge = -1) => {
     const { title, text, meanings, refused } = describe(hovered, point, edge);
     root.setAttribute("data-kind", refused ? "refused" : "");
@@ -56,7 +63,8 @@ export function createTooltip(parts: Parts): Tooltip {
     for (const part of children) part.hidden = part.textContent === "";
     root.hidden = children.every((part) => part.hidden);
     const { x, y } = point;
-    const { width, height } = stage.viewport;
+    const { height } = stage.viewport;
+    const width = freeWidth();
     const left = x + 16 + root.offsetWidth > width ? x - 12 - root.offsetWidth : x + 16;
     const top = y + 16 + root.offsetHeight > height ? y - 8 - root.offsetHeight : y + 16;
     root.style.transform = `translate(${Math.max(left, 4)}px, ${Math.max(top, 4)}px)`;

@@ -85,7 +85,7 @@ function endList(side: Side, ends: readonly [string, string][]): HTMLElement {
 function endRow(list: HTMLElement, key: string, tensor: string): HTMLElement {
   const input = element("input", {
     ...TEXT,
-    class: "tgw-input tgw-mono",
+    class: "tgw-input tgw-mono tgw-end-key",
     "aria-label": `Key of ${tensor}`,
     "data-key": key,
     title: tensor,

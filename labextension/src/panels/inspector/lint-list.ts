@@ -76,6 +76,8 @@ function line(
   const show = button({ class: "tgw-finding", title: "Frame its ops in the drawing" }, light, text);
   const item = element("li", {}, show);
   if (edit)
-    item.append(taskButton({ class: "tgw-button", title: edit.line }, () => mend(edit.line), edit.text));
+    item.append(
+      taskButton({ class: "tgw-button tgw-mend", title: edit.line }, () => mend(edit.line), edit.text),
+    );
   return item;
 }

@@ -13,7 +13,7 @@ from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import BADGE, ViewSpec
 
 # A drawing that is shown whole at this zoom can be read: most boxes have room for names in letters of 9 pixels.
-_READABLE = 0.5
+_READABLE = 0.45
 # Fewer boxes are no picture of a graph: the upper part of one with more tells more.
 _FEWEST = 6
 _MARGIN = 24  # pixels around a drawing that is shown whole, as in labextension/src/render/camera/camera.ts
@@ -56,5 +56,5 @@ def _drawing(
 
 
 def _is_readable(scene: scenes.Scene, width: float, height: float) -> bool:
-    drawn_width, drawn_height = scene.box[0, 2:].tolist()
-    return _READABLE * drawn_width <= width - 2 * _MARGIN and _READABLE * drawn_height <= height - 2 * _MARGIN
+    drawn = scene.box[0, 2:]
+    return bool((_READABLE * drawn <= np.array([width, height]) - 2 * _MARGIN).all())
