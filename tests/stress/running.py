@@ -118,7 +118,15 @@ def check_copy(editor: GraphEditor, boundary: tuple[Any, Any], options: Mapping[
         return
     is_shared = options.get("variables") == "shared"
     inputs, outputs = _names(boundary[0]), [name for name in _names(boundary[1]) if name in copy]
-    fetches = [name for name in outputs if _is_pure_between(editor, inputs, name)]
+    graph = editor.core.source.graph
+    fetches = [
+        name
+        for name in outputs
+        if name not in inputs  # else the original is what is fed
+        and graph.is_fetchable(copy[name])  # not in a loop or a branch, where it has no one value
+        and copy[name].dtype not in (tf.string, tf.resource, tf.variant)  # a summary's tag, a handle are the copy's own
+        and _is_pure_between(editor, inputs, name)
+    ]
     feeds = feeds_of(editor)
     given = _values(session, inputs, feeds)
     if not fetches or any(isinstance(value, str) for value in given.values()):
