@@ -222,13 +222,19 @@ def _clone_middle(subject: Subject) -> tuple[list[str], list[str], Any]:
     refusal: GraphEditError | None = None
     for shift in (0, 0.04, -0.04, 0.08, -0.08, 0.15, -0.15, 0.25, -0.25):
         inputs, outputs = _cuts(editor, [*subject.feeds], subject.outputs, 1 / 3 - shift, 2 / 3 + shift)
-        if not inputs or not outputs:
+        if not inputs or not outputs or not _can_be_fetched(subject, [*inputs, *outputs]):
             continue
         try:
             return inputs, outputs, editor.clone(inputs, outputs, into="copy")
         except GraphEditError as error:
             refusal = error
     raise refusal or GraphEditError("There is no middle third.")
+
+
+def _can_be_fetched(subject: Subject, tensors: Iterable[str]) -> bool:
+    """Whether no tensor is in a branch or a loop of TensorFlow 1, where it has no one value."""
+    graph = subject.editor.core.source.graph
+    return subject.is_function or all(graph.is_fetchable(graph.as_graph_element(name)) for name in tensors)
 
 
 def _cuts(
@@ -337,12 +343,16 @@ def _save_and_load(
         tf.saved_model.save(copy, str(path))
         return _flat(tf.saved_model.load(str(path))(*(tf.constant(given[name]) for name in copy.inputs)))
     names = [copy[name].name for name in outputs]
-    subject.editor.save(path, inputs=[*given], outputs=names)
+    keys = [f"input_{k}" for k in range(len(given))], [f"output_{k}" for k in range(len(names))]
+    subject.editor.save(
+        path, inputs=dict(zip(keys[0], given, strict=True)), outputs=dict(zip(keys[1], names, strict=True))
+    )
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
-        v1.saved_model.load(session, [v1.saved_model.tag_constants.SERVING], str(path))
-        there = {op.name for op in graph.get_operations()}
-        feeds = {name: value for name, value in {**subject.feeds, **given}.items() if name.partition(":")[0] in there}
-        return [np.asarray(value) for value in session.run(names, feeds)]
+        meta = v1.saved_model.load(session, [v1.saved_model.tag_constants.SERVING], str(path))
+        signature = meta.signature_def["serving_default"]
+        values = dict(zip(keys[0], given.values(), strict=True))
+        feeds = {tensor.name: values[key] for key, tensor in signature.inputs.items()}
+        return [np.asarray(value) for value in session.run([signature.outputs[key].name for key in keys[1]], feeds)]
 
 
 # The page
