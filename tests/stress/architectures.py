@@ -233,8 +233,13 @@ def _clone_middle(subject: Subject) -> tuple[list[str], list[str], Any]:
 
 def _can_be_fetched(subject: Subject, tensors: Iterable[str]) -> bool:
     """Whether no tensor is in a branch or a loop of TensorFlow 1, where it has no one value."""
+    if subject.is_function:
+        return True
     graph = subject.editor.core.source.graph
-    return subject.is_function or all(graph.is_fetchable(graph.as_graph_element(name)) for name in tensors)
+    in_loops = {op for loop in subject.editor.loops().values() for op in loop.ops}
+    return all(
+        graph.is_fetchable(graph.as_graph_element(name)) and name.partition(":")[0] not in in_loops for name in tensors
+    )
 
 
 def _cuts(
