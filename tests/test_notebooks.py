@@ -147,7 +147,7 @@ def test_a_notebook_says_what_it_teaches_how_long_it_takes_and_what_comes_next(p
     assert "**Next:**" in cells[-1].source
     if path.stem != "00_index":
         assert "**You will learn**" in cells[0].source
-        assert re.search(r"\b([4-9]|10)\s+minutes · (beginner|intermediate|expert)", cells[0].source)
+        assert re.search(r"\b([4-9]|10)\s+minutes\s+·\s+(beginner|intermediate|expert)", cells[0].source)
         assert "## Try it" in cells[-1].source
 
 

@@ -82,11 +82,6 @@ def test_what_is_built_is_not_tracked():
     assert [path for path in tracked() if {"static", "node_modules", "artifacts"} & set(path.parts)] == []
 
 
-def test_notebooks_are_stored_without_outputs():
-    outputs = re.compile(r'"outputs": \[\s*\{')
-    assert [name for name, text in texts().items() if name.endswith(".ipynb") and outputs.search(text)] == []
-
-
 def test_no_line_asks_for_a_graph_s_table_of_names_once_for_each_op():
     """TensorFlow makes `graph._nodes_by_name` anew each time; `name in graph._nodes_by_name` in a loop is quadratic."""
     asking = re.compile(r"\bin \S*\._nodes_by_name\b(?! if)")

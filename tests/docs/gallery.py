@@ -67,13 +67,11 @@ def _expensive() -> GraphEditor:
 
 def _difference() -> GraphEditor:
     folder = Path(tempfile.mkdtemp())
-    before = tgw.example().save(folder / "before.pb", outputs=["net/logits:0"], frozen=True)
-    model = tgw.edit(before)
-    model.replace_all("Relu(x)", "LeakyRelu(x, alpha=0.2)")
-    model.bypass("net/hidden/Add")
-    editor = tgw.edit(model.save(folder / "after.pb"))
-    editor.difference = editor.diff(before)
-    editor.open_all()
+    editor = tgw.edit(tgw.example().save(folder / "before.pb", outputs=["net/logits:0"], frozen=True))
+    editor.replace_all("Relu(x)", "LeakyRelu(x, alpha=0.2)")
+    editor.insert("net/logits:0", "Softmax")
+    editor.color_by("diff")
+    editor.open("net", "net/hidden")
     return editor
 
 
@@ -84,10 +82,7 @@ def _dqn() -> GraphEditor:
 
 
 def _translator() -> GraphEditor:
-    editor = tgw.edit(MODELS / "seq2seq_v1.meta")
-    loop = next(iter(editor.loops()))
-    editor.reveal(editor.loops()[loop].ops[0])
-    return editor
+    return tgw.edit(MODELS / "seq2seq_v1.meta")
 
 
 def _network(build: Callable[[Any, Any], None]) -> GraphEditor:
@@ -111,14 +106,14 @@ def _with_dropout(tf: Any, v1: Any) -> None:
 
 def _dropout() -> GraphEditor:
     editor = _network(_with_dropout)
-    editor.open_all()
+    editor.open("net", "net/dropout")
     return editor
 
 
 def _bypassed() -> GraphEditor:
     editor = _network(_with_dropout)
     editor.bypass("net/dropout/")
-    editor.open_all()
+    editor.open("net", "net/dropout")
     return editor
 
 
@@ -159,7 +154,7 @@ def _child() -> GraphEditor:
         tf.add(y, z, name="y")
 
     editor = _network(formula)
-    editor.open_all()
+    editor.open("mother", "father")
     return editor
 
 

@@ -42,7 +42,7 @@ def kept(output: Any) -> Any | None:
         data.pop("text/plain", None)
     if not data:
         return None
-    return nbformat.v4.new_output(output.output_type, data, execution_count=output.get("execution_count"))
+    return nbformat.from_dict({**output, "data": data, "metadata": {}})
 
 
 def executed(path: Path) -> Any:

@@ -54,8 +54,8 @@ Times are seconds on a shared core, pictures are small, weights random.
 """
 
 APPLICATIONS = {
-    "Xception": 71, "VGG16": 32, "VGG19": 32, "ResNet50": 32, "ResNet101V2": 32, "InceptionV3": 75,
-    "InceptionResNetV2": 75, "MobileNet": 32, "MobileNetV2": 32, "MobileNetV3Small": 32, "MobileNetV3Large": 32,
+    "Xception": 72, "VGG16": 32, "VGG19": 32, "ResNet50": 32, "ResNet101V2": 32, "InceptionV3": 76,
+    "InceptionResNetV2": 76, "MobileNet": 32, "MobileNetV2": 32, "MobileNetV3Small": 32, "MobileNetV3Large": 32,
     "DenseNet121": 32, "NASNetMobile": 32, "EfficientNetB0": 32, "EfficientNetV2B0": 32, "ConvNeXtTiny": 32,
 }  # fmt: skip
 """One or two of each family, with the size of the pictures."""
@@ -85,14 +85,10 @@ def of_model(build: Callable[[], tuple[Any, Sequence[Any]]]) -> Callable[[Path],
     def opened(folder: Path) -> Subject:
         subject = of_keras(build)(folder)
         editor = tgw.edit(subject.source)
-        graph = subject.graph
         leaves = tf.nest.flatten(subject.arguments)
-        index = editor.index
-        names = [n for n, kind in zip(index.names, index.types, strict=True) if kind == "Placeholder"]
-        names = [name for name in names if index.dtypes(index.op(name))[0] != "resource"]
-        feeds = {f"{name}:0": np.asarray(leaf) for name, leaf in zip(names, leaves, strict=True)}
-        outputs = [text if ":" in text else f"{text}:0" for text in _results(editor)]
-        assert len(outputs) == len(graph.outputs)
+        arguments, results = editor.core.executor.function_ends()
+        feeds = {name: np.asarray(leaf) for name, leaf in zip(arguments, leaves, strict=True)}
+        outputs = list(results.values())
 
         def run(tensors: Sequence[str], given: dict[str, Any]) -> list[np.ndarray]:
             found = editor.probe(list(tensors), given)
@@ -101,11 +97,6 @@ def of_model(build: Callable[[], tuple[Any, Sequence[Any]]]) -> Callable[[Path],
         return Subject(editor, feeds, outputs, run, is_function=True)
 
     return opened
-
-
-def _results(editor: GraphEditor) -> list[str]:
-    """The tensors that a function returns, by the marks of its signature."""
-    return list(editor.signatures[0].outputs and [tensor for _, tensor in editor.signatures[0].outputs])
 
 
 def of_session(build: Callable[[], Sequence[Any]]) -> Callable[[Path], Subject]:
@@ -231,13 +222,24 @@ def _clone_middle(subject: Subject) -> tuple[list[str], list[str], Any]:
     refusal: GraphEditError | None = None
     for shift in (0, 0.04, -0.04, 0.08, -0.08, 0.15, -0.15, 0.25, -0.25):
         inputs, outputs = _cuts(editor, [*subject.feeds], subject.outputs, 1 / 3 - shift, 2 / 3 + shift)
-        if not inputs or not outputs:
+        if not inputs or not outputs or not _can_be_fetched(subject, [*inputs, *outputs]):
             continue
         try:
             return inputs, outputs, editor.clone(inputs, outputs, into="copy")
         except GraphEditError as error:
             refusal = error
     raise refusal or GraphEditError("There is no middle third.")
+
+
+def _can_be_fetched(subject: Subject, tensors: Iterable[str]) -> bool:
+    """Whether no tensor is in a branch or a loop of TensorFlow 1, where it has no one value."""
+    if subject.is_function:
+        return True
+    graph = subject.editor.core.source.graph
+    in_loops = {op for loop in subject.editor.loops().values() for op in loop.ops}
+    return all(
+        graph.is_fetchable(graph.as_graph_element(name)) and name.partition(":")[0] not in in_loops for name in tensors
+    )
 
 
 def _cuts(
@@ -282,7 +284,7 @@ def _in_order(editor: GraphEditor, ends: Iterable[int], between: Any) -> list[in
 def _run_copy(subject: Subject, copy: Any, given: dict[str, Any], outputs: Sequence[str]) -> list[np.ndarray]:
     if not subject.is_function:
         return subject.run([copy[name].name for name in outputs], {**subject.feeds, **given})
-    return _flat(copy(*(tf.constant(value) for value in given.values())))
+    return _flat(copy(*(tf.constant(given[name]) for name in copy.inputs)))
 
 
 def _flat(structure: Any) -> list[np.ndarray]:
@@ -323,12 +325,13 @@ def _check_separate(
         session = subject.editor.session
         assert session is not None
         values = session.run(floating)
-        for variable, value in zip(floating, values, strict=True):
-            variable.load(value * 1.5 + 0.01, session)
-        changed = _run_copy(subject, copy, given, outputs)
-        unchanged = subject.run(outputs, subject.feeds)
-        for variable, value in zip(floating, values, strict=True):
-            variable.load(value, session)
+        with subject.editor.graph.as_default():
+            for variable, value in zip(floating, values, strict=True):
+                variable.load(value * 1.5 + 0.01, session)
+            changed = _run_copy(subject, copy, given, outputs)
+            unchanged = subject.run(outputs, subject.feeds)
+            for variable, value in zip(floating, values, strict=True):
+                variable.load(value, session)
     assert _share(unchanged, original) == "0" or subject.is_function
     assert any(
         one.dtype.kind == "f" and not np.array_equal(one, other) for one, other in zip(changed, original, strict=True)
@@ -343,14 +346,18 @@ def _save_and_load(
     path = folder / "saved"
     if subject.is_function:
         tf.saved_model.save(copy, str(path))
-        return _flat(tf.saved_model.load(str(path))(*(tf.constant(value) for value in given.values())))
+        return _flat(tf.saved_model.load(str(path))(*(tf.constant(given[name]) for name in copy.inputs)))
     names = [copy[name].name for name in outputs]
-    subject.editor.save(path, inputs=[*given], outputs=names)
+    keys = [f"input_{k}" for k in range(len(given))], [f"output_{k}" for k in range(len(names))]
+    subject.editor.save(
+        path, inputs=dict(zip(keys[0], given, strict=True)), outputs=dict(zip(keys[1], names, strict=True))
+    )
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
-        v1.saved_model.load(session, [v1.saved_model.tag_constants.SERVING], str(path))
-        there = {op.name for op in graph.get_operations()}
-        feeds = {name: value for name, value in {**subject.feeds, **given}.items() if name.partition(":")[0] in there}
-        return [np.asarray(value) for value in session.run(names, feeds)]
+        meta = v1.saved_model.load(session, [v1.saved_model.tag_constants.SERVING], str(path))
+        signature = meta.signature_def["serving_default"]
+        values = dict(zip(keys[0], given.values(), strict=True))
+        feeds = {tensor.name: values[key] for key, tensor in signature.inputs.items()}
+        return [np.asarray(value) for value in session.run([signature.outputs[key].name for key in keys[1]], feeds)]
 
 
 # The page
@@ -388,7 +395,7 @@ def main(names: Sequence[str]) -> int:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False)
         if done.returncode:
             why = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            sys.stdout.write(f"{name}: FAILED: {why}\n")
+            sys.stdout.write(f"{done.stderr[-2000:]}\n{name}: FAILED: {why}\n")
             rows[name] = f"| {name} | FAILED: {why[:200]} |" + " |" * (len(_COLUMNS) - 1)
             failures += 1
         else:

@@ -118,14 +118,27 @@ def check_copy(editor: GraphEditor, boundary: tuple[Any, Any], options: Mapping[
         return
     is_shared = options.get("variables") == "shared"
     inputs, outputs = _names(boundary[0]), [name for name in _names(boundary[1]) if name in copy]
-    fetches = [name for name in outputs if _is_pure_between(editor, inputs, name)]
+    graph = editor.core.source.graph
+    fetches = [
+        name
+        for name in outputs
+        if name not in inputs  # else the original is what is fed
+        and graph.is_fetchable(copy[name])  # not in a loop or a branch, where it has no one value
+        and copy[name].dtype not in (tf.string, tf.resource, tf.variant)  # a summary's tag, a handle are the copy's own
+        and not (copy[name].op.type.startswith("FusedBatchNorm") and not name.endswith(":0"))  # may be what memory held
+        and _is_pure_between(editor, inputs, name)
+    ]
     feeds = feeds_of(editor)
-    given = _values(session, inputs, feeds)
-    if not fetches or any(isinstance(value, str) for value in given.values()):
+    given = _inputs(editor, inputs, feeds)
+    if not fetches or given is None:
         return
     feeds |= {name: _another(value) for name, value in given.items()}
-    if options.get("placeholders"):
-        feeds |= {copy[name].name: feeds[name] for name in inputs if name in copy}
+    if options.get("placeholders"):  # for what the part reads besides, too
+        replaced = {name: copy[name].name for name in copy._names if ":" in name}
+        others = _values(session, [name for name in replaced if name not in feeds], feeds)
+        feeds |= {replaced[name]: feeds[name] if name in feeds else others[name] for name in replaced}
+        if any(isinstance(value, str) and value == ERROR for value in feeds.values()):
+            return
     twins = {name: copy[name].name for name in fetches}
     original = _values(session, fetches, feeds)
     if is_shared or options.get("init", "current") == "current":
@@ -160,6 +173,14 @@ def _check_apart(editor: GraphEditor, changed: str, watched: list[str], feeds: V
     if told:
         raise Broken(f"a new value of {changed!r} changes {told}")
     count("variables found separate")
+
+
+def _inputs(editor: GraphEditor, inputs: Sequence[str], feeds: Values) -> Values | None:
+    """The values of the inputs of a part; None where computing them would change something, or fails."""
+    if not all(_is_pure_between(editor, feeds, name) for name in inputs):
+        return None
+    given = _values(editor.core.source.session, inputs, feeds)
+    return None if any(isinstance(value, str) for value in given.values()) else given
 
 
 def _assignment(editor: GraphEditor, name: str) -> Any:
@@ -221,8 +242,8 @@ def check_part(editor: GraphEditor, part: GraphEditor, inputs: Sequence[str], ou
         return
     fetches = [name for name in outputs if _is_pure_between(editor, inputs, name)]
     feeds = feeds_of(editor)
-    given = _values(editor.core.source.session, inputs, feeds)
-    if not fetches or any(isinstance(value, str) for value in given.values()):
+    given = _inputs(editor, inputs, feeds)
+    if not fetches or given is None:
         return
     feeds |= given
     original = _values(editor.core.source.session, fetches, feeds)
@@ -241,14 +262,17 @@ def check_saved_values(editor: GraphEditor, path: Any, boundary: Sequence[Any], 
     outputs = _names(boundary[1]) if len(boundary) > 1 else pure_tensors(editor, seed)
     inputs = _names(boundary[0]) if len(boundary) > 1 else []
     fetches, feeds = [name for name in outputs if _is_pure_between(editor, inputs, name)], feeds_of(editor)
-    given = _values(session, inputs, feeds)
-    if not fetches or any(isinstance(value, str) for value in given.values()):
+    given = _inputs(editor, inputs, feeds)
+    if not fetches or given is None:
         return
     feeds |= given
     original = _values(session, fetches, feeds)
     with _loaded(path) as loaded:
         there = {op.name for op in loaded.graph.get_operations()}
         taken = {name: value for name, value in feeds.items() if name.partition(":")[0] in there}
+        for name, value in given.items():  # what was computed in the graph is a placeholder in the file
+            placeholder = f"inputs/{name.partition(':')[0]}"
+            taken |= {f"{placeholder}:0": value} if placeholder in there else {}
         found = [name for name in fetches if name.partition(":")[0] in there]
         told = unlike(original, _values(loaded, found, taken)) if found else ""
     if told:

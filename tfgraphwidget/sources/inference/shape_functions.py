@@ -307,7 +307,8 @@ def _variable(op: _Op) -> list[Shape]:
 
 def _assign_variable(op: _Op) -> list[Shape]:
     """No output, but TensorFlow does not import a value that does not fit the variable."""
-    _merge(*_variable(op), op.shapes[1])
+    (shape,) = _variable(op)
+    _merge(shape, op.shapes[1])
     return []
 
 
