@@ -4,7 +4,7 @@ import { emptyText, unreadWarnings } from "../../src/panels/controls/messages";
 import { contextText, functionText } from "../../src/panels/inspector/inspector";
 import type { SearchReply } from "../../src/protocol/messages";
 import { boxOf, decodeScene } from "../../src/protocol/scene";
-import { FARTHEST, fitBox } from "../../src/render/camera/camera";
+import { FIRST_FARTHEST, fitBox } from "../../src/render/camera/camera";
 import { destination, firstLook } from "../../src/render/camera/destination";
 import { graphKey } from "../../src/state/navigation";
 import { drawn, packed, painted, sceneArrays, state } from "../example-graph";
@@ -89,7 +89,7 @@ describe("going in and out", () => {
     );
     await actions.toggleSelected(INPUT);
     await actions.catchUp(() => 0);
-    expect(sent.at(-1)).toEqual({ type: "open", aspect: 0 });
+    expect(sent.at(-1)).toEqual({ type: "open", width: 0, height: 0 });
     expect(graphKey(store.value.state)).toBe("graph / body");
     expect(arrivals.at(-1)?.graphEntry).toEqual({ camera: null, inward: true });
   });
@@ -124,7 +124,7 @@ describe("where the camera goes", () => {
   test("first, in a large drawing, to what there is in its upper part", () => {
     const large = { ...scene, box: Float32Array.from(scene.box, (side) => side * 20) };
     const { x, y, zoom } = firstLook(large, viewport);
-    expect(zoom).toBe(FARTHEST);
+    expect(zoom).toBe(FIRST_FARTHEST);
     // Only the input, which lies between 1000 and 2600, is in view.
     expect(x).toBeCloseTo(1800 - viewport.width / zoom / 2);
     expect(y).toBeCloseTo(-24 / zoom);
