@@ -3,6 +3,6 @@
 The names of this front are the commands that `edits.registry` knows by their verbs, and what commands are made of.
 """
 
-from tfgraphwidget import fronts
+import lazy_loader
 
-__getattr__, __dir__, __all__ = fronts.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

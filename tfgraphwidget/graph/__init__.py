@@ -1,5 +1,5 @@
 """Read-only views of a graph as NumPy arrays, without TensorFlow."""
 
-from tfgraphwidget import fronts
+import lazy_loader
 
-__getattr__, __dir__, __all__ = fronts.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

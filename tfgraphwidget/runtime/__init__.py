@@ -1,5 +1,5 @@
 """All that changes a live graph or a session, and all that runs one."""
 
-from tfgraphwidget import fronts
+import lazy_loader
 
-__getattr__, __dir__, __all__ = fronts.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,6 +4,6 @@ Other packages import these names from here. A module is loaded when one of its 
 them load TensorFlow.
 """
 
-from tfgraphwidget import fronts
+import lazy_loader
 
-__getattr__, __dir__, __all__ = fronts.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
