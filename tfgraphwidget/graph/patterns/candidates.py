@@ -84,7 +84,14 @@ class Candidates:
         return can_be
 
     def own(self, value: Node | Constant) -> Mask:
-        """The ops that can be a node themselves."""
+        """The ops that can be a value themselves.
+
+        Args:
+            value: A node or a constant of the pattern.
+
+        Returns:
+            One bool per op.
+        """
         if id(value) not in self._own:
             self._own[id(value)] = self._compute_own(value)
         return self._own[id(value)]
@@ -137,26 +144,47 @@ class Candidates:
     # Conditions on one op
 
     def is_constant(self, value: Constant, op: int) -> bool:
-        """Whether an op is a constant of a value."""
+        """Whether an op is a constant of a value.
+
+        Args:
+            value: The constant of the pattern, with its tolerance.
+            op: The number of the op.
+        """
         key = id(value), op
         if key not in self._constants:
             self._constants[key] = is_near(constant_value(self.index, op), value.value, value.tolerance)
         return self._constants[key]
 
     def attribute(self, name: str, op: int) -> AttrValue | None:
-        """The attribute of an op; None if it does not have it."""
+        """The attribute of an op; None if it does not have it.
+
+        Args:
+            name: The attribute's name.
+            op: The number of the op.
+        """
         reader = self._readers.get(name)
         if reader is None:
             reader = self._readers[name] = op_predicates.AttributeValues(self.index, name)
         return reader.value(op)
 
     def dtype(self, op: int, port: int) -> str:
-        """The dtype of an output; "" if it is not known."""
+        """The dtype of an output; "" if it is not known.
+
+        Args:
+            op: The number of the op.
+            port: The number of the output.
+        """
         dtypes = self.index.dtypes(op)
         return dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
 
     def has_shape(self, tensor_type: TensorType, op: int, port: int) -> bool:
-        """Whether an output has a shape."""
+        """Whether an output has a shape.
+
+        Args:
+            tensor_type: What the pattern says of the tensor: its shape in the notation of queries, "*" for any.
+            op: The number of the op.
+            port: The number of the output.
+        """
         return tensor_type.shape == "*" or matches_shape(self.index.shape(op, port), tensor_type.shape)
 
 
