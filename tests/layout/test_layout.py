@@ -44,7 +44,7 @@ def assert_sound(shown: VisibleGraph) -> None:
 
 
 @given(graphs())
-@settings(max_examples=60 * ROUNDS, deadline=None, derandomize=True)
+@settings(max_examples=40 * ROUNDS, deadline=None, derandomize=True)
 def test_siblings_never_overlap_and_children_stay_inside(drawn):
     index, opened = drawn
     shown = build_visible_graph(index, ViewSpec(opened))
