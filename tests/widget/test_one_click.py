@@ -12,7 +12,8 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import fill, read, v1
 from tests.front_end import FrontEnd
-from tfgraphwidget.editor import GraphEditor, executor
+from tfgraphwidget import runtime
+from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.errors import NameTaken
@@ -253,8 +254,8 @@ def test_a_click_on_an_edit_of_the_graph_plans_once_and_bumps_one_revision(
     front: FrontEnd, monkeypatch: pytest.MonkeyPatch, verb: str, options: dict[str, str]
 ) -> None:
     planned = []
-    plan = executor.plan
-    monkeypatch.setattr(executor, "plan", lambda command, context: planned.append(command) or plan(command, context))
+    plan = runtime.plan
+    monkeypatch.setattr(runtime, "plan", lambda command, context: planned.append(command) or plan(command, context))
     revision = front.editor.widget.revision
     reply = front.ask("change", verb=verb, keys=[*options], values=[repr(value) for value in options.values()])
     assert [command.verb() for command in planned] == [verb]
