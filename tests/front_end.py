@@ -77,11 +77,17 @@ def graph_of(editor: GraphEditor) -> dict[str, Any]:
         "ops": sorted(_bytes(node) for node in editor.core.target.index.nodes),
         "here": sorted(_bytes(node) for node in editor.index.nodes),
         "functions": sorted(editor.core.target.index.functions),
-        "collections": {} if graph is None else _collections(graph),
+        "collections": _collections_of_file(editor) if graph is None else _collections(graph),
         "values": {} if graph is None else _values(graph, editor.core.source.session),
         "copies": sorted(editor.copies),
         "lines": editor.lines,
     }
+
+
+def _collections_of_file(editor: GraphEditor) -> dict[str, list[str]]:
+    """The names in the collections of a graph that TensorFlow has not imported."""
+    collections = editor.core.target.index.collections
+    return {key: sorted(member.name for member in members) for key, members in collections.items() if members}
 
 
 def all_of(editor: GraphEditor) -> dict[str, Any]:

@@ -14,13 +14,14 @@ from tensorflow.python.ops import data_flow_ops
 import tfgraphwidget as tgw
 import tfgraphwidget.graph_editor as ge
 from tests.conftest import build_mlp, v1
-from tfgraphwidget.editor import GraphEditor, clone_values
+from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.clone.command import Clone
 from tfgraphwidget.edits.context import IndexContext
 from tfgraphwidget.graph.index import build
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.state_initializers import first_contents
-from tfgraphwidget.runtime.session.state_transfer import copy_tables
+from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.runtime.session import copy_tables
 
 
 @pytest.fixture
@@ -568,7 +569,7 @@ def test_a_clone_that_fails_after_its_tables_were_filled_shows_nothing_and_works
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(clone_values, "copy_tables", interrupted)
+            patched.setattr(sessions, "copy_tables", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 editor.clone("x:0", "y:0", into="copy")
         assert list(editor.index.names) == before

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import initialised, read, v1
+from tfgraphwidget import edits
 from tfgraphwidget.editor import GraphEditor, targets
 from tfgraphwidget.editor.transaction import Listeners
 from tfgraphwidget.edits.history import History
@@ -38,7 +39,7 @@ STEPS: dict[str, tuple[Any, str, int]] = {
     "queue runners": (patch_application, "add_runners", 1),
     "a queue runner": (patch_application.tf.compat.v1.train.QueueRunner, "from_proto", 1),
     "values": (variable_values, "load_values", 1),
-    "the index": (targets, "apply_patch", 1),
+    "the index": (edits, "apply_patch", 1),
     "the stamp": (targets.LiveTarget, "_present_stamp", 3),
     "the history": (History, "push", 1),
 }

@@ -18,10 +18,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from tests.rounds import COUNTS, count
 from tests.stress.known import unknown
 from tests.stress.models import MODELS, Model
 from tests.stress.random_edits import Call, Draw
-from tests.stress.rounds import COUNTS, count
 from tests.stress.running import check_copy
 from tests.stress.sentences import refusal_of
 from tests.stress.state import Broken

@@ -340,16 +340,16 @@ class EditRequests:
 
 
 def tensor_type(index: GraphIndex, tensor: str) -> str:
-    """The dtype and the static shape of a tensor: "float32 (None, 4)".
+    """The dtype and the static shape of a tensor: "float32 (None, 4)"; "" of an op without outputs.
 
     Args:
         index: The graph.
         tensor: The name of the tensor.
     """
     op, port = split_tensor(tensor)
-    number = index.op(op)
-    dtype, shape = index.dtypes(number)[port or 0], index.shape(number, port or 0)
-    return f"{dtype} {shape_text(shape)}".strip()
+    number, port = index.op(op), port or 0
+    dtypes = index.dtypes(number)
+    return f"{dtypes[port]} {shape_text(index.shape(number, port))}".strip() if port < len(dtypes) else ""
 
 
 def parsed_value(text: str) -> object:
