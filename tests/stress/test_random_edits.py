@@ -8,7 +8,7 @@ from tests.slow import slow_if
 from tests.stress import MODELS, Model, seeds
 from tests.stress.sequences import run_at_random
 
-_LARGE = {"SavedModel of a module", "dqn.meta"}  # a minute and more each
+_LARGE = {"SavedModel of a module"}  # a minute and a half
 _CALLS = 10
 
 
