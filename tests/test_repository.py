@@ -13,7 +13,7 @@ pytestmark = pytest.mark.no_tensorflow
 
 ROOT = Path(__file__).parents[1]
 AT_THE_TOP = {
-    "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile",
+    "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "CITATION.cff", "Makefile",
     "tfgraphwidget", "notebooks", "tests", "docs", "labextension",
 }  # fmt: skip
 # Put together here, since a file that names one of these is what the tests are looking for.
@@ -99,3 +99,9 @@ def test_every_file_of_the_map_in_contributing_is_there():
         for folder, cell in zip(("tfgraphwidget", "labextension/src", ""), cells, strict=True):
             for name in re.findall(r"`([^`]+)`", cell):
                 assert (ROOT / folder / name).exists(), name
+
+
+def test_the_citation_names_the_version_of_the_package():
+    version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert version
+    assert f"\nversion: {version[1]}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
