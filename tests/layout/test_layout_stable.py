@@ -146,13 +146,13 @@ def made_by_lot(seed: int) -> GraphIndex:
 
 def test_what_is_opened_and_closed_by_lot_moves_little_else_even_where_lines_come_and_go():
     found = []
-    for seed in range(24 * ROUNDS):
+    for seed in range(18 * ROUNDS):
         direction = ("down", "right")[seed % 2]
         found += list(walk(made_by_lot(seed), frozenset(), direction, 9, seed))
     same = np.array([far for far, changed in found if not changed])
     other = np.array([far for far, changed in found if changed])
-    assert len(same) > 780 * ROUNDS
-    assert len(other) > 198 * ROUNDS
+    assert len(same) > 580 * ROUNDS
+    assert len(other) > 148 * ROUNDS
     # A box may come down to stand beside another, or lose the line that it stood below.
     assert (same > TRACKS).mean() < 0.01
     assert (same > 3 * TRACKS).mean() < 0.003
