@@ -15,6 +15,7 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow.python.saved_model import function_deserialization
 
 from tests.conftest import build_mlp, initialised, v1
+from tfgraphwidget import tf_internals
 from tfgraphwidget.edits.clone.seeds import SEED_INPUTS
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.runtime.live import graph_import, patch_application
@@ -796,3 +797,12 @@ def test_a_session_takes_no_second_definition_of_a_function() -> None:
                 remove_function(graph, "other")
         with pytest.raises(tf.errors.InvalidArgumentError, match="different function with the same name"):
             session.run(y, {x: [1.0]})
+
+
+def test_a_graph_counts_its_ops_as_its_list_does() -> None:
+    with tf.Graph().as_default() as graph:
+        for expected in (0, 3, 6):
+            assert tf_internals.operation_count(graph) == len(graph.get_operations()) == expected
+            tf.add(tf.constant(1), tf.constant(2))
+    body = tf.function(lambda x: x + 1).get_concrete_function(tf.TensorSpec([])).graph
+    assert tf_internals.operation_count(body) == len(body.get_operations()) > 0

@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import inspect
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -331,3 +332,15 @@ def test_no_module_asks_which_command_a_command_is() -> None:
             if called and {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)} & names:
                 found.append(f"{path.name}:{node.lineno}")
     assert found == []
+
+
+def test_the_command_in_the_guide_for_contributors_is_a_whole_one(editor: tgw.GraphEditor) -> None:
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    registry.unregister("turn_over")
+    exec(compile(block, "CONTRIBUTING.md", "exec"), globals() | {"register": registry.register})
+    assert editor.turn_over("less").changed == ("less",)
+    assert less(editor) == -1.0
+    assert editor.undo() == 'editor.turn_over(op="less")'
+    with pytest.raises(GraphEditError, match="turn_over: 'two' has 0 inputs; name an op of two"):
+        editor.turn_over("two")

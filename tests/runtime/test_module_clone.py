@@ -529,3 +529,22 @@ def test_variables_of_one_name_are_found_by_the_variable_itself() -> None:
     assert editor.ops(*twins).ops == ("twin", "twin_1", "twin_2")
     with pytest.raises(UnknownName, match="reads no variable"):
         copy[tf.Variable(1.0, name="other")]
+
+
+@pytest.mark.parametrize(
+    "options", [{"device": "Const"}, {"device": {"net": "x"}}, {"devices": ["/CPU:0", "x"]}], ids=str
+)
+def test_a_device_that_is_none_is_refused_before_anything_is_made(options: dict[str, Any]) -> None:
+    weights = tf.Variable([[2.0]], name="weights")
+
+    @tf.function
+    def network(x: tf.Tensor) -> tf.Tensor:
+        with tf.name_scope("net"):
+            return tf.nn.relu(x @ weights, name="out")
+
+    editor = tgw.edit(network.get_concrete_function(tf.TensorSpec([None, 1], tf.float32, name="x")))
+    for call in (editor.clone, editor.preview):
+        with pytest.raises(GraphEditError, match=r"the device of op '.+', is not written as TensorFlow writes one"):
+            call("x", "net/out", into="copy", **options)
+    assert editor.history.done == ()
+    assert not editor.copies

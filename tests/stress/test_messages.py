@@ -233,7 +233,8 @@ class Page(RuleBasedStateMachine):
         elif not isinstance(request, EDITS):
             same = before.keys() - ({"here"} if before["path"] != now["path"] else set())
             same &= {"ops", "here", "functions", "collections", "copies", "lines", "GraphDef", "history"}
-            same -= {"GraphDef"} if not before["GraphDef"] else set()  # a probe imports a file
+            if isinstance(request, p.Probe) and not before["GraphDef"]:  # a file is imported for it
+                same -= {"GraphDef"}
             assert {key: now[key] for key in same} == {key: before[key] for key in same}
             if not isinstance(request, (*CHOOSE, p.SelectMatching, p.Enter, p.Leave)):
                 assert chosen_of(self.editor) == chosen

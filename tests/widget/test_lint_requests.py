@@ -72,4 +72,4 @@ def test_an_edit_that_changes_no_op_says_what_it_did_and_closed_groups_are_named
     assert inside in editor.core.view.holding(group).ops
     editor.open_all()
     assert view.with_closed_groups([inside]) == (inside,)
-    assert view.with_closed_groups(["nowhere/", "nobody"]) == ("nowhere/", "nobody")
+    assert view.with_closed_groups(["nowhere/", "absent"]) == ("nowhere/", "absent")

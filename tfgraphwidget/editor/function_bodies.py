@@ -104,14 +104,14 @@ def clone_modules(
         fresh = _fresh(source, command)
         return clone_values.FunctionValues(index, command.init, state, names, fresh, saved_names.of).values()
 
-    modules = []
+    modules, devices = [], _devices(command, index)
     for k, scope in enumerate(command.scopes):
         module = runtime.functions.module_clone.as_module(
             *(index, state, inputs, outputs, scope),
             variables=variables,
             init="none" if command.init == "none" else values,
             also=also,
-            devices=edits.clone.copied_devices(command, index, range(len(index)), k),
+            devices=devices[k],
             reseed=command.reseed,
             src_scope=command.src_scope,
             arguments=arguments,
@@ -121,6 +121,15 @@ def clone_modules(
         module.report = _with_notices(module.report, notices)
         modules.append(module)
     return tuple(modules)
+
+
+def _devices(command: Clone, index: GraphIndex) -> list[dict[str, str] | None]:
+    """The devices of each copy, by op; those that are not valid are refused before a variable is made."""
+    copies = range(len(command.scopes))
+    devices = [edits.clone.copied_devices(command, index, range(len(index)), k) for k in copies]
+    for chosen in devices:
+        runtime.sandbox.check_device_names({device: op for op, device in (chosen or {}).items()})
+    return devices
 
 
 def _fresh(source: Source, command: Clone) -> Callable[[], Mapping[str, object]] | None:
@@ -175,6 +184,7 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView, e
     inputs, outputs, also, notices = _module_ends(command, view)
     arguments, returns = ends
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
+    _devices(command, view.index)
     copy_preview = runtime.functions.module_clone.preview(
         *(view.index, state, (inputs, outputs), command.into, variables, also),
         (arguments, _by_key(source, view, returns)),

@@ -129,7 +129,7 @@ _Search = Callable[[Ints, Ints, Ints], tuple[npt.NDArray[np.int32], npt.NDArray[
 
 def _search_of_scipy(edges: int) -> _Search | None:
     """SciPy's search of a graph with so many edges; None where it would take longer, imports included."""
-    return _compiled_search() if edges > _LARGE and "tensorflow" in sys.modules else None
+    return _compiled_search() if edges > _LARGE and sys.modules.get("tensorflow") else None
 
 
 @cache

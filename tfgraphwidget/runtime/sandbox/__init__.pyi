@@ -1,5 +1,6 @@
 from . import evaluation as evaluation
 from .preflight import CONSTRUCTION_CONTEXT as CONSTRUCTION_CONTEXT
+from .preflight import check_device_names as check_device_names
 from .preflight import check_devices as check_devices
 from .preflight import check_functions as check_functions
 from .preflight import validate as validate

@@ -343,9 +343,17 @@ def check_devices(nodes: Iterable[NodeDef]) -> None:
     Args:
         nodes: The NodeDefs, in the order of the graph.
     """
-    for device in sorted({node.device for node in nodes}):
+    check_device_names({node.device: node.name for node in reversed(list(nodes))})
+
+
+def check_device_names(ops: Mapping[str, str]) -> None:
+    """Raise for a device name that is not valid.
+
+    Args:
+        ops: An op by the name of its device.
+    """
+    for device, wrong in sorted(ops.items()):
         if parse_device(device) is None:
-            wrong = next(node.name for node in nodes if node.device == device)
             raise GraphEditError(
                 f"{device!r}, the device of op {wrong!r}, is not written as TensorFlow writes one: '/device:CPU:0' or "
                 "'/job:worker/task:1'.",
