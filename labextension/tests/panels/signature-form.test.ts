@@ -1,6 +1,7 @@
 // What the form of "Order signature" asks for.
 import { describe, expect, test } from "vitest";
-import { callsFor, problemOf } from "../../src/panels/forms/signature-form";
+import type { Parts } from "../../src/interaction/parts";
+import { callsFor, makeAll, problemOf } from "../../src/panels/forms/signature-form";
 
 const ROW = {
   name: "serving",
@@ -35,4 +36,27 @@ test("a key is neither empty nor there twice on its side", () => {
     "Two inputs have the key x",
   );
   expect(problemOf({ inputs: [end("x")], outputs: [end("y", "x")] })).toBe("");
+});
+
+test("edits before one that is refused are undone, and the refusal stays to be read", async () => {
+  const made: string[] = [];
+  const value = { status: { text: "" } };
+  const store = { value, set: (changes: object) => Object.assign(value, changes) };
+  const edits = {
+    change: async (verb: string) => {
+      value.status = { text: verb === "rename" ? "The key is taken." : "Done." };
+      if (verb !== "rename") made.push(verb);
+      return verb !== "rename";
+    },
+    undo: async () => {
+      made.pop();
+      value.status = { text: "Undone." };
+    },
+  };
+  const parts = { actions: { edits }, store } as unknown as Parts;
+  const calls = callsFor(ROW, { inputs: [end("size"), end("x", "y")], outputs: [end("y")] });
+  expect(calls.map(({ verb }) => verb)).toEqual(["order_signature", "rename"]);
+  expect(await makeAll(parts, calls)).toBe(false);
+  expect(made).toEqual([]);
+  expect(value.status.text).toBe("The key is taken.");
 });

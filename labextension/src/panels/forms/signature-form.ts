@@ -59,12 +59,8 @@ export function signatureForm(parts: Parts, close: () => void): HTMLFormElement 
     if (why) return;
     const calls = callsFor(shown, ends);
     void whileBusy(submit, async () => {
-      for (const { verb, what, options } of calls)
-        if (!(await edits.change(verb, what, options))) {
-          refuse(parts.store.value.status?.text ?? "");
-          return;
-        }
-      close();
+      if (await makeAll(parts, calls)) close();
+      else refuse(parts.store.value.status?.text ?? "");
     });
   });
   form.addEventListener("keydown", (event) => {
@@ -73,6 +69,23 @@ export function signatureForm(parts: Parts, close: () => void): HTMLFormElement 
     close();
   });
   return form;
+}
+
+type Call = Pick<EditCall, "verb" | "what" | "options">;
+
+/** Make all edits or none: those before one that is refused are undone. Whether they were made. */
+export async function makeAll(
+  { actions: { edits }, store }: Parts,
+  calls: readonly Call[],
+): Promise<boolean> {
+  for (const [done, { verb, what, options }] of calls.entries()) {
+    if (await edits.change(verb, what, options)) continue;
+    const { status } = store.value; // says why; an undo would take its place
+    for (let left = done; left > 0; left--) await edits.undo();
+    store.set({ status });
+    return false;
+  }
+  return true;
 }
 
 /** The inputs or outputs, each with its key, its tensor, and buttons that move it. */
@@ -128,10 +141,7 @@ export function problemOf(ends: Ends): string {
 }
 
 /** The edits: the order first, then each key that is another one. */
-export function callsFor(
-  row: Pick<SignatureRow, "name" | Side>,
-  ends: Ends,
-): Pick<EditCall, "verb" | "what" | "options">[] {
+export function callsFor(row: Pick<SignatureRow, "name" | Side>, ends: Ends): Call[] {
   const moved = SIDES.filter((side) => ends[side].some(({ key }, i) => key !== row[side][i]?.[0]));
   const order = moved.map((side) => [side, quote(ends[side].map(({ key }) => key))] as const);
   const renamed = SIDES.flatMap((side) => ends[side].filter(({ key, typed }) => key !== typed));
