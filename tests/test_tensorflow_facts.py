@@ -15,11 +15,10 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow.python.saved_model import function_deserialization
 
 from tests.conftest import build_mlp, initialised, v1
-from tfgraphwidget import tf_internals
 from tfgraphwidget.edits.clone.seeds import SEED_INPUTS
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.runtime.live import graph_import, patch_application
-from tfgraphwidget.runtime.live.edit_record import track_new_ops
+from tfgraphwidget.runtime.live.edit_record import operation_count, track_new_ops
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import, serialize_nodes
 from tfgraphwidget.sources.variables import read_variable_def
@@ -802,7 +801,7 @@ def test_a_session_takes_no_second_definition_of_a_function() -> None:
 def test_a_graph_counts_its_ops_as_its_list_does() -> None:
     with tf.Graph().as_default() as graph:
         for expected in (0, 3, 6):
-            assert tf_internals.operation_count(graph) == len(graph.get_operations()) == expected
+            assert operation_count(graph) == len(graph.get_operations()) == expected
             tf.add(tf.constant(1), tf.constant(2))
     body = tf.function(lambda x: x + 1).get_concrete_function(tf.TensorSpec([])).graph
-    assert tf_internals.operation_count(body) == len(body.get_operations()) > 0
+    assert operation_count(body) == len(body.get_operations()) > 0

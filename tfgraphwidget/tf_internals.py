@@ -144,16 +144,6 @@ def operations_by_name(graph: tf.Graph) -> Mapping[str, tf.Operation]:
     return operations
 
 
-def operation_count(graph: tf.Graph) -> int:
-    """The number of ops of a graph, `len(graph.get_operations())`, without a list of them where TensorFlow has a count.
-
-    Args:
-        graph: The graph.
-    """
-    count = getattr(graph, "num_operations", None)  # not documented, so it can be missing in another release
-    return int(count()) if callable(count) else len(graph.get_operations())
-
-
 def used_names(graph: tf.Graph) -> dict[str, int]:
     """Return the graph's own dict of lower-case names in use, by ops and scopes; changes to it take effect.
 

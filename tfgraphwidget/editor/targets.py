@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfgraphwidget import edits, sources, tf_internals
+from tfgraphwidget import edits, sources
 from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.clone_values import GraphSession
 from tfgraphwidget.editor.transaction import Transaction, transaction
@@ -601,7 +601,7 @@ class LiveTarget:
         if patch.add.nodes and self._record().generation != generation:
             self.reread()
             return
-        stamp, ops = self._present_stamp(), tf_internals.operation_count(self.graph())
+        stamp, ops = self._present_stamp(), live.operation_count(self.graph())
         after = edits.apply_patch(before.index, patch)
         if patch.remove.nodes or not after.is_sorted(len(before.index)):
             # TensorFlow imports first what is ready, and a later reading finds the ops in that order. It is that of the

@@ -96,6 +96,16 @@ def show(graph: tf.Graph, names: Iterable[str]) -> None:
         record.generation += 1
 
 
+def operation_count(graph: tf.Graph) -> int:
+    """The number of ops of a graph, `len(graph.get_operations())`, without a list of them where TensorFlow has a count.
+
+    Args:
+        graph: The graph.
+    """
+    count = getattr(graph, "num_operations", None)  # not documented, so it can be missing in another release
+    return int(count()) if callable(count) else len(graph.get_operations())
+
+
 @contextmanager
 def exclusive_access(graph: tf.Graph) -> Iterator[None]:
     """While this lasts, no other thread adds ops to the graph, so that all new ops are ours.
