@@ -13,6 +13,7 @@ import tensorflow as tf
 from tests.conftest import initialised, v1
 from tests.graphs import build_mlp
 from tests.no_tensorflow import packages_without_tensorflow, run_without_tensorflow
+from tests.slow import slow
 
 STEPS = """
 import sys
@@ -74,7 +75,7 @@ print([(name, key) for name, module in ours.items() for key, value in vars(modul
 """
 
 
-@pytest.mark.parametrize("first", ["graph", "clone"])
+@pytest.mark.parametrize("first", [slow("graph"), "clone"])
 def test_once_tensorflow_is_imported_every_module_has_tensorflow_itself(first: str, tmp_path: Path) -> None:
     """Else Python of ours would run under TensorFlow's locks, which an interrupt then leaves held."""
     path = tmp_path / "graph.pb"

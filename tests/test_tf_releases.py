@@ -309,6 +309,7 @@ def test_where_an_old_tensorflow_is_installed_files_are_edited_and_what_needs_it
     )
 
 
+@pytest.mark.slow
 def test_an_old_tensorflow_that_was_imported_is_refused_and_of_a_newer_one_is_warned_once() -> None:
     lines, errors = run(IMPORTED)
     refusal = (

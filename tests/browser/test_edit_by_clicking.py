@@ -155,6 +155,7 @@ def test_a_drag_from_a_port_rewires_and_refusals_offer_mends(widget: Widget) -> 
     assert notebook.kernel_eval("'spare' in editor.index.ids") is False
 
 
+@pytest.mark.slow
 def test_forms_values_and_probes(widget: Widget) -> None:
     notebook, page, root = widget.notebook, widget.page, widget.root
     widget.click("mask")

@@ -71,6 +71,7 @@ def test_the_kernel_menu_opens_the_panel_of_the_notebook_in_front(
     assert notebook.kernel_eval("'editor' in globals()") is False
 
 
+@pytest.mark.slow
 def test_the_launcher_opens_the_panel_of_the_only_notebook(notebook: OpenNotebook) -> None:
     page = notebook.page
     open_launcher(page)

@@ -92,6 +92,7 @@ def download_graph(widget: Widget) -> None:
     widget.root.get_by_role("form").get_by_role("button", name="Download").click()
 
 
+@pytest.mark.slow
 def test_a_slow_connection_that_drops(page: Page, server: JupyterServer, link: Link, tmp_path: Path) -> None:
     messages = Messages()
     messages.attach(page)

@@ -210,6 +210,7 @@ def test_edits_survive_a_reload_a_restart_and_the_end_of_the_kernel(
     expect(files.dirty).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_closing_asks_for_what_is_not_saved_and_ends_the_kernel(files: Files, jupyter_server: JupyterServer) -> None:
     widget = files.open("graph.pb")
     remove(widget, "net/logits")

@@ -139,6 +139,7 @@ def test_save_all_asks_for_what_is_changed_alone(files: Files) -> None:
     expect(files.dialog).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_save_that_is_pressed_twice_asks_once_and_says_what_it_waits_for(files: Files, tmp_path: Path) -> None:
     files.open("graph.pb")
     busy = f"import pathlib, time\nwhile not pathlib.Path({str(tmp_path / 'done')!r}).exists(): time.sleep(0.05)"
@@ -209,6 +210,7 @@ def test_a_renamed_file_is_saved_and_opened_again_under_its_new_name(files: File
     expect(files.dirty).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_closed_and_opened_again_at_once_is_open(files: Files, jupyter_server: JupyterServer) -> None:
     widget = files.open("graph.pb")
     was = widget.notebook.kernel_eval("__import__('os').getpid()")

@@ -95,6 +95,7 @@ def test_what_is_wrong_with_a_query_is_said_and_the_syntax_is_at_hand(
     assert widget.notebook.kernel_eval("list(editor.selection)") == ["one/w", "two/w", "three/w"]
 
 
+@pytest.mark.slow
 def test_what_is_hidden_is_counted_and_comes_back(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "hiding")
     root, keyboard = widget.root, page.keyboard

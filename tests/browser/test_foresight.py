@@ -56,6 +56,7 @@ def resting(page: Page, server: JupyterServer, name: str) -> Widget:
     return widget
 
 
+@pytest.mark.slow
 def test_what_the_pointer_rests_on_is_opened_at_once_and_as_the_kernel_draws_it(
     page: Page, jupyter_server: JupyterServer
 ) -> None:

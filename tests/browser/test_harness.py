@@ -52,6 +52,7 @@ def test_a_click_reaches_the_kernel_in_notebook_7(page, jupyter_server):
     assert notebook.kernel_eval("counter.clicks") == 1
 
 
+@pytest.mark.slow
 def test_a_cell_that_raises_fails(page, jupyter_server):
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "raises.ipynb", ["1 / 0"]))
     with pytest.raises(AssertionError, match="ZeroDivisionError"):

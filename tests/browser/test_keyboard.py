@@ -243,6 +243,7 @@ def test_the_clone_button_is_in_view_at_1280_by_800(page: Page, jupyter_server: 
     expect(root.locator(".tgw-selection > .tgw-count")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_two_views_stay_in_step_each_with_its_camera(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "two_views", "editor")
     notebook, first = widget.notebook, widget.root

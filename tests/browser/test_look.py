@@ -36,6 +36,7 @@ def test_colours_have_a_legend_and_words(page: Page, jupyter_server: JupyterServ
     assert not widget.notebook.kernel_eval("editor.core.paint(editor.scene()).tint.any().item()")
 
 
+@pytest.mark.slow
 def test_a_box_that_is_dragged_stays_there(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "pinning")
     root, mouse = widget.root, page.mouse

@@ -16,7 +16,6 @@ from tests.browser.letters import drawn_texts, record_texts
 from tests.browser.server import JupyterServer
 from tests.models import NAMES, written
 from tests.odd import GRAPHS, IMAGE
-from tests.slow import slow_if
 
 pytestmark = pytest.mark.one_page
 
@@ -42,7 +41,8 @@ def opened(page: Page, server: JupyterServer, name: str, path: Path) -> Widget:
     return widget
 
 
-@pytest.mark.parametrize("name", slow_if(lambda name: name != "dqn", NAMES))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
 def test_a_model_is_legible_at_first_and_can_be_opened(
     page: Page, jupyter_server: JupyterServer, tmp_path: Path, name: str
 ) -> None:

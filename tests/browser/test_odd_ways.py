@@ -103,6 +103,7 @@ def test_a_path_is_asked_for_as_long_as_it_takes(page: Page, jupyter_server: Jup
     assert chosen >= {"one/product", "one/out", "two/product", "two/out"}
 
 
+@pytest.mark.slow
 def test_attributes_stand_beside_their_names(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "attributes")
     widget.notebook.kernel_eval("0", before="editor.open('one')")
@@ -136,6 +137,7 @@ def test_colours_that_a_cell_has_chosen_come_with_their_legend(page: Page, jupyt
     expect(legend.get_by_text("MatMul")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_was_found_follows_an_edit(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "found_and_renamed")
     root, keyboard = widget.root, page.keyboard

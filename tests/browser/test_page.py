@@ -15,6 +15,7 @@ import tfgraphwidget as tgw
 from tests.browser.lab import Watch, shoot
 from tests.conftest import INCEPTION, build_mlp
 from tests.odd import GRAPHS
+from tests.slow import slow
 from tfgraphwidget.editor import GraphEditor
 
 NET = "net/InceptionV3/InceptionV3"
@@ -239,9 +240,9 @@ def test_a_function_that_was_left_out_says_so(opened: Open, monkeypatch: pytest.
     ("tab", "where", "wanted"),
     [
         ("Op", "button:not([role])", {"Trace upstream", "Zoom in", "Select all matches"}),
-        ("Selection", "button:not([role])", {"Upstream", "Clear selection"}),
-        ("Costs", "button:not([role])", {"Zoom in"}),
-        ("Op", "[role^='menuitem']", {"Expand all scopesShift+E", "Control edgesT", "MinimapM"}),
+        slow("Selection", "button:not([role])", {"Upstream", "Clear selection"}),
+        slow("Costs", "button:not([role])", {"Zoom in"}),
+        slow("Op", "[role^='menuitem']", {"Expand all scopesShift+E", "Control edgesT", "MinimapM"}),
     ],
 )
 def test_no_control_of_the_page_asks_for_a_kernel(opened: Open, tab: str, where: str, wanted: set[str]) -> None:

@@ -107,6 +107,7 @@ def test_a_kernel_whose_first_notebook_was_closed_wants_the_page_reloaded(
     expect(panels.last.locator(".tfgraphwidget")).to_have_attribute("data-ops", re.compile(r"\d+"), timeout=WAIT)
 
 
+@pytest.mark.slow
 def test_a_line_is_inserted_as_code_whatever_new_cells_are_set_to_be(notebook: OpenNotebook) -> None:
     notebook.page.evaluate(f"""() => {{
         const {{ content }} = {NOTEBOOK_PANEL};
@@ -135,6 +136,7 @@ def test_a_pressed_button_leaves_the_keyboard_in_the_panel(notebook: OpenNoteboo
     expect(panel.pane.locator(".tfgraphwidget")).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_kernel_that_another_program_restarted_takes_the_graph_with_it(
     notebook: OpenNotebook, jupyter_server: JupyterServer
 ) -> None:

@@ -48,6 +48,7 @@ def fits(widget: Widget) -> None:
     assert wide == []
 
 
+@pytest.mark.slow
 def test_a_preview_is_read_and_one_variable_is_shared(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "previewed")
     root = widget.root

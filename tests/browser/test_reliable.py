@@ -79,6 +79,7 @@ def chosen_when_run_again(notebook: OpenNotebook) -> list[str]:
     return notebook.kernel_eval("editor.inputs")
 
 
+@pytest.mark.slow
 def test_long_work_shows_how_far_it_is_and_is_cancelled(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "long", "pace = 0.5")
     notebook, root, status = widget.notebook, widget.root, widget.status
@@ -177,6 +178,7 @@ def test_a_kernel_that_someone_else_restarted_is_missed_at_the_next_click(
     assert chosen_when_run_again(widget.notebook) == ["x"]
 
 
+@pytest.mark.slow
 @pytest.mark.one_page(False)  # JupyterLab itself may ask for something while there is no network
 def test_a_view_catches_up_when_the_connection_is_back(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "reconnected")

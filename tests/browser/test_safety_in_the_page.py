@@ -18,6 +18,7 @@ from tests.browser.server import App, JupyterServer
 from tests.browser.test_panel import open_panel
 from tests.browser.test_widget import shown
 from tests.conftest import build_mlp
+from tests.slow import slow
 
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -78,7 +79,7 @@ def opened(page: Page, server: JupyterServer, name: str, app: App, trusted: bool
     return notebook
 
 
-@pytest.mark.parametrize("app", ["lab", "notebook"])
+@pytest.mark.parametrize("app", ["lab", slow("notebook")])
 def test_a_notebook_that_is_not_trusted_runs_nothing(page: Page, jupyter_server: JupyterServer, app: App) -> None:
     """Neither in the page nor in the kernel, though the notebook has saved a widget with code of its own.
 

@@ -93,6 +93,7 @@ def test_box_lasso_and_clicks_choose_ops(page: Page, jupyter_server: JupyterServ
     assert "y" in chosen(widget)
 
 
+@pytest.mark.slow
 def test_selections_lead_to_selections(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "deriving")
     root = widget.root

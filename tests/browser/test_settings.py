@@ -106,6 +106,7 @@ def test_colours_follow_the_theme_or_stay(lab: Lab) -> None:
     set_theme(lab.page, dark=False)
 
 
+@pytest.mark.slow
 def test_direction_is_for_panels_and_cells_flow_as_their_code_says(lab: Lab) -> None:
     lab.set("direction", "right")
     widget = lab.show(1)

@@ -56,6 +56,7 @@ def test_a_page_from_before_an_update_says_so_and_reloads(page: Page, jupyter_se
     assert failed == []
 
 
+@pytest.mark.slow
 def test_a_file_says_it_in_its_tab(page: Page, jupyter_server: JupyterServer) -> None:
     folder: Path = jupyter_server.root / "updated"
     folder.mkdir()

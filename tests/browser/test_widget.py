@@ -204,6 +204,7 @@ def test_keyboard_and_outline_do_what_the_mouse_does(page: Page, jupyter_server:
     assert widget.notebook.kernel_eval("[editor.inputs, editor.outputs]") == [["x"], ["y"]]
 
 
+@pytest.mark.slow
 def test_a_page_that_is_loaded_again_shows_the_graph_again(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "again")
     widget.click("x", "Shift")

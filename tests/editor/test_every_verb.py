@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.editor.verbs import PAGE, Outcome, outcomes, page
+from tests.slow import slow
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ def defects_of(found: dict[str, dict[str, Outcome]]) -> list[str]:
     return [f"{verb} on {kind}: {each.text}" for verb, kind, each in cells if each.is_defect]
 
 
-@pytest.mark.parametrize("kind", ["graph and session", "`tf.function`", "SavedModel of TF 1"])
+@pytest.mark.parametrize("kind", ["graph and session", "`tf.function`", slow("SavedModel of TF 1")])
 def test_no_verb_on_a_source_fails_other_than_by_a_refusal_and_undo_takes_each_edit_back(kind: str) -> None:
     found = outcomes([kind])
     assert defects_of(found) == []

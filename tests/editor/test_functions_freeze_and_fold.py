@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tests.slow import slow
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import reachable_functions
 
@@ -352,7 +353,7 @@ def test_a_frozen_file_with_functions_is_folded_with_its_session(nested_model: t
     assert largest(editor.session.run("Identity:0", dict.fromkeys(feed, IMAGES)), before) == 0
 
 
-@pytest.mark.parametrize("is_frozen", [False, True], ids=["variables", "frozen"])
+@pytest.mark.parametrize("is_frozen", [slow(False), True], ids=["variables", "frozen"])
 def test_an_export_is_folded_at_the_root_for_all_its_signatures(is_frozen: bool, tmp_path: Path) -> None:
     model = convolutions()
     model.export(str(tmp_path / "export"), verbose=False)

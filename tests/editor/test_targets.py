@@ -207,6 +207,7 @@ def at_the_same_time(*works: Callable[[], None]) -> Iterator[None]:
     assert errors == []
 
 
+@pytest.mark.slow
 def test_threads_that_add_and_train_while_edits_go_on() -> None:
     """Each edit finds all that came before it, and nothing twice."""
     editor = tgw.example()

@@ -49,6 +49,7 @@ def evaluated(population: list[GraphEditor], workers: Executor) -> list[tuple[li
     return list(workers.map(trained, population))
 
 
+@pytest.mark.slow
 def test_a_population_is_trained_by_dask_and_comes_back() -> None:
     population = [tgw.example(), tgw.example()]
     population[1].bypass("net/hidden/Relu")

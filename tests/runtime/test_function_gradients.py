@@ -12,6 +12,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tests.slow import slow_if
 
 layers = keras.layers
 X = np.random.default_rng(0).normal(size=(4, 5, 3)).astype(np.float32)
@@ -314,7 +315,7 @@ MODELS: dict[str, Callable[[], keras.Model]] = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_if({"gru_backwards", "masked bidirectional"}.__contains__, MODELS))
 def test_gradients_of_recurrent_and_attention_models_are_the_model_s(name: str) -> None:
     keras.utils.set_random_seed(0)
     model = MODELS[name]()

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.stress import COUNTS, ROUNDS, count, seeds, unknown
 
-_FILES = 60
+_FILES = 30
 _PATIENCE = 600  # seconds for one file, or for TensorFlow to start on a busy machine; mostly a tenth of a second
 _ROOT = Path(__file__).parents[2]
 

@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tests.slow import slow
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.widget import protocol as p
@@ -24,6 +25,7 @@ def exporter(editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return Exporter(editor)
 
 
+@pytest.mark.parametrize("mlp", [slow(False), True], ids=["ref", "resource"], indirect=True)
 def test_every_format_is_written_and_downloaded_under_the_name_it_proposes(exporter: Exporter, tmp_path: Path) -> None:
     editor = exporter._editor
     editor.mark("x:0", "net/logits:0")

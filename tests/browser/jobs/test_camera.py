@@ -10,7 +10,6 @@ from tests.browser.hands import AT_REST, Widget
 from tests.browser.jobs.counted import Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
-from tests.slow import slow
 
 pytestmark = pytest.mark.one_page
 
@@ -123,7 +122,8 @@ def test_what_is_cloned_opened_and_laid_out_is_in_view(page: Page, jupyter_serve
     shoot(page, "camera_corner_dark")
 
 
-@pytest.mark.parametrize("width", [slow(840), 1440])
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [840, 1440])
 def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server: JupyterServer, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     graph = tf.Graph()

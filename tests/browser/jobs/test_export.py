@@ -123,6 +123,7 @@ def test_a_graph_is_stripped_and_saved_frozen_in_four_clicks(hand: Hand, jupyter
     assert page.evaluate("navigator.clipboard.readText()") == str(jupyter_server.root / "graph_frozen.pb")
 
 
+@pytest.mark.slow
 def test_edits_and_pictures_are_downloaded_and_opened(hand: Hand, jupyter_server: JupyterServer) -> None:
     root, page = hand.root, hand.page
     export = root.get_by_role("button", name="Export")

@@ -84,6 +84,7 @@ def test_an_edit_of_the_whole_graph_is_previewed_applied_and_undone(hand: Hand) 
     assert hand.widget.notebook.kernel_eval("sorted(editor.index.names)") == before
 
 
+@pytest.mark.slow
 def test_a_refusal_a_form_and_escape_leave_the_graph_as_it_was(hand: Hand) -> None:
     root, whole = hand.root, commands(hand)
     preview = whole.get_by_role("status", name="Preview")

@@ -59,6 +59,7 @@ def found_like_two_ops(hand: Hand) -> None:
     expect(hand.root.locator(".tgw-hits-total")).to_have_text("4 matches in 4 scopes, 3 of them replaceable")
 
 
+@pytest.mark.slow
 def test_more_like_a_selection_is_framed_and_stepped_through(hand: Hand) -> None:
     root, box = hand.root, hand.root.get_by_role("combobox", name="Find ops")
     found_like_two_ops(hand)

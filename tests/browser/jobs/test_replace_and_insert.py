@@ -33,6 +33,7 @@ editor.widget.height = 600
 """
 
 
+@pytest.mark.slow
 def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "replace.ipynb", [GRAPH, "editor"]))
@@ -95,6 +96,7 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     hand.done(INSERT)
 
 
+@pytest.mark.slow
 def test_an_op_type_is_dragged_from_the_palette_onto_a_line(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "palette.ipynb", [GRAPH, "editor"]))

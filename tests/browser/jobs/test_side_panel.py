@@ -92,6 +92,7 @@ def test_the_border_is_dragged_and_remembered(hand: Hand) -> None:
     assert again["width"] == after["width"]
 
 
+@pytest.mark.slow
 def test_a_part_is_cloned_by_ten_keys_and_the_button_is_five_tabs_away(hand: Hand) -> None:
     hand.root.focus()
     for key in ("/", "x", "Enter", "Escape", "i", "/", "y", "Enter", "Escape", "o"):

@@ -78,6 +78,7 @@ def test_the_wheel_scrolls_the_notebook_until_the_drawing_is_clicked(hand: Hand)
     assert top_of(hand) == before
 
 
+@pytest.mark.slow
 def test_regular_expressions_are_a_switch_and_help_is_a_question_mark(hand: Hand) -> None:
     root, page = hand.root, hand.page
     field = root.get_by_role("combobox", name="Find ops")
