@@ -76,6 +76,52 @@ def test_an_editor_goes_on_in_another_process_with_its_edits_and_values(
     assert np.allclose(np.concatenate(there["before"][0]), np.concatenate(here["before"][0]))
 
 
+@pytest.mark.parametrize("kind", ["SavedModel of a module", "Keras export"])
+def test_an_editor_that_has_left_the_function_it_began_in_comes_back_outside(sources: Sources, kind: str) -> None:
+    editor = sources.kinds()[kind]()
+    inside = editor.core.navigator.path
+    editor.leave(0)
+    other = copy.deepcopy(editor)
+    assert other.core.navigator.path == editor.core.navigator.path != inside
+    assert other.index.names == editor.index.names
+
+
+def test_ends_that_are_marked_on_one_side_or_unmarked_come_back_so(sources: Sources) -> None:
+    editor = sources.kinds()["SavedModel of TF 1"]()
+    for ends_now in ((("x:0",), ()), ((), ("out:0",)), ((), ())):
+        editor.mark(*ends_now)
+        other = copy.deepcopy(editor)
+        assert (other.inputs, other.outputs) == ends_now
+
+
+WITH_VALUES = [
+    "graph and session",
+    "SavedModel of TF 1",
+    "`.meta`, checkpoint",
+    "SavedModel of a module",
+    "Keras export",
+]
+
+
+@pytest.mark.parametrize("kind", WITH_VALUES)
+@pytest.mark.parametrize("has_travelled", [False, True], ids=["here", "travelled"])
+def test_a_part_that_is_extracted_has_the_values_that_the_whole_has(
+    sources: Sources, kind: str, has_travelled: bool
+) -> None:
+    whole = sources.kinds()[kind]()
+    if whole.core.executor.in_function:
+        whole.leave(0)
+    start = next(n for n, t in zip(whole.index.names, whole.index.types, strict=True) if t == "Placeholder")
+    calls = [n for n, t in zip(whole.index.names, whole.index.types, strict=True) if t == "StatefulPartitionedCall"]
+    end = "out:0" if "out" in whole.index.ids else f"{calls[0]}:0"
+    editor = copy.deepcopy(whole) if has_travelled else whole
+    part = editor.extract(f"{start}:0", end)
+    again = part.extract(f"{start}:0", end)
+    expected = counted(sources.kinds()[kind]().session, {f"{start}:0": np.ones([2, 4])}, end)
+    for each in (part, again, copy.deepcopy(part)):
+        assert np.array_equal(counted(each.session, {f"{start}:0": np.ones([2, 4])}, end), expected)
+
+
 def counted(session: Any, feeds: Any = None, fetch: str = "out:0") -> np.ndarray:
     return np.asarray(session.run(fetch, {"x:0": np.ones([2, 4], np.float32)} if feeds is None else feeds))
 

@@ -416,12 +416,11 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
         core = new_core(source)
         core.target.take_saved_values()
     with suppress(GraphEditError):
-        if saved.path[1:]:
-            replay.enter(core.executor, saved.path[1:])
-        if saved.boundary[1]:
-            core.view.mark(*saved.boundary)
-        elif saved.selected:
+        replay.enter(core.executor, saved.path[1:])
+        if saved.selected:
             core.view.choose(ops(core.view.index, *saved.selected))
+        else:
+            core.view.mark(*saved.boundary)
     return core
 
 

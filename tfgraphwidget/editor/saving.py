@@ -20,7 +20,7 @@ from tfgraphwidget.edits.serialization import Script, document, records_of, scri
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Signature, build
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.sources import FileStoredData, OpenOptions, Source, open_message, tf_protos
+from tfgraphwidget.sources import OpenOptions, Source, open_message, tf_protos
 from tfgraphwidget.tf_types import Module, TensorKey
 
 _SECONDS = 600.0
@@ -177,9 +177,7 @@ def file_extract(core: EditorCore, command: Clone) -> Source | None:
     index = apply_patch(build((), typing=core.target.index.typing, extras=core.target.index.extras), added)
     request = export_request(core, index=index).with_signatures(())
     message = tf_protos.MetaGraphDef.FromString(export.meta_graph_bytes(request, None))
-    source = open_message(message, core.source.title, "The part", OpenOptions())
-    if added.values and isinstance(source.stored, FileStoredData):
-        source.stored, source.has_values = source.stored.with_values(dict(added.values)), True
+    source = open_message(message, core.source.title, "The part", OpenOptions(), values=dict(added.values))
     source.notices += added.preview.dropped if added.preview is not None else ()
     return source
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from tfgraphwidget.errors import NotRunnable
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources.files.assets import relocate_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
@@ -80,7 +81,10 @@ def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> No
         import_meta_graph(_copy(file.meta))
     else:
         tf.import_graph_def(_copy(file.graph_def), name="")
-    if file.checkpoint is not None:
+    if file.values:
+        variables = {v.handle: v for v in graph_variables(file.body) if v.handle in file.values}
+        _assign(graph, session, [(variables[handle], read) for handle, read in file.values.items()])
+    elif file.checkpoint is not None:
         _load(file, file.checkpoint, graph, session)
 
 
@@ -155,11 +159,23 @@ def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.
         return
     variables = graph_variables(file.body)
     keys = checkpoint_keys(file.body.protos, variables)
-    unloaded = [v for v in variables if keys[v.handle] in checkpoint.shapes]
+
+    def read(variable: VariableDef) -> object:
+        return variable_slice(checkpoint.value(keys[variable.handle]), variable)
+
+    saved = [variable for variable in variables if keys[variable.handle] in checkpoint.shapes]
+    _assign(graph, session, [(variable, partial(read, variable)) for variable in saved])
+
+
+def _assign(
+    graph: tf.Graph, session: tf.compat.v1.Session, values: Sequence[tuple[VariableDef, Callable[[], object]]]
+) -> None:
+    """Let variables have values, by feeding what their initializers assign."""
+    unloaded = [*values]
     while unloaded:
         feeds: dict[str, object] = {}
         run, later = [], []
-        for variable in unloaded:
+        for variable, read in unloaded:
             assign = assign_op(graph, variable)
             if assign is None:
                 raise NotRunnable(
@@ -169,9 +185,9 @@ def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.
                 )
             tensor = assign.inputs[1].name
             if tensor in feeds:  # two variables of one initial value: each takes its own run
-                later.append(variable)
+                later.append((variable, read))
             else:
-                feeds[tensor] = variable_slice(checkpoint.value(keys[variable.handle]), variable)
+                feeds[tensor] = read()
                 run.append(assign)
         session.run(run, feeds)
         unloaded = later

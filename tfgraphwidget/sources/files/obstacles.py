@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +27,8 @@ from tfgraphwidget.tf_types import GraphDef, MetaGraphDef
 class FileGraph:
     """A graph as data; `where` begins sentences about it.
 
-    `meta` is an empty MetaGraphDef where only a GraphDef was given; `folder` is the directory of a SavedModel.
+    `meta` is an empty MetaGraphDef where only a GraphDef was given; `folder` is the directory of a SavedModel. `values`
+    read the values of variables that come from elsewhere, by their handle ops.
     """
 
     where: str
@@ -36,6 +37,7 @@ class FileGraph:
     body: NodeBody
     checkpoint: Checkpoint | None = None
     folder: Path | None = None
+    values: Mapping[str, Callable[[], object]] = field(default_factory=dict)
 
 
 class Obstacle(NamedTuple):

@@ -32,14 +32,6 @@ class FileStoredData:
     def __init__(self, file: FileGraph) -> None:
         self._file = file
 
-    def with_values(self, readers: Mapping[str, Callable[[], object]]) -> FileStoredData:
-        """The same with the values that `readers` give, by handle ops, in place of a checkpoint's.
-
-        Args:
-            readers: Read the values.
-        """
-        return _CopiedData(self._file, readers)
-
     def shape(self, handle: str) -> tuple[int, ...]:
         """The shape of a variable's value in the checkpoint, whole where the variable is a slice; see `value`.
 
@@ -198,31 +190,45 @@ class FileStoredData:
         return None if folder is None else origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")
 
 
-class _CopiedData(FileStoredData):
-    """The data of a file that was made of another one; `readers` read the values of variables, by their handle ops."""
-
-    def __init__(self, file: FileGraph, readers: Mapping[str, Callable[[], object]]) -> None:
-        super().__init__(file)
-        self._readers = readers
+class GivenStoredData(FileStoredData):
+    """The data of a graph whose variables have the values that it was given with, in place of a checkpoint's."""
 
     def shape(self, handle: str) -> tuple[int, ...]:
+        """The shape of a variable's value.
+
+        Args:
+            handle: The name of the handle op.
+        """
         return self.value(handle).shape
 
     def key(self, handle: str) -> str | None:
-        return handle if handle in self._readers else None
+        """The name of a variable's value, which is that of its handle op; None when it has none.
+
+        Args:
+            handle: The name of the handle op.
+        """
+        return handle if handle in self._file.values else None
 
     def dtype(self, handle: str) -> str:
+        """The name of the dtype of a variable's value. Raises SessionRefused when there is none.
+
+        Args:
+            handle: The name of the handle op.
+        """
         return str(self.value(handle).dtype.name)
 
     def value(self, handle: str) -> np.ndarray:
-        if handle not in self._readers:
+        """The value of the variable of that handle op. Raises SessionRefused when there is none."""
+        if handle not in self._file.values:
             raise SessionRefused(
                 f"The file has no value for {handle!r}; initialize the variable in a session first.", [handle]
             )
-        return np.asarray(self._readers[handle]())
+        return np.asarray(self._file.values[handle]())
 
     def keys(self, handle: str) -> tuple[str, ...]:
-        return (handle,) if handle in self._readers else ()
+        """The name of the value of the variable of that handle op; empty without one."""
+        return (handle,) if handle in self._file.values else ()
 
     def all_values(self) -> Mapping[str, Callable[[], object]]:
-        return self._readers
+        """Readers of all values, by handle ops."""
+        return self._file.values
