@@ -142,6 +142,16 @@ assert tgw.edit("edited.meta").index.collections == editor.index.collections
 assert tgw.edit(pathlib.Path("graph.pb").read_bytes()).index.names == tgw.edit("graph.pb").index.names
 module = tgw.edit("module")
 assert module.find("type:MatMul") and module.scene()
+x, y = module.core.executor.function_ends()[0][0], next(node.name for node in module.index.nodes if node.op == "Relu")
+for part in (module.extract(x, y), *module.split(next(n.name for n in module.index.nodes if n.op == "MatMul"), x, y)):
+    assert not {"resource"} & {dtype for op in part.inputs for dtype in part.index.dtypes(part.index.op(op))}
+part = module.extract(x, y)
+assert part.inspect("w").value.value.tolist() == [[1, 1]] * 3 and (part.inputs, part.outputs) == ((x,), (y + ":0",))
+part.save("part.meta"), part.save("part.pb", frozen=True)
+module.save("module.meta"), module.save("module.pb", frozen=True)
+module.freeze()
+assert "VarHandleOp" not in {node.op for node in module.index.nodes} and module.diff().rows()
+module.undo()
 editor = tgw.edit("model.meta", checkpoint="model")
 editor.rename("net/one/w", "net/one/kernel")
 copy = editor.clone("x:0", "net/logits:0", into="copy")
@@ -194,6 +204,13 @@ def test_files_of_each_format_are_opened_edited_and_saved_where_tensorflow_is_no
         v1.train.import_meta_graph(str(models / "values.meta")).restore(session, str(models / "values"))
         weights = session.run(next(v for v in v1.global_variables() if v.op.name == "net/one/kernel"))
         assert weights.tolist() == json.loads((models / "w.txt").read_text())
+    for name in ("part", "module"):
+        with tf.Graph().as_default(), v1.Session() as session:
+            v1.train.import_meta_graph(str(models / f"{name}.meta")).restore(session, str(models / name))
+            assert session.run("Relu:0", {"x:0": [[1.0, -2.0, 3.0]]}).tolist() == [[2.0, 2.0]]
+        with tf.Graph().as_default(), v1.Session() as session:
+            tf.import_graph_def(v1.GraphDef.FromString((models / f"{name}.pb").read_bytes()), name="")
+            assert session.run("Relu:0", {"x:0": [[1.0, -2.0, 3.0]]}).tolist() == [[2.0, 2.0]]
 
 
 COMMANDS = {

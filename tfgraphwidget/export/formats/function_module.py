@@ -19,7 +19,7 @@ from tfgraphwidget.export.verification.round_trip import check_saved_model, firs
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
 from tfgraphwidget.graph import Signature, build
 from tfgraphwidget.sources import open_source, shape_from_proto
-from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tensorflow_modules import installed_folder, tf
 from tfgraphwidget.tf_internals import Trackable, eager_mode
 from tfgraphwidget.tf_types import Module, TensorCompatible
 
@@ -80,9 +80,16 @@ def _handle(resource: object) -> object:
 
 @contextlib.contextmanager
 def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
-    """The function of `request.modules` as a graph: that of its SavedModel, as TensorFlow 1 loads it."""
+    """The function of `request.modules` as a graph: that of its SavedModel, as TensorFlow 1 loads it.
+
+    Where TensorFlow is not installed it is the function of a file, with the values of the checkpoint beside.
+    """
     if request.modules is None:
         raise NotRunnable(request.read_only)
+    alone = request.file_part(request) if request.file_part is not None and installed_folder() is None else None
+    if alone is not None:
+        yield alone
+        return
     with TemporaryDirectory() as folder:
         save_modules(Path(folder) / "function", replace(request, verify=False, unedited_folder=None), request.modules)
         source = open_source(Path(folder) / "function")

@@ -76,7 +76,7 @@ def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, A
 class ValueContext(NamedTuple):
     """The graphs to look for state in: `outermost` is the source's own graph, `body` the one that is viewed.
 
-    `readers` gives for a file what reads the values of variables in `outermost`, by their handle ops.
+    `readers` gives for a file what reads the values of variables in the graph that is viewed, by their handle ops.
     """
 
     source: Source
@@ -115,7 +115,7 @@ def variable_value(
     origin = was if is_outermost else (body.origins or {}).get(was, "")
     if source.graph is not None and origin in outermost.ids:
         return dtype, _session_value(source, outermost, outermost.ids[origin])
-    read = readers().get(name if is_outermost else origin)
+    read = readers().get(name)
     if read is not None:
         value = np.asarray(read())
         _check_size(what, dtype, value.shape, largest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from tfgraphwidget.errors import NotRunnable
+from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources.files.assets import relocate_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
@@ -82,6 +83,9 @@ def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> No
         tf.import_graph_def(_copy(file.graph_def), name="")
     if file.checkpoint is not None:
         _load(file, file.checkpoint, graph, session)
+    elif file.values is not None:
+        readers = [(v, file.values[v.handle]) for v in graph_variables(file.body) if v.handle in file.values]
+        _assign(readers, graph, session)
 
 
 def _restore(file: FileGraph, checkpoint: OtherCheckpoint, session: tf.compat.v1.Session) -> None:
@@ -155,11 +159,22 @@ def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.
         return
     variables = graph_variables(file.body)
     keys = checkpoint_keys(file.body.protos, variables)
-    unloaded = [v for v in variables if keys[v.handle] in checkpoint.shapes]
+
+    def value(variable: VariableDef) -> object:
+        return variable_slice(checkpoint.value(keys[variable.handle]), variable)
+
+    _assign([(v, partial(value, v)) for v in variables if keys[v.handle] in checkpoint.shapes], graph, session)
+
+
+def _assign(
+    readers: Sequence[tuple[VariableDef, Callable[[], object]]], graph: tf.Graph, session: tf.compat.v1.Session
+) -> None:
+    """Assign values to variables, with no new ops: what an op of the graph assigns is fed."""
+    unloaded = readers
     while unloaded:
         feeds: dict[str, object] = {}
         run, later = [], []
-        for variable in unloaded:
+        for variable, read in unloaded:
             assign = assign_op(graph, variable)
             if assign is None:
                 raise NotRunnable(
@@ -169,9 +184,9 @@ def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.
                 )
             tensor = assign.inputs[1].name
             if tensor in feeds:  # two variables of one initial value: each takes its own run
-                later.append(variable)
+                later.append((variable, read))
             else:
-                feeds[tensor] = variable_slice(checkpoint.value(keys[variable.handle]), variable)
+                feeds[tensor] = read()
                 run.append(assign)
         session.run(run, feeds)
         unloaded = later

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -27,7 +27,8 @@ from tfgraphwidget.tf_types import GraphDef, MetaGraphDef
 class FileGraph:
     """A graph as data; `where` begins sentences about it.
 
-    `meta` is an empty MetaGraphDef where only a GraphDef was given; `folder` is the directory of a SavedModel.
+    `meta` is an empty MetaGraphDef where only a GraphDef was given; `folder` is the directory of a SavedModel. `values`
+    read the values of variables, by their handle ops, where no checkpoint has them.
     """
 
     where: str
@@ -36,6 +37,7 @@ class FileGraph:
     body: NodeBody
     checkpoint: Checkpoint | None = None
     folder: Path | None = None
+    values: Mapping[str, Callable[[], object]] | None = None
 
 
 class Obstacle(NamedTuple):

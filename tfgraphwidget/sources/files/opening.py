@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,21 @@ from tfgraphwidget.sources.files.obstacles import FileGraph, find_obstacles
 from tfgraphwidget.sources.files.other_checkpoint import other_checkpoint
 from tfgraphwidget.sources.files.parse import holds_graph
 from tfgraphwidget.sources.files.signature_defs import choose_signature, entry_path, invalid_signatures, read_signatures
-from tfgraphwidget.sources.files.stored_data import FileStoredData
+from tfgraphwidget.sources.files.stored_data import FileStoredData, PartStoredData
 from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.source import ImportedGraph, Source
 from tfgraphwidget.sources.variables import read_collections
 
 
-def open_message(proto: Any, title: str, where: str, options: OpenOptions, folder: Path | None = None) -> Source:
+def open_message(
+    proto: Any,
+    title: str,
+    where: str,
+    options: OpenOptions,
+    folder: Path | None = None,
+    values: Mapping[str, Callable[[], object]] | None = None,
+) -> Source:
     """Open a message that holds a graph, as data; TensorFlow imports the graph when something in it is to run.
 
     Args:
@@ -32,6 +39,7 @@ def open_message(proto: Any, title: str, where: str, options: OpenOptions, folde
         where: The subject of sentences about it, "File 'model.pb'".
         options: Signature, checkpoint and tags that the caller chose.
         folder: The directory of a SavedModel with its variables' values.
+        values: Read the values of variables, by their handle ops, where no checkpoint has them.
 
     Raises:
         NotAGraph: When there are no ops in it.
@@ -60,19 +68,19 @@ def open_message(proto: Any, title: str, where: str, options: OpenOptions, folde
             checkpoint, folder = replacement, None
         else:
             checkpoint = other_checkpoint(checkpoint, replacement, meta, body)
-    file = FileGraph(where, graph_def, meta, body, checkpoint, folder)
+    file = FileGraph(where, graph_def, meta, body, checkpoint, folder, values)
     obstacles = find_obstacles(file)
     return Source(
         title,
         file.body,
         notices=(*(obstacle.why for obstacle in obstacles), *invalid_signatures(meta, signatures)),
-        has_values=checkpoint is not None,
+        has_values=checkpoint is not None or values is not None,
         live_refusal=next((obstacle.why for obstacle in obstacles if obstacle.stops), ""),
         signatures=signatures,
         signature=signature,
         entrance=entry_path(signature, nodes, library),
         revive=lambda: _import(file),
-        stored=FileStoredData(file),
+        stored=FileStoredData(file) if values is None else PartStoredData(file, values),
     )
 
 

@@ -32,14 +32,6 @@ class FileStoredData:
     def __init__(self, file: FileGraph) -> None:
         self._file = file
 
-    def with_values(self, readers: Mapping[str, Callable[[], object]]) -> FileStoredData:
-        """The same with the values that `readers` give, by handle ops, in place of a checkpoint's.
-
-        Args:
-            readers: Read the values.
-        """
-        return _CopiedData(self._file, readers)
-
     def shape(self, handle: str) -> tuple[int, ...]:
         """The shape of a variable's value in the checkpoint, whole where the variable is a slice; see `value`.
 
@@ -198,23 +190,27 @@ class FileStoredData:
         return None if folder is None else origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")
 
 
-class _CopiedData(FileStoredData):
-    """The data of a file that was made of another one; `readers` read the values of variables, by their handle ops."""
+class PartStoredData(FileStoredData):
+    """The data of a part of a file; `readers` read the values of variables, by their handle ops."""
 
     def __init__(self, file: FileGraph, readers: Mapping[str, Callable[[], object]]) -> None:
         super().__init__(file)
         self._readers = readers
 
     def shape(self, handle: str) -> tuple[int, ...]:
+        """The shape of the value of the variable of that handle op."""
         return self.value(handle).shape
 
     def key(self, handle: str) -> str | None:
+        """The handle op's own name; None for a variable without a value."""
         return handle if handle in self._readers else None
 
     def dtype(self, handle: str) -> str:
+        """The name of the dtype of the value of the variable of that handle op."""
         return str(self.value(handle).dtype.name)
 
     def value(self, handle: str) -> np.ndarray:
+        """The value of the variable of that handle op. Raises SessionRefused when there is none."""
         if handle not in self._readers:
             raise SessionRefused(
                 f"The file has no value for {handle!r}; initialize the variable in a session first.", [handle]
@@ -222,7 +218,9 @@ class _CopiedData(FileStoredData):
         return np.asarray(self._readers[handle]())
 
     def keys(self, handle: str) -> tuple[str, ...]:
+        """The handle op's own name, if there is a value."""
         return (handle,) if handle in self._readers else ()
 
     def all_values(self) -> Mapping[str, Callable[[], object]]:
+        """Readers of all values, by handle op."""
         return self._readers
