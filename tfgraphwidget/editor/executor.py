@@ -514,7 +514,11 @@ class EditExecutor:
         command.check_options()
         for scope in command.scopes:
             if scope in self.copies:
-                raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
+                raise NameTaken(
+                    f"The name {scope!r} is taken by another clone of this editor; "
+                    f"{free_name(scope, set(self.copies))!r} is free.",
+                    [scope],
+                )
         modules = function_bodies.clone_modules(command, self.source, self.state(), self.view, self.function_ends())
         with self.transaction() as steps, steps.without_interrupts():
             self._record(steps, command, edits.Patch(), None, modules)
@@ -755,7 +759,7 @@ class EditExecutor:
             if step.place is not None:
                 present_ops = step.place.index.ids
                 if any(node.name in present_ops for node in step.patch.add.nodes):
-                    raise NothingTo(f"Another editor has done this again already: {step.line}.")
+                    raise NothingTo(f"Another editor has done this again already: {step.line}; undo it there first.")
                 losses = step.place.apply(step.patch, steps, renew=step.renewed)
             self._set_history(steps, self.history.after_redo())
             return self._moved_to(step, losses, step.patch)

@@ -107,7 +107,9 @@ class Split(Sequence[E], Generic[E]):
         for name, value in expected.items():
             why = describe_difference(value, results[name], _TOLERANCE)
             if why:
-                raise GraphEditError(f"The parts give something else than the graph does: {name!r} {why}.", [name])
+                raise GraphEditError(
+                    f"check: the parts give something else than the graph does: {name!r} {why}; cut elsewhere.", [name]
+                )
         return max((largest_difference(value, results[name]) for name, value in expected.items()), default=0.0)
 
     def _reference_outputs(

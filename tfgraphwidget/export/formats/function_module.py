@@ -50,7 +50,9 @@ def save_modules(path: Path, request: ExportRequest, modules: Callable[[], Mappi
             signatures = {name: module.signature for name, module in exported.items()}
             tf.saved_model.save(first, str(path), signatures=signatures)
         except (AssertionError, TypeError, ValueError) as error:
-            raise GraphEditError(f"TensorFlow cannot save the function: {first_line(error)}.") from error
+            raise GraphEditError(
+                f"TensorFlow cannot save the function: {first_line(error)}; save its graph as a '.pb' instead."
+            ) from error
     if request.verify:
         check_saved_model(path, ModuleReference(request, exported))
 
@@ -138,7 +140,9 @@ class ModuleReference:
             except (tf.errors.OpError, ValueError, TypeError) as error:  # noqa: PERF203
                 complaints.append(first_line(error))
         if feeds_given:
-            raise GraphEditError(f"The function does not run on the feeds: {complaints[0]}.")
+            raise GraphEditError(
+                f"The function does not run on the feeds: {complaints[0]}; give other feeds=, or verify=False."
+            )
         self._request.add_notice(
             NOT_RUN.format(f"the function runs on no values that could be made up ({complaints[0]})")
         )

@@ -70,7 +70,9 @@ def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, A
         _check_size(f"Constant {node.name!r}", dtype, shape, largest)
         return dtype, np.asarray(tf_protos.array_of(proto))
     except (TypeError, ValueError, RuntimeError, MemoryError) as error:
-        raise GraphEditError(f"Constant {node.name!r} is damaged, so it has no value.", [node.name]) from error
+        raise GraphEditError(
+            f"Constant {node.name!r} is damaged, so it has no value; set it anew: editor.set_constant.", [node.name]
+        ) from error
 
 
 class ValueContext(NamedTuple):
@@ -172,9 +174,15 @@ def _session_value(source: Source, index: GraphIndex, op: int) -> Array:
     except tf.errors.FailedPreconditionError as error:
         raise SessionRefused(f"{no_value_text([name])}; run its initializer first.", [name]) from error
     except tf.errors.OpError as error:
-        raise SessionRefused(f"The session cannot read {name!r}: {error_text(error)}.", [name]) from error
+        raise SessionRefused(
+            f"The session cannot read {name!r}: {error_text(error)}; open the graph with a session that can.", [name]
+        ) from error
     except (RuntimeError, ValueError) as error:  # closed meanwhile; a tensor that must not be fetched
-        raise SessionRefused(f"The session cannot read {name!r}: {str(error).splitlines()[0]}", [name]) from error
+        raise SessionRefused(
+            f"The session cannot read {name!r}: {str(error).splitlines()[0].rstrip('.')}; open the graph with a "
+            "session that can.",
+            [name],
+        ) from error
 
 
 def _value_tensor(index: GraphIndex, op: int) -> str:

@@ -77,7 +77,10 @@ class Checkpoint:
         try:
             latest = latest_checkpoint(path)
         except Exception as error:  # a list of names that is none, a folder that may not be read
-            raise GraphEditError(f"Directory {shorten(str(path))} cannot be read: {path_error(error)}.") from error
+            raise GraphEditError(
+                f"Directory {shorten(str(path))} cannot be read: {path_error(error)}; give the prefix of a "
+                "checkpoint's files, 'model.ckpt'."
+            ) from error
         for folder in (path, path / "variables") if latest is None else ():
             inside = [name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")]
             if len(inside) == 1:
