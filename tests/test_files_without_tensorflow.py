@@ -146,7 +146,7 @@ x, y = module.core.executor.function_ends()[0][0], next(node.name for node in mo
 for part in (module.extract(x, y), *module.split(next(n.name for n in module.index.nodes if n.op == "MatMul"), x, y)):
     assert not {"resource"} & {dtype for op in part.inputs for dtype in part.index.dtypes(part.index.op(op))}
 part = module.extract(x, y)
-assert part.inspect("w").value.value.tolist() == [[1, 1]] * 3 and (part.inputs, part.outputs) == ((x,), (y + ":0",))
+assert part.inspect("w").value.value.tolist() == [[1, 1]] * 3 and (part.inputs, part.outputs) == ((x,), (y,))
 part.save("part.meta"), part.save("part.pb", frozen=True)
 module.save("module.meta"), module.save("module.pb", frozen=True)
 module.freeze()
@@ -261,3 +261,42 @@ def test_a_page_asks_for_all_but_a_run_where_tensorflow_is_not_installed(package
     edits = {reply for kind, reply, _ in replies if kind in ("Clone", "Add", "Undo", "Redo")}
     assert edits == {"SceneReply"}
     assert len(replies) > 70
+
+
+BARE = """
+import json, sys
+import tfgraphwidget as tgw
+from tfgraphwidget.__main__ import main
+editor = tgw.edit("graph.pb")
+editor.color_by("FLOPs"), editor.scene(), editor.widget, editor.diff("graph.pb"), editor.lint(), editor.summary()
+editor.rename("net/one/out", "renamed")
+for suffix in (".pb", ".pbtxt", ".json", ".py", ".html", ".svg", ".dot"):
+    assert editor.save("bare" + suffix).stat().st_size
+assert not main(["info", "saved"]) and not main(["show", "--html", "bare2.html", "graph.pb"])
+refusals = []
+for call in (
+    editor.table, editor.cost, lambda: editor.diff("graph.pb").table(), editor.draw, editor.networkx,
+    lambda: editor.save("bare.png"), lambda: editor.save("bare.graphml"),
+    lambda: tgw.edit("graph.pb", layout=lambda graph: {}).scene(),
+):
+    try:
+        call()
+        refusals.append("nothing was refused")
+    except tgw.GraphEditError as error:
+        refusals.append(str(error))
+assert not {"pandas", "matplotlib", "networkx", "scipy"} & sys.modules.keys()
+print(json.dumps(refusals))
+"""
+
+
+def test_files_are_looked_at_and_edited_where_only_the_bare_package_is_installed(
+    models: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    optional = ("pandas", "matplotlib", "mpl_toolkits", "networkx", "scipy", "PIL", "fontTools")
+    packages = packages_without_tensorflow(tmp_path_factory.mktemp("bare"), *optional)
+    run = run_without_tensorflow(packages, "-c", BARE, cwd=models)
+    assert run.returncode == 0, run.stderr[-3000:]
+    refusals = json.loads(run.stdout.splitlines()[-1])
+    extras = ["tables"] * 3 + ["plot", "networkx", "plot", "networkx", "networkx"]
+    ends = [f"which is not installed: run pip install 'tfgraphwidget[{extra}]'." for extra in extras]
+    assert [text for text, end in zip(refusals, ends, strict=True) if not text.endswith(end)] == []

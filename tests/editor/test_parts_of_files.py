@@ -47,6 +47,18 @@ def test_a_part_of_a_file_runs_with_the_values_of_its_checkpoint(tmp_path: Path)
     np.testing.assert_array_equal(part.session.run("net/two/out:0", {"x:0": X}), expected)
 
 
+def test_a_part_of_a_file_without_values_begins_with_what_its_initializers_compute(tmp_path: Path) -> None:
+    with build_mlp(resource=True).as_default() as graph:
+        (tmp_path / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    editor = tgw.edit(tmp_path / "graph.pb")
+    first, second = editor.split("net/one/out", "x:0", "net/two/out:0")
+    assert editor.core.source.graph is None, "the file is not imported"
+    assert first.session is not None
+    assert second.session is not None
+    hidden = first.session.run("net/one/out:0", {"x:0": X})
+    assert np.isfinite(second.session.run("net/two/out:0", {"net/one/out:0": hidden})).all()
+
+
 def test_a_part_of_a_saved_function_is_a_graph_with_values_and_a_constant_argument(tmp_path: Path) -> None:
     module = Scaled()
     editor = tgw.edit(saved(module, tmp_path / "saved"))

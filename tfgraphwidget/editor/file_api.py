@@ -22,6 +22,7 @@ from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import LOOP_CONDITION, Selection, ops, unused_inputs, unused_inputs_notice, upstream
+from tfgraphwidget.optional_packages import import_package
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import Graph, Session, TensorKey
 
@@ -248,6 +249,7 @@ class FileAPI(ArgumentChecks):
             >>> [(target, edge["tensor"], edge["shape"]) for _, target, edge in edges][:1]
             [('cross_entropy/cross_entropy', 'net/logits:0', (None, 3))]
         """
+        import_package("networkx", "networkx() needs networkx")
         from tfgraphwidget.export.formats import pack_extras
         from tfgraphwidget.graph import nx
 

@@ -182,7 +182,7 @@ def file_extract(core: EditorCore, command: Clone, ends: Boundary) -> Source | N
     index = apply_patch(build((), typing=core.target.index.typing, extras=core.target.index.extras), added)
     request = export_request(core, index=index).with_signatures(())
     message = tf_protos.MetaGraphDef.FromString(export.meta_graph_bytes(request, None))
-    values = dict(added.values) or None
+    values = None if command.init == "none" else dict(added.values)
     source = open_message(message, core.source.title, "The part", OpenOptions(), values=values)
     source.notices += added.preview.dropped if added.preview is not None else ()
     return source

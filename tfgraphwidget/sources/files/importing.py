@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -86,6 +86,7 @@ def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> No
     elif file.values is not None:
         readers = [(v, file.values[v.handle]) for v in graph_variables(file.body) if v.handle in file.values]
         _assign(readers, graph, session)
+        _initialize([v for v in graph_variables(file.body) if v.handle not in file.values], graph, session)
 
 
 def _restore(file: FileGraph, checkpoint: OtherCheckpoint, session: tf.compat.v1.Session) -> None:
@@ -164,6 +165,22 @@ def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.
         return variable_slice(checkpoint.value(keys[variable.handle]), variable)
 
     _assign([(v, partial(value, v)) for v in variables if keys[v.handle] in checkpoint.shapes], graph, session)
+
+
+def _initialize(variables: Iterable[VariableDef], graph: tf.Graph, session: tf.compat.v1.Session) -> None:
+    """Run the initializers of variables, each once those ran whose values it reads; what cannot run stays without."""
+    there = {op.name for op in graph.get_operations()}
+    waiting = [v.initializer for v in variables if v.initializer in there]
+    while waiting:
+        failed = []
+        for initializer in waiting:
+            try:
+                session.run(graph.get_operation_by_name(initializer))
+            except tf.errors.OpError:  # noqa: PERF203
+                failed.append(initializer)
+        if len(failed) == len(waiting):
+            return
+        waiting = failed
 
 
 def _assign(

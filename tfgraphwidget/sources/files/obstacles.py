@@ -28,7 +28,7 @@ class FileGraph:
     """A graph as data; `where` begins sentences about it.
 
     `meta` is an empty MetaGraphDef where only a GraphDef was given; `folder` is the directory of a SavedModel. `values`
-    read the values of variables, by their handle ops, where no checkpoint has them.
+    read the values of variables, by their handle ops, where no checkpoint has them; a session initializes the others.
     """
 
     where: str

@@ -39,7 +39,8 @@ def open_message(
         where: The subject of sentences about it, "File 'model.pb'".
         options: Signature, checkpoint and tags that the caller chose.
         folder: The directory of a SavedModel with its variables' values.
-        values: Read the values of variables, by their handle ops, where no checkpoint has them.
+        values: Read the values of variables, by their handle ops, where no checkpoint has them. A session gives the
+            others those that their initializers compute.
 
     Raises:
         NotAGraph: When there are no ops in it.
@@ -74,7 +75,7 @@ def open_message(
         title,
         file.body,
         notices=(*(obstacle.why for obstacle in obstacles), *invalid_signatures(meta, signatures)),
-        has_values=checkpoint is not None or values is not None,
+        has_values=checkpoint is not None or bool(values),
         live_refusal=next((obstacle.why for obstacle in obstacles if obstacle.stops), ""),
         signatures=signatures,
         signature=signature,
