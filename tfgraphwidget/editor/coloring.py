@@ -181,7 +181,11 @@ class ColorModel:
         return frame((dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)), table)
 
     def cost_values(self, batch: int) -> dict[str, Sequence[object]]:
-        """The columns of `cost_table`, by their names."""
+        """The columns of `cost_table`, by their names.
+
+        Args:
+            batch: The size that unknown dimensions count as.
+        """
         _check_batch(batch)
         index = self._index
         table: dict[str, Sequence[object]] = {"name": list(index.names), "type": list(index.types)}

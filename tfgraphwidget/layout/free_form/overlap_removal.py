@@ -156,7 +156,7 @@ def _relax(points: Points, sizes: Points, pairs: Pairs) -> Points:
 
 def _scipy(module: str) -> Any:
     """A module of SciPy, which only a layout of the user's needs; PackageMissing without it."""
-    return import_package(f"scipy.{module}", "A layout by a function keeps boxes apart by SciPy")
+    return import_package(f"scipy.{module}", "A layout by a function needs SciPy to keep boxes apart")
 
 
 def _squeeze(points: Points, sizes: Points, axis: int) -> Points:
