@@ -121,4 +121,4 @@ _SHAPES = {
     *("bypass MatMul", "cast", "change_batch_size", "fold_constants", "merge_duplicates", "obfuscate_names"),
     *("replace_input", "replace_input dtype", "set_attr shapes", "set_constant placeholder"),
 }
-ASKS = {"`.pb`": _VALUES | _WRITTEN | _SHAPES, "SavedModel": {"add", "add with values", "save .html"}}
+ASKS = {"`.pb`": _VALUES | _WRITTEN | _SHAPES, "SavedModel": {"add", "add with values", "save .html"} | _WRITTEN}

@@ -99,7 +99,7 @@ class TensorBundle:
         data = np.empty(entry.size, np.uint8)
         with path.open("rb") as file:
             file.seek(entry.offset)
-            size = file.readinto(data)
+            size = file.readinto(data.data)
         if size < entry.size:
             raise ValueError(f"{path.name!r} ends within the value of {name[:200]!r}")
         if dtype.hasobject:
