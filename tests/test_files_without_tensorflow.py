@@ -108,7 +108,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 WITHOUT = """
-import importlib.util, json, pathlib, pickle, warnings
+import importlib.util, json, pathlib, pickle, shutil, warnings
 import numpy
 import tfgraphwidget as tgw
 warnings.simplefilter("ignore")
@@ -149,6 +149,17 @@ part = module.extract(x, y)
 assert part.inspect("w").value.value.tolist() == [[1, 1]] * 3 and (part.inputs, part.outputs) == ((x,), (y,))
 part.save("part.meta"), part.save("part.pb", frozen=True)
 module.save("module.meta"), module.save("module.pb", frozen=True)
+shutil.copytree("module", "damaged")
+values = pathlib.Path("damaged/variables/variables.data-00000-of-00001")
+values.write_bytes(bytes(24) + values.read_bytes()[24:])
+for act in (lambda e: e.save("damaged.pb", frozen=True), lambda e: e.save("damaged.meta"), lambda e: e.freeze()):
+    damaged = tgw.edit("damaged")
+    try:
+        act(damaged)
+        raise AssertionError("nothing was refused")
+    except tgw.GraphEditError as error:
+        assert "has another checksum than its bytes; copy it again" in str(error), error
+    assert not damaged.history.done and not list(pathlib.Path().glob("damaged.*"))
 module.freeze()
 assert "VarHandleOp" not in {node.op for node in module.index.nodes} and module.diff().rows()
 module.undo()

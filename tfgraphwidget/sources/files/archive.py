@@ -105,6 +105,8 @@ def open_archive(container: Container, options: OpenOptions) -> Source:
     header = _unpack(container, folder.path)
     try:
         return _open(folder.path, header, container.where, options, folder)
+    except GraphEditError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:  # of a header that is none
         raise NotAGraph(_DAMAGED.format(container.where, _reason(error), "editor.tgw")) from error
 
@@ -145,6 +147,8 @@ def _unpack(container: Container, folder: Path, names: list[str] | None = None) 
                     target.parent.mkdir(parents=True, exist_ok=True)
                     with archive.open(entry) as content, target.open("wb") as file:
                         shutil.copyfileobj(content, file, _PIECE)
+    except NotAGraph:  # a TypeError too
+        raise
     except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError, OSError, NotImplementedError) as error:
         raise NotAGraph(_DAMAGED.format(container.where, _reason(error), "editor.tgw")) from error
     return header

@@ -193,6 +193,8 @@ class Checkpoint:
         """The reader of the values. TensorFlow reads the one file that TensorFlow 0.x wrote."""
         if _is(Path.is_file, Path(f"{self.prefix}.index")):
             return TensorBundle(self.prefix)
+        if not _is(Path.is_file, Path(self.prefix)):
+            raise GraphEditError(f"{self.lack()}.{self.hint()}")
         return tf_protos.OldCheckpoint(self.prefix)
 
     @cached_property
