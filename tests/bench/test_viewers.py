@@ -130,7 +130,7 @@ def test_from_double_click_to_picture(peer: Peer, folder: Path, browser: Browser
             cold_server.api(f"sessions/{session['id']}", "DELETE")
     cpu, start = cpu_of_children(), time.perf_counter()
     with peer.served(file) as url, browser.new_context(viewport=VIEWPORT, bypass_csp=True) as context:
-        peer.open(context, url, PATIENCE["g3k"])
+        peer.open(context, url, 3 * PATIENCE["g3k"])
         theirs = time.perf_counter() - start
         say("double-click", "g3k", peer.name, f"{theirs:.2f} s, {cpu_of_children() - cpu:.1f} CPU-s")
     assert ours <= theirs

@@ -71,7 +71,7 @@ def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, A
         return dtype, np.asarray(tf_protos.array_of(proto))
     except (TypeError, ValueError, RuntimeError, MemoryError) as error:
         raise GraphEditError(
-            f"Constant {node.name!r} is damaged, so it has no value; set it anew.", [node.name]
+            f"Constant {node.name!r} is damaged, so it has no value; set it again.", [node.name]
         ) from error
 
 
