@@ -45,6 +45,8 @@ TOOLS = (
     "nbclient",
     "ipykernel",
     "jupyter-server",
+    "matplotlib",
+    "networkx",
     "pandas",
     "scipy",
 )

@@ -46,10 +46,10 @@ class WithoutTensorFlow:
         return None
 
 
-def packages_without_tensorflow(folder: Path) -> Path:
-    """All packages of this environment but TensorFlow and what comes with it, as links in a folder."""
+def packages_without_tensorflow(folder: Path, *others: str) -> Path:
+    """All packages of this environment but TensorFlow and what comes with it, and `others`, as links in a folder."""
     for package in Path(sysconfig.get_path("purelib")).iterdir():
-        if not package.name.startswith(("tensorflow", "tensorboard", "keras")):
+        if not package.name.startswith(("tensorflow", "tensorboard", "keras", *others)):
             (folder / package.name).symlink_to(package)
     return folder
 

@@ -109,7 +109,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 WITHOUT = """
-import importlib.util, json, pathlib, pickle, warnings
+import importlib.util, json, pathlib, pickle, shutil, warnings
 import numpy
 import tfgraphwidget as tgw
 warnings.simplefilter("ignore")
@@ -143,6 +143,27 @@ assert tgw.edit("edited.meta").index.collections == editor.index.collections
 assert tgw.edit(pathlib.Path("graph.pb").read_bytes()).index.names == tgw.edit("graph.pb").index.names
 module = tgw.edit("module")
 assert module.find("type:MatMul") and module.scene()
+x, y = module.core.executor.function_ends()[0][0], next(node.name for node in module.index.nodes if node.op == "Relu")
+for part in (module.extract(x, y), *module.split(next(n.name for n in module.index.nodes if n.op == "MatMul"), x, y)):
+    assert not {"resource"} & {dtype for op in part.inputs for dtype in part.index.dtypes(part.index.op(op))}
+part = module.extract(x, y)
+assert part.inspect("w").value.value.tolist() == [[1, 1]] * 3 and (part.inputs, part.outputs) == ((x,), (y,))
+part.save("part.meta"), part.save("part.pb", frozen=True)
+module.save("module.meta"), module.save("module.pb", frozen=True)
+shutil.copytree("module", "damaged")
+values = pathlib.Path("damaged/variables/variables.data-00000-of-00001")
+values.write_bytes(bytes(24) + values.read_bytes()[24:])
+for act in (lambda e: e.save("damaged.pb", frozen=True), lambda e: e.save("damaged.meta"), lambda e: e.freeze()):
+    damaged = tgw.edit("damaged")
+    try:
+        act(damaged)
+        raise AssertionError("nothing was refused")
+    except tgw.GraphEditError as error:
+        assert "has another checksum than its bytes; copy it again" in str(error), error
+    assert not damaged.history.done and not list(pathlib.Path().glob("damaged.*"))
+module.freeze()
+assert "VarHandleOp" not in {node.op for node in module.index.nodes} and module.diff().rows()
+module.undo()
 editor = tgw.edit("model.meta", checkpoint="model")
 editor.rename("net/one/w", "net/one/kernel")
 copy = editor.clone("x:0", "net/logits:0", into="copy")
@@ -195,6 +216,13 @@ def test_files_of_each_format_are_opened_edited_and_saved_where_tensorflow_is_no
         v1.train.import_meta_graph(str(models / "values.meta")).restore(session, str(models / "values"))
         weights = session.run(next(v for v in v1.global_variables() if v.op.name == "net/one/kernel"))
         assert weights.tolist() == json.loads((models / "w.txt").read_text())
+    for name in ("part", "module"):
+        with tf.Graph().as_default(), v1.Session() as session:
+            v1.train.import_meta_graph(str(models / f"{name}.meta")).restore(session, str(models / name))
+            assert session.run("Relu:0", {"x:0": [[1.0, -2.0, 3.0]]}).tolist() == [[2.0, 2.0]]
+        with tf.Graph().as_default(), v1.Session() as session:
+            tf.import_graph_def(v1.GraphDef.FromString((models / f"{name}.pb").read_bytes()), name="")
+            assert session.run("Relu:0", {"x:0": [[1.0, -2.0, 3.0]]}).tolist() == [[2.0, 2.0]]
 
 
 COMMANDS = {
@@ -245,3 +273,42 @@ def test_a_page_asks_for_all_but_a_run_where_tensorflow_is_not_installed(package
     edits = {reply for kind, reply, _ in replies if kind in ("Clone", "Add", "Undo", "Redo")}
     assert edits == {"SceneReply"}
     assert len(replies) > 70
+
+
+BARE = """
+import json, sys
+import tfgraphwidget as tgw
+from tfgraphwidget.__main__ import main
+editor = tgw.edit("graph.pb")
+editor.color_by("FLOPs"), editor.scene(), editor.widget, editor.diff("graph.pb"), editor.lint(), editor.summary()
+editor.rename("net/one/out", "renamed")
+for suffix in (".pb", ".pbtxt", ".json", ".py", ".html", ".svg", ".dot"):
+    assert editor.save("bare" + suffix).stat().st_size
+assert not main(["info", "saved"]) and not main(["show", "--html", "bare2.html", "graph.pb"])
+refusals = []
+for call in (
+    editor.table, editor.cost, lambda: editor.diff("graph.pb").table(), editor.draw, editor.networkx,
+    lambda: editor.save("bare.png"), lambda: editor.save("bare.graphml"),
+    lambda: tgw.edit("graph.pb", layout=lambda graph: {}).scene(),
+):
+    try:
+        call()
+        refusals.append("nothing was refused")
+    except tgw.GraphEditError as error:
+        refusals.append(str(error))
+assert not {"pandas", "matplotlib", "networkx", "scipy"} & sys.modules.keys()
+print(json.dumps(refusals))
+"""
+
+
+def test_files_are_looked_at_and_edited_where_only_the_bare_package_is_installed(
+    models: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    optional = ("pandas", "matplotlib", "mpl_toolkits", "networkx", "scipy", "PIL", "fontTools")
+    packages = packages_without_tensorflow(tmp_path_factory.mktemp("bare"), *optional)
+    run = run_without_tensorflow(packages, "-c", BARE, cwd=models)
+    assert run.returncode == 0, run.stderr[-3000:]
+    refusals = json.loads(run.stdout.splitlines()[-1])
+    extras = ["tables"] * 3 + ["plot", "networkx", "plot", "networkx", "networkx"]
+    ends = [f"which is not installed: run pip install 'tfgraphwidget[{extra}]'." for extra in extras]
+    assert [text for text, end in zip(refusals, ends, strict=True) if not text.endswith(end)] == []

@@ -62,6 +62,11 @@ def result(editor: GraphEditor) -> str:
     return "out:0" if "out" in editor.index.ids else f"{first(editor, 'Identity')}:0"
 
 
+def results(editor: GraphEditor) -> list[str] | None:
+    """What `freeze` keeps: a function that is called keeps all its results."""
+    return None if editor.core.executor.in_function else [result(editor)]
+
+
 def named(editor: GraphEditor) -> tuple[str, str]:
     """An input and an output that are in a signature."""
     return placeholder(editor), result(editor)
@@ -209,7 +214,7 @@ VERBS: dict[str, Verb] = {
     "rename_signature": lambda e, _: e.rename_signature(signed(e), "newer"),
     "order_signature": lambda e, _: e.order_signature(signed(e), inputs=["p"]),
     "remove_signature": lambda e, _: e.remove_signature(signed(e)),
-    "freeze": lambda e, _: e.freeze([result(e)]),
+    "freeze": lambda e, _: e.freeze(results(e)),
     "strip_training": lambda e, _: e.strip_training([result(e)]),
     "fold_batch_norm": lambda e, _: e.fold_batch_norm(),
     "edit": lambda e, _: e.edit(e.command([placeholder(e)], [ends(e)[1]], into="cloned")),

@@ -374,7 +374,11 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("Mul(x, Sigmoid(x))", "x; x", "returns 2 tensors, and the pattern has 1 outputs"),
     ("Mul(x, Sigmoid(x))", lambda x: x[9, 9, 9], "raised"),
     ("Mul(x, Sigmoid(x))", lambda x: tf.Variable(tf.zeros([2])) * x, "variables of its own"),
-    ("Mul(x, Tanh(x))", "x", "Nothing matches 'Mul.x, Tanh.x..'. The closest: 'block0/Sigmoid' is Sigmoid where"),
+    (
+        "Mul(x, Tanh(x))",
+        "x",
+        "Nothing matches 'Mul.x, Tanh.x..'; change the pattern. The closest: 'block0/Sigmoid' is Sigmoid where",
+    ),
     ("Mul(x, Sigmod(x))", "x", "There is no op type 'Sigmod'. Did you mean 'Sigmoid'"),
     ("*", "x", "matches everything"),
 ]

@@ -11,7 +11,8 @@ from matplotlib import font_manager
 from matplotlib.figure import Figure
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.scene.rendering.matplotlib_axes import draw, save
+from tfgraphwidget.scene.rendering.matplotlib_axes import draw
+from tfgraphwidget.scene.rendering.picture_files import save
 from tfgraphwidget.scene.scene import build, paint
 from tfgraphwidget.visible.view_spec import ViewSpec
 

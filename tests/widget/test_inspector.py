@@ -263,7 +263,7 @@ def test_a_damaged_constant_and_a_circle_of_identities_have_no_value() -> None:
     circle = v1.NodeDef(name="circle", op="Identity", input=["circle"])
     circle.attr["T"].type = tf.float32.as_datatype_enum
     editor = tgw.edit(v1.GraphDef(node=[broken, circle]))
-    assert examined(editor, "broken").why == "Constant 'broken' is damaged, so it has no value."
+    assert examined(editor, "broken").why == "Constant 'broken' is damaged, so it has no value; set it again."
     assert examined(editor, "circle").value is None
 
 

@@ -186,7 +186,9 @@ def run_script(options: argparse.Namespace) -> int:
     if out is not None and len(options.files) > 1 and not Path(out).is_dir():
         raise GraphEditError(f"--out {out!r}: there are several files to edit; give an existing directory.")
     if not Path(options.script).is_file():
-        raise GraphEditError(f"There is no script {options.script!r}.")
+        raise GraphEditError(
+            f"There is no script {options.script!r}; give the path of one that editor.save('edits.py') wrote."
+        )
     if out is not None:
         _check_names(options.files)
     for file in options.files or [None]:
@@ -288,7 +290,9 @@ def _run(script: str, file: str | None) -> GraphEditor:
         except Exception as error:
             message = (str(error).strip().splitlines() or [""])[0].rstrip(".")
             where = f"line {_line(error, script)}"
-            raise GraphEditError(f"{script}, {where}, raised {type(error).__name__}: {message}.") from error
+            raise GraphEditError(
+                f"{script}, {where}, raised {type(error).__name__}: {message}; mend that line and run it again."
+            ) from error
     from tfgraphwidget.editor import GraphEditor
 
     editor = script_globals.get("editor")

@@ -48,7 +48,6 @@ from tfgraphwidget.sources import (
     checkpoint_keys,
     tf_protos,
     write_archive,
-    write_bundle,
     write_structure,
 )
 
@@ -113,8 +112,8 @@ def write(core: EditorCore, file: IO[bytes]) -> None:
     tell("Writing the editor")
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        header = _function(core, root) if core.source.refusal else _graph(core, root)
-        write_archive(file, header, root, _model_folder(core))
+        header, contents = _function(core, root) if core.source.refusal else _graph(core, root)
+        write_archive(file, header, root, _model_folder(core), contents.tensors.values())
 
 
 def _model_folder(core: EditorCore) -> Path | None:
@@ -169,13 +168,8 @@ def _common(core: EditorCore, kind: str, contents: _Contents, notices: list[str]
     }
 
 
-def _write_values(root: Path, contents: _Contents) -> None:
-    if contents.tensors:
-        write_bundle(str(root / ArchiveEntry.VALUES.value), contents.tensors.values())
-
-
-def _graph(core: EditorCore, root: Path) -> dict[str, object]:
-    """Write a graph, or the values of a SavedModel whose folder is written as it is; the header."""
+def _graph(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents]:
+    """Write a graph, unless it is that of a SavedModel whose folder is written as it is; the header, and the values."""
     source, target = core.source, core.target
     edits, notices = _edits(core)
     folder = _model_folder(core)
@@ -192,13 +186,12 @@ def _graph(core: EditorCore, root: Path) -> dict[str, object]:
             _write_graph(core, root / ArchiveEntry.OPENED.value, target.first, source.signatures)
     if edits:
         (root / ArchiveEntry.EDITS.value).write_text(json.dumps(edits), encoding="utf-8")
-    _write_values(root, contents)
     header = _common(core, "graph" if folder is None else "model", contents, notices)
     if source.signature is not None:
         header["signature"] = source.signature.name
     if folder is not None and source.stored is not None:
         header["tags"] = source.stored.tags()
-    return header
+    return header, contents
 
 
 def _write_graph(core: EditorCore, file: Path, index: GraphIndex, signatures: tuple[Signature, ...]) -> None:
@@ -324,8 +317,8 @@ def _whole(parts: list[VariableDef], readers: Mapping[str, Reader]) -> np.ndarra
     return whole
 
 
-def _function(core: EditorCore, root: Path) -> dict[str, object]:
-    """Write a function: its graph, what it captured, and how it is called; the header."""
+def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents]:
+    """Write a function's graph and how it is called; the header, and the values of what it captured."""
     source, view = core.source, core.navigator.outermost
     edits, notices = _edits(core)
     if edits is None:
@@ -335,7 +328,6 @@ def _function(core: EditorCore, root: Path) -> dict[str, object]:
     _write_graph(core, root / ArchiveEntry.GRAPH.value, core.target.first, ())
     if edits:
         (root / ArchiveEntry.EDITS.value).write_text(json.dumps(edits), encoding="utf-8")
-    _write_values(root, contents)
     structure = None
     if source.structure is not None:
         try:
@@ -352,7 +344,7 @@ def _function(core: EditorCore, root: Path) -> dict[str, object]:
         "structure": structure,
     }
     assert view.body is body  # the function itself
-    return header
+    return header, contents
 
 
 def _captures(core: EditorCore) -> Iterator[tuple[str, Any]]:

@@ -177,6 +177,15 @@ class ColorModel:
 
     def cost_table(self, batch: int) -> DataFrame:
         """What each op costs, with `batch` for sizes that are unknown; see `AnalysisAPI.cost`."""
+        table = self.cost_values(batch)
+        return frame((dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)), table)
+
+    def cost_values(self, batch: int) -> dict[str, Sequence[object]]:
+        """The columns of `cost_table`, by their names.
+
+        Args:
+            batch: The size that unknown dimensions count as.
+        """
         _check_batch(batch)
         index = self._index
         table: dict[str, Sequence[object]] = {"name": list(index.names), "type": list(index.types)}
@@ -185,7 +194,7 @@ class ColorModel:
         measured = self._evaluator.measured
         if measured is not None:
             table |= {by: [None if np.isnan(v) else v for v in measured.column(index, by)] for by in _MEASURED}
-        return frame((dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)), table)
+        return table
 
     def _measure(self) -> None:
         """Measure, if nothing has to be fed for it."""

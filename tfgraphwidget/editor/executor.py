@@ -24,8 +24,8 @@ from tfgraphwidget.graph import build
 from tfgraphwidget.naming import free_name, known_instead, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
-from tfgraphwidget.sources import open_source
-from tfgraphwidget.tf_types import Tensor, Variable
+from tfgraphwidget.sources import open_source, tf_protos
+from tfgraphwidget.tf_types import NodeDef, Tensor, Variable
 
 if TYPE_CHECKING:
     from typing import Unpack  # Python 3.10 has none
@@ -313,8 +313,13 @@ class EditExecutor:
 
     def value_readers(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values of a file's variables in the current graph, unless TensorFlow has imported it."""
-        is_outermost = self.view.target is self.target and self.target.is_file
-        return self.target.value_readers(self.patches()) if is_outermost else {}
+        if not self.target.is_file:
+            return {}
+        readers = self.target.value_readers(self.patches_of(self.navigator.outermost))
+        if self.view.target is self.target:
+            return readers
+        origins = (self.view.body.origins or {}).items()
+        return {name: readers[origin] for name, origin in origins if origin in readers}
 
     def change(self, command: Command, renew: Renew = "always") -> edits.Edits:
         """Plan a command on the current graph, apply the patch, and record the step.
@@ -509,7 +514,11 @@ class EditExecutor:
         command.check_options()
         for scope in command.scopes:
             if scope in self.copies:
-                raise NameTaken(f"The name {scope!r} is taken by another clone of this editor.", [scope])
+                raise NameTaken(
+                    f"The name {scope!r} is taken by another clone of this editor; "
+                    f"{free_name(scope, set(self.copies))!r} is free.",
+                    [scope],
+                )
         modules = function_bodies.clone_modules(command, self.source, self.state(), self.view, self.function_ends())
         with self.transaction() as steps, steps.without_interrupts():
             self._record(steps, command, edits.Patch(), None, modules)
@@ -590,19 +599,39 @@ class EditExecutor:
             self.listeners.notify()
         return copies
 
-    def plan_extract(self, command: Clone) -> edits.Patch | None:
+    def plan_extract(self, command: Clone, ends: Boundary) -> edits.Patch | None:
         """The ops of a part of a file as they are in a graph of their own; None where the file is imported for them.
 
         Args:
             command: The clone of the part into another graph.
+            ends: The inputs and outputs of the part.
+
+        Raises:
+            GraphEditError: A part of a function's body cannot stand alone, or a variable has no value.
         """
         command = edits.rebind_selections(command, self.index)
         if not self.target.is_file:
             return None
-        patch = command.plan(edits.IndexContext(self.index, build(())))
-        if not stays_in_file(patch, self.index, self.target, self.target, as_file=True):
+        index, readers, origin = self.index, self.value_readers(), self.target.present_graph()
+        constants: Mapping[str, NodeDef] = {}
+        if self.in_function:
+            constants = self.view.body.constants
+            part = edits.clone.excerpt(index, self.state().names, *ends, arguments=self.function_ends()[0])
+            has_all = all(name in readers or name in constants for name in map(index.names.__getitem__, part.reused))
+            if not has_all or self._needs_gradients(part.ops):
+                return None  # tables, and what `tf.custom_gradient` made, are TensorFlow's
+            origin = replace(origin, index=index, ends={})
+        patch = command.plan(edits.IndexContext(index, build(())))
+        if not stays_in_file(patch, index, self.target, self.target, as_file=True):
             return None
-        return replace(patch, values=clone_values.file_values(patch, self.target.present_graph(), self.value_readers()))
+        patch = replace(patch, values=clone_values.file_values(patch, origin, readers))
+        nodes = tuple(_constant(node, constants.get(node.name)) for node in patch.add.nodes)
+        return replace(patch, add=replace(patch.add, nodes=nodes)) if constants else patch
+
+    def _needs_gradients(self, ops: Iterable[int]) -> bool:
+        """Whether TensorFlow, if it is installed, is to register gradients of Python for some ops."""
+        nodes = self.index.nodes
+        return tf_protos.is_tensorflow_installed() and any(edits.clone.has_closure_gradient(nodes[op]) for op in ops)
 
     def copy_out(self, command: Clone) -> None:
         """Apply a clone into another graph; it is not an edit of this one, and is not recorded.
@@ -730,7 +759,7 @@ class EditExecutor:
             if step.place is not None:
                 present_ops = step.place.index.ids
                 if any(node.name in present_ops for node in step.patch.add.nodes):
-                    raise NothingTo(f"Another editor has done this again already: {step.line}.")
+                    raise NothingTo(f"Another editor has done this again already: {step.line}; undo it there first.")
                 losses = step.place.apply(step.patch, steps, renew=step.renewed)
             self._set_history(steps, self.history.after_redo())
             return self._moved_to(step, losses, step.patch)
@@ -781,6 +810,18 @@ def _function_executor(graph: object) -> EditExecutor | None:
     core = getattr(graph, "core", None)
     executor = getattr(core, "executor", None)
     return executor if isinstance(executor, EditExecutor) and executor.in_function else None
+
+
+def _constant(node: NodeDef, value: NodeDef | None) -> NodeDef:
+    """The op `value` under the name of an argument that it is passed to; the argument itself without one."""
+    if value is None:
+        return node
+    constant: NodeDef = tf_protos.NodeDef()
+    constant.CopyFrom(value)
+    constant.name = node.name
+    del constant.input[:]
+    constant.attr.pop("_class", None)
+    return constant
 
 
 def _one_or_all(command: Clone, copies: Sequence[Cloned]) -> Cloned | list[Cloned]:

@@ -22,6 +22,7 @@ from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import LOOP_CONDITION, Selection, ops, unused_inputs, unused_inputs_notice, upstream
+from tfgraphwidget.optional_packages import import_package
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import Graph, Session, TensorKey
 
@@ -120,8 +121,10 @@ class FileAPI(ArgumentChecks):
     def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> Self:
         """Copy a part into a separate graph, with the values of its variables.
 
-        Ops keep their names, and inputs become placeholders. The graph of this editor does not change. Of a function's
-        body the part is a function, of a tf.Module with variables of its own: `module()` of the new editor.
+        Ops keep their names, and inputs become placeholders. The graph of this editor does not change. A part of a file
+        is a graph of a file too, and needs no TensorFlow; so is a part of a function of a SavedModel, unless it reads
+        tables or gradients of Python. Of other functions' bodies the part is a function, of a tf.Module with variables
+        of its own: `module()` of the new editor.
 
         Args:
             inputs: Tensors where the part begins; without `inputs` and `outputs` the marked boundary is used.
@@ -148,13 +151,16 @@ class FileAPI(ArgumentChecks):
 
         core, arguments, index = self._core, self._core.arguments, self._core.index
         ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
-        if core.executor.in_function:
+        in_function = core.executor.in_function
+        if in_function and not core.target.is_file:
             return self._extract_function(*ends)
         part = _with_whole_loops(upstream(index, *ends[1], stop_at=ends[0]), ends[0])
         behind = [name for name in ends[0] if index.op(name) in part.ids and ":" not in name]
         whole = part - ops(index, *behind) if behind else part
         init = core.executor.default_init()
-        source = saving.file_extract(core, arguments.clone(whole, None, "", {"init": init, "graph": core.target}))
+        source = saving.file_extract(core, arguments.clone(whole, None, "", {"init": init, "graph": core.target}), ends)
+        if source is None and in_function:
+            return self._extract_function(*ends)
         if source is None:
             graph, session = edit_values.new_session()
             command = arguments.clone(whole, None, "", {"init": init, "graph": graph, "session": session})
@@ -243,6 +249,7 @@ class FileAPI(ArgumentChecks):
             >>> [(target, edge["tensor"], edge["shape"]) for _, target, edge in edges][:1]
             [('cross_entropy/cross_entropy', 'net/logits:0', (None, 3))]
         """
+        import_package("networkx", "networkx() needs networkx")
         from tfgraphwidget.export.formats import pack_extras
         from tfgraphwidget.graph import nx
 

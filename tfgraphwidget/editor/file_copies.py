@@ -30,14 +30,15 @@ def stays_in_file(
         index: The graph of the originals.
         origin: What has the originals.
         target: What the copies go into.
-        as_file: Whether the copy is a file of its own, which holds the values of a checkpoint as the other does.
+        as_file: Whether the copy is a file of its own, which holds the values of a checkpoint as the other does, or
+            computes initial values when it is first run.
     """
     if not (origin.is_file and target.is_file):
         return False
     if not tf_protos.is_tensorflow_installed():
         return True
     kinds = {node.op for node in patch.add.nodes}
-    has_no_values = clone_values.is_without_values(patch, index, among_variables=not as_file or patch.init != "current")
+    has_no_values = clone_values.is_without_values(patch, index, among_variables=not as_file)
     return has_no_values and not any(kind in V1_CONTROL_FLOW or "Queue" in kind for kind in kinds)
 
 

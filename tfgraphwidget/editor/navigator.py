@@ -111,7 +111,10 @@ class Navigator:
         to = len(self.stack) - 2 if depth is None else depth
         if not 0 <= to < len(self.stack):
             if depth is None:
-                raise NothingTo(f"leave: the current graph is the top level ({self.path[0]}).")
+                raise NothingTo(
+                    f"leave: the current graph is the top level ({self.path[0]}); enter a function first: "
+                    "editor.enter(op)."
+                )
             raise NothingTo(f"leave({depth}): depth must be 0 to {len(self.stack) - 1} for {' / '.join(self.path)}.")
         self.stack = self.stack[: to + 1]
 

@@ -42,7 +42,9 @@ def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] 
                 raise GraphEditError(why, error.ops) from error
             except Exception as error:  # what TensorFlow or Python say of a value that no command takes
                 message = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:200]}".rstrip(".: ")
-                raise GraphEditError(f"Edit {number} ({edit.verb}) cannot be done: {message}.") from error
+                raise GraphEditError(
+                    f"Edit {number} ({edit.verb}) cannot be done: {message}; mend it, or leave it out."
+                ) from error
     return len(records)
 
 

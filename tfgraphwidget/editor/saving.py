@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -13,12 +14,14 @@ from tfgraphwidget import export
 from tfgraphwidget.editor.apparent_signature import apparent_signature
 from tfgraphwidget.editor.graph_view import Boundary
 from tfgraphwidget.editor.linting import lint_editor
+from tfgraphwidget.editor.signature_ends import signature_ends
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits import Command, apply_patch
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.serialization import Script, document, records_of, script
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GraphIndex, Signature, build
+from tfgraphwidget.graph import GraphIndex, Signature, build, ops, upstream
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import OpenOptions, Source, open_message, tf_protos
 from tfgraphwidget.tf_types import Module, TensorKey
@@ -138,6 +141,7 @@ def export_request(
         stored_values=lambda: stored_values(core),
         editor=write_editor,
         modules=_functions(core, *ends) if core.executor.in_function else None,
+        file_part=partial(_file_part, core, ends) if core.executor.in_function else None,
         read_only=core.executor.read_only(),
         lacks_values=target.came_without_values,
     )
@@ -164,20 +168,22 @@ def original_names(core: EditorCore) -> dict[str, str]:
     return names
 
 
-def file_extract(core: EditorCore, command: Clone) -> Source | None:
+def file_extract(core: EditorCore, command: Clone, ends: Boundary) -> Source | None:
     """A part of a file's graph as a file of its own, made without importing it; None where it is imported for that.
 
     Args:
         core: The parts of the editor.
         command: The clone of the part into another graph.
+        ends: The inputs and outputs of the part.
     """
-    added = core.executor.plan_extract(command)
+    added = core.executor.plan_extract(command, ends)
     if added is None:
         return None
     index = apply_patch(build((), typing=core.target.index.typing, extras=core.target.index.extras), added)
     request = export_request(core, index=index).with_signatures(())
     message = tf_protos.MetaGraphDef.FromString(export.meta_graph_bytes(request, None))
-    source = open_message(message, core.source.title, "The part", OpenOptions(), values=dict(added.values))
+    values = None if command.init == "none" else dict(added.values)
+    source = open_message(message, core.source.title, "The part", OpenOptions(), values=values)
     source.notices += added.preview.dropped if added.preview is not None else ()
     return source
 
@@ -333,6 +339,37 @@ def _functions(
         return {part.name: core.executor.part_module(part) for part in parts}
 
     return modules
+
+
+def _file_part(
+    core: EditorCore, ends: tuple[object, object, object], request: export.ExportRequest
+) -> export.ExportRequest | None:
+    """The request of a function of a file as a graph with variables; None where TensorFlow has to make it one."""
+    if not core.target.is_file:
+        return None
+    arguments, returns = core.executor.function_ends()
+    signatures = requested_signatures(core, *ends) if any(end is not None for end in ends) else ()
+    if not signatures:
+        keys = {} if core.source.signature is None else signature_ends(core.source.signature, core.view).inputs
+        inputs = tuple((keys.get(name, split_tensor(name)[0]), name) for name in arguments)
+        signatures = (Signature(export.DEFAULT, inputs, tuple(returns.items())),)
+    outputs = tuple(dict.fromkeys(tensor for signature in signatures for _, tensor in signature.outputs))
+    options = {"init": core.executor.default_init(), "graph": core.target}
+    part = upstream(core.index, *outputs) | ops(core.index, *arguments)
+    source = file_extract(core, core.arguments.clone(part, None, "", options), ((), outputs))
+    if source is None:
+        return None
+    alone = export_request(EditorCore.of(source, core.show))
+    return replace(
+        alone.with_signatures(signatures),
+        frozen=request.frozen,
+        verify=request.verify,
+        feeds=request.feeds,
+        signature=request.signature,
+        options=request.options,
+        seconds=request.seconds,
+        add_notice=request.add_notice,
+    )
 
 
 def _picture(core: EditorCore) -> tuple[scenes.Scene, scenes.Paint]:

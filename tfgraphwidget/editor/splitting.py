@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, overload
 
@@ -107,7 +107,9 @@ class Split(Sequence[E], Generic[E]):
         for name, value in expected.items():
             why = describe_difference(value, results[name], _TOLERANCE)
             if why:
-                raise GraphEditError(f"The parts give something else than the graph does: {name!r} {why}.", [name])
+                raise GraphEditError(
+                    f"check: the parts give something else than the graph does: {name!r} {why}; cut elsewhere.", [name]
+                )
         return max((largest_difference(value, results[name]) for name, value in expected.items()), default=0.0)
 
     def _reference_outputs(
@@ -165,7 +167,7 @@ def split(core: EditorCore, at: Sequence[Names], inputs: Names, outputs: Names, 
         GraphEditError: A cut is in a loop, or separates an update of a variable from what reads it.
     """
     index = core.index
-    plan = _CutPlan(index, _tensors(index, inputs), _tensors(index, outputs))
+    plan = _CutPlan(index, _tensors(index, inputs), _tensors(index, outputs), core.view.body.constants)
     ends = plan.parts([_tensors(index, cut) for cut in at])
     parts = [extract(list(each.inputs), list(each.outputs)) for each in ends]
     return Split(core, tuple(plan.names(plan.outputs)), ends, parts, tuple(plan.names(plan.added)))
@@ -174,11 +176,15 @@ def split(core: EditorCore, at: Sequence[Names], inputs: Names, outputs: Names, 
 class _CutPlan:
     """Finds the inputs and outputs of the parts."""
 
-    def __init__(self, index: GraphIndex, inputs: list[Tensor], outputs: list[Tensor]) -> None:
+    def __init__(
+        self, index: GraphIndex, inputs: list[Tensor], outputs: list[Tensor], constants: Collection[str]
+    ) -> None:
+        """`constants` are arguments of a function to which its call passes constants: no part is fed them."""
         self.index, self.outputs = index, outputs
         self.added: list[Tensor] = []
         self.whole = needed_ops(index, self.names(inputs), self.names(outputs))
-        placeholders = [op for op in np.flatnonzero(self.whole).tolist() if index.types[op] in REQUIRED_PLACEHOLDERS]
+        fed = (op for op in np.flatnonzero(self.whole).tolist() if index.types[op] in REQUIRED_PLACEHOLDERS)
+        placeholders = [op for op in fed if index.names[op] not in constants]
         self.inputs = list(dict.fromkeys([*inputs, *((op, 0) for op in placeholders)]))
         effects = side_effects(index, np.flatnonzero(self.whole).tolist())
         starts = [*readers_of(index, self.inputs).tolist(), *effects]

@@ -67,7 +67,7 @@ def _tensor_text(index: GraphIndex, name: str) -> str:
 
 def _scopes(core: EditorCore) -> Iterator[str]:
     """What the outermost scopes hold and cost, the largest first."""
-    table = core.coloring.cost_table(1)
+    table = core.coloring.cost_values(1)
     columns: dict[str, Sequence[float]] = {
         by: np.nan_to_num(np.asarray(list(table[by]), float)).tolist() for by in ("parameters", "flops")
     }

@@ -346,6 +346,8 @@ class LiveTarget:
         tables = [op for op, name in names.items() if name in saved.tables]
         if source.stored is not None and source.stored.folder() is not None:  # whose import has filled all others
             tables = [op for op in tables if types[ids[op]].startswith("Mutable")]
+        if not edits and not saved.edits and source.stored is not None:  # the import has loaded these
+            values = {name: tensor for name, tensor in values.items() if source.stored.key(name) != tensor.name}
         variables = definitions(self.index, [ids[handle] for handle in values])
         contents = sessions.SessionContents(
             _read(variables.values(), values),

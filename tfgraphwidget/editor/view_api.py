@@ -12,6 +12,7 @@ from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import FunctionRef
+from tfgraphwidget.optional_packages import import_package
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.scene.coloring import Legend
 from tfgraphwidget.tf_types import OpLike
@@ -453,6 +454,7 @@ class ViewAPI(ArgumentChecks):
             >>> import tempfile
             >>> editor.draw().figure.savefig(tempfile.mkdtemp() + "/graph.png")
         """
+        import_package("matplotlib", "draw needs matplotlib")
         from tfgraphwidget.scene.rendering import matplotlib_axes
 
         scene = self.scene()

@@ -69,13 +69,13 @@ class History:
     def last(self) -> Step:
         """The step that undo takes back; NothingTo when there is none."""
         if not self.done:
-            raise NothingTo("There is nothing to undo.")
+            raise NothingTo("There is nothing to undo; make an edit first.")
         return self.done[-1]
 
     def next(self) -> Step:
         """The step that redo does again; NothingTo when there is none."""
         if not self.undone:
-            raise NothingTo("There is nothing to redo.")
+            raise NothingTo("There is nothing to redo; undo an edit first.")
         return self.undone[-1]
 
     def after_undo(self, taken_back: Patch) -> History:

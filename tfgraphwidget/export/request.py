@@ -48,6 +48,7 @@ class ExportRequest:
         edited: Gives, for this request, the SavedModel that was opened if it is to be written with its edits, or None.
         modules: Gives tf.Modules that compute what the body of a function does, by the names of their signatures; the
             first one is that of the whole function.
+        file_part: Gives the function as a graph of a file, which needs no TensorFlow; None where it does.
         read_only: Why the graph cannot run, as a sentence; "" if it can.
         lacks_values: Whether the graph is that of a file without the values of its variables.
         frozen: Whether variables are written as constants.
@@ -77,6 +78,7 @@ class ExportRequest:
     unedited_folder: Callable[[], Path | None] | None = None
     edited: Callable[[ExportRequest], EditedSavedModel | None] | None = None
     modules: Callable[[], Mapping[str, tf.Module]] | None = None
+    file_part: Callable[[ExportRequest], ExportRequest | None] | None = None
     read_only: str = ""
     lacks_values: Callable[[], bool] = _never
     frozen: bool = False

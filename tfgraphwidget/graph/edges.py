@@ -184,7 +184,10 @@ def read_nodes(nodes: list[NodeDef], ids: dict[str, int], first: int | None) -> 
     if (to < 0).any():
         at = int(np.flatnonzero(to < 0)[0])
         reader = names[int(np.searchsorted(ends, at, side="right")) - 1]
-        raise UnknownName(f"Op {reader!r} reads {texts[at]!r}, which is not in the graph.", [reader])
+        raise UnknownName(
+            f"Op {reader!r} reads {texts[at]!r}, which is not in the graph; add that op, or take the input away.",
+            [reader],
+        )
     row_ends = np.array(ends, dtype=np.int32)
     owner = np.repeat(np.arange(len(nodes), dtype=np.int32), row_ends[1:] - row_ends[:-1])
     data = port != CONTROL

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.graph.variables import definitions, handles, own_ops
+from tfgraphwidget.optional_packages import import_package
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -48,7 +48,7 @@ def frame(records: Iterable[Mapping[str, object]], columns: Iterable[str]) -> Da
         records: The rows, as {column: value}.
         columns: The names of the columns.
     """
-    pandas = import_module("pandas")  # which comes without types
+    pandas = import_package("pandas", "Tables are DataFrames of pandas")
     return pandas.DataFrame(list(records), columns=list(columns))
 
 

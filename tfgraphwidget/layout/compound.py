@@ -41,6 +41,7 @@ from tfgraphwidget.layout.incremental.previous_layout import (
 from tfgraphwidget.layout.layered.column_wrapping import cost
 from tfgraphwidget.layout.layered.components import BORDER, Edge, Structure, build_structure
 from tfgraphwidget.layout.layered.layered_graph import NodePorts
+from tfgraphwidget.optional_packages import import_package
 from tfgraphwidget.progress import tell
 from tfgraphwidget.visible import (
     LEAST_WIDTH,
@@ -325,6 +326,7 @@ class CompoundLayout:
         sizes = [(w, h) for w, h in self.size[a:b].tolist()]
         main = None
         if self.layout is not None:
+            import_package("networkx", "A layout by a function gets a graph of networkx")
             from tfgraphwidget.layout.free_form.external import apply_layout
 
             main = partial(apply_layout, self.layout, self.visible.names[a:b])

@@ -85,7 +85,9 @@ def trace_op_type(
     except _OnlyTensorFlow as reason:
         if tf_protos.is_tensorflow_installed():
             return None
-        raise GraphEditError(f"{function} cannot be called here: {reason}.") from None
+        raise GraphEditError(
+            f"{function} cannot be called here: {reason}; give an op type that takes these tensors."
+        ) from None
     outputs = [tensor for each in results for tensor in (each if isinstance(each, list) else [each])]
     if any(tensor.dtype in HANDLE_DTYPES or not tensor.dtype for tensor in ops.tensors()):
         return None if tf_protos.is_tensorflow_installed() else _refuse_state(function)

@@ -159,9 +159,14 @@ def _refuse_names(nodes: Sequence[NodeDef], where: str) -> None:
     for number, node in enumerate(nodes):
         name = node.name
         if not name or ":" in name or name[0] == "^":
-            raise GraphEditError(f"{where} is damaged: op number {number}, of type {node.op!r}, is named {name!r}.")
+            raise GraphEditError(
+                f"{where} is damaged: op number {number}, of type {node.op!r}, is named {name!r}; save or copy it "
+                "again."
+            )
         if name in names:
-            raise GraphEditError(f"{where} is damaged: two of its ops are named {name!r}.", [name])
+            raise GraphEditError(
+                f"{where} is damaged: two of its ops are named {name!r}; save or copy it again.", [name]
+            )
         names.add(name)
 
 

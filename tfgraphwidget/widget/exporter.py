@@ -113,7 +113,9 @@ class Exporter:
             )
         if os.path.lexists(target) and not replace:
             what = "The folder" if target.is_dir() else "A file"
-            raise FileExists(f"{what} {target.name!r} is there already in {str(target.parent)!r}.")
+            raise FileExists(
+                f"{what} {target.name!r} is there already in {str(target.parent)!r}; replace it, or give another name."
+            )
         path, notices = self._write(target, save_format, colors, options)
         if self._saved is not None:
             self._saved(path, save_format)

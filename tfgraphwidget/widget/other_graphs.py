@@ -131,4 +131,7 @@ class OtherGraphs:
         if not name:
             raise GraphEditError("Which graph is meant? Choose a variable of the notebook, or type the path of a file.")
         near = did_you_mean(name, variables)
-        raise UnknownName(f"There is no file and no graph in the notebook of the name {name!r}.{near}")
+        raise UnknownName(
+            "There is no file and no graph in the notebook of the name "
+            f"{name!r}{f'.{near}' if near else '; choose a variable, or type the path of a file.'}"
+        )

@@ -46,7 +46,7 @@ def picture_file(editor: GraphEditor, request: p.Picture) -> bytes:
     Raises:
         GraphEditError: For an area that no screen can show, colors that are none.
     """
-    from tfgraphwidget.scene.rendering import matplotlib_axes
+    from tfgraphwidget.scene.rendering import picture_files
 
     if not request.whole and not _is_view(request.area):
         raise GraphEditError("A picture of the view needs its left, top, width and height; reload the page.")
@@ -57,7 +57,7 @@ def picture_file(editor: GraphEditor, request: p.Picture) -> bytes:
     except (TypeError, ValueError) as error:
         raise GraphEditError("A picture needs the colors of its background and of text; reload the page.") from error
     scene, file = editor.scene(), io.BytesIO()
-    matplotlib_axes.write(scene, file, request.suffix, paint=editor.core.paint(scene), area=area, theme=theme)
+    picture_files.write(scene, file, request.suffix, paint=editor.core.paint(scene), area=area, theme=theme)
     return file.getvalue()
 
 

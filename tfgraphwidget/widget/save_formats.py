@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import handles
+from tfgraphwidget.optional_packages import missing_package
 from tfgraphwidget.writable import CONVERSIONS, SaveOption, missing_packages
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ _ALL = (
 _BY_NAME = {kind.kind: kind for kind in _ALL}
 _OWN = {kind.suffix: kind.kind for kind in _ALL if kind.kind in ("graph", "text", "meta")}
 _CONVERTED = frozenset(suffix[1:] for suffix in CONVERSIONS)
+_PACKAGES = {".png": "matplotlib", ".pdf": "matplotlib", ".graphml": "networkx"}
 _RUNNABLE = frozenset({"saved_model", "frozen", "meta"}) | _CONVERTED
 _BARE = "Every op and collection; without a checkpoint, as the file came without the values of its variables."
 
@@ -190,6 +192,8 @@ def _refusal(editor: GraphEditor, kind: SaveFormat) -> tuple[str, bool]:
         return "mark its outputs in the drawing first", True
     if kind.kind in _CONVERTED and (missing := missing_packages(kind.suffix)):
         return missing, False
+    if kind.suffix in _PACKAGES and (missing := missing_package(_PACKAGES[kind.suffix])):
+        return f"it needs {_PACKAGES[kind.suffix]}, {missing}", False
     if kind.kind in {"script", "edits"} and not editor.history.done:
         return "there are no edits yet", False
     return "", False

@@ -77,7 +77,7 @@ class ValueForms:
         if stats is not None and stats.value is not None:
             return np.array(stats.value)
         if stats is not None and stats.note:
-            raise GraphEditError(f"{name!r} has no value: {stats.note}.", [op])
+            raise GraphEditError(f"{name!r} has no value: {stats.note}; probe it on other feeds.", [op])
         return np.array(self._editor.inspect(op).array())
 
     def _tensors(self, name: str) -> Any:

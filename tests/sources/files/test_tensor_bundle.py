@@ -167,6 +167,16 @@ def test_a_damaged_checkpoint_is_refused_in_one_sentence(
         _ = [checkpoint.value(name) for name in checkpoint.shapes]
 
 
+def test_a_missing_index_is_said_without_asking_tensorflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prefix = save(tmp_path / "m", {"w": tf.range(5)})
+    Path(f"{prefix}.index").unlink()
+    asked: list[str] = []
+    monkeypatch.setattr("tfgraphwidget.sources.tf_protos.OldCheckpoint", asked.append)
+    with pytest.raises(GraphEditError, match=r"m\.index' of the checkpoint is missing, .*; put it back\."):
+        _ = Checkpoint(str(prefix)).shapes
+    assert not asked
+
+
 @pytest.mark.parametrize("length", [0, 1, 9, 4095, 4096, 4097, 100_003])
 @pytest.mark.parametrize(("short", "block"), [(1 << 14, 1 << 24), (0, 1 << 24), (0, 1000)])
 def test_the_checksum_is_that_of_a_loop_over_the_bytes(

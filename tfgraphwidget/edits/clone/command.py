@@ -60,7 +60,7 @@ from tfgraphwidget.graph import (
     with_state,
     without_shared,
 )
-from tfgraphwidget.naming import free_name, is_scope_name, split_tensor
+from tfgraphwidget.naming import free_name, is_scope_name, known_instead, split_tensor
 from tfgraphwidget.tf_types import ContextDef, Session
 
 # Modes: whether a copy has separate state or shares the original's
@@ -109,7 +109,9 @@ def shared_handles(index: GraphIndex, variables: Modes, members: set[int]) -> fr
         ]
         if not matches:
             raise GraphEditError(
-                f"variables names {name!r}, and the part holds no variable of that name or in it.", [name]
+                f"variables names {name!r}, and the part holds no variable of that name or in it"
+                f"{known_instead(name, [index.names[i] for i in handles])}",
+                [name],
             )
         mode.update(dict.fromkeys(matches, mode_name))
     return frozenset(i for i, mode_name in mode.items() if mode_name == "shared")

@@ -38,7 +38,9 @@ def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) ->
                 "with a letter or digit."
             )
         if len(scope) > LONGEST:
-            raise NameTaken(f"A name scope has at most {LONGEST:,} characters, and this one {len(scope):,}.")
+            raise NameTaken(
+                f"A name scope has at most {LONGEST:,} characters, and this one {len(scope):,}; give a shorter one."
+            )
         names_in_use = taken_names(index, scope) if names_in_use is None else names_in_use
         if scope.lower() in names_in_use:
             raise NameTaken(

@@ -197,7 +197,10 @@ class FunctionSpecializer:
         key = (name, *((k, v.variable, v.dtype) for k, v in sorted(references.items())))
         if key not in self._specializations:
             if name in self._open:
-                raise GraphEditError(f"Function {name!r} calls itself, so what it reads cannot become constants.")
+                raise GraphEditError(
+                    f"Function {name!r} calls itself, so what it reads cannot become constants; freeze outputs that "
+                    "do not need it."
+                )
             self._open.add(name)
             try:
                 self._specializations[key] = self._make(name, references)

@@ -72,7 +72,9 @@ class Rename(Command):
             context: The graph that the edit is planned on.
         """
         if len(self.new) > LONGEST:
-            raise GraphEditError(f"A name has at most {LONGEST:,} characters, and this one {len(self.new):,}.")
+            raise GraphEditError(
+                f"A name has at most {LONGEST:,} characters, and this one {len(self.new):,}; give a shorter one."
+            )
         index = context.index
         names = self._names(index)
         _check_free(index, names)

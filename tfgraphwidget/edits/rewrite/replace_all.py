@@ -146,7 +146,7 @@ class ReplaceAll(Command):
             return GraphEditError(f"No match of {text} is one that where= accepts; leave it out.")
         near = find_matches(context.index, pattern).near[:1]
         closest = f" The closest: {near[0].difference}." if near else " editor.match(…).near lists what almost does."
-        return GraphEditError(f"Nothing matches {text}.{closest}", near[0].ops if near else ())
+        return GraphEditError(f"Nothing matches {text}; change the pattern.{closest}", near[0].ops if near else ())
 
 
 @dataclass
@@ -317,7 +317,10 @@ class _Planner:
         """What the replacement makes for a match, None where it only passes tensors on; and the tensors it takes."""
         missing = [name for name in self.names_of(match) if name not in match.tensors]
         if missing:
-            raise GraphEditError(f"the alternative that fits has no {missing[0]!r}, which the replacement needs.")
+            raise GraphEditError(
+                f"the alternative that fits has no {missing[0]!r}, which the replacement needs; name it in each "
+                "alternative."
+            )
         inputs = tuple(match[name] for name in self.names_of(match))
         by = self.by
         if isinstance(by, Replacement):
@@ -386,12 +389,15 @@ class _Round:
         for op in (*match.numbers, *match.passed):
             handle = self._variable_parts.get(op)
             if handle is not None and index.ids.get(handle) not in match.numbers:
-                raise GraphEditError(f"{index.names[op]!r} is a part of variable {handle!r}, which stays.")
+                raise GraphEditError(
+                    f"{index.names[op]!r} is a part of variable {handle!r}, which stays; match the ops that read it."
+                )
         traced, inputs = self.planner.trace(match)
         names, dtypes, change, notes, scope = self._make(match, traced, inputs)
         if len(names) != len(match.results):
             raise GraphEditError(
-                f"the replacement returns {len(names)} tensors, and the pattern has {len(match.results)} outputs."
+                f"the replacement returns {len(names)} tensors, and the pattern has {len(match.results)} outputs; "
+                "let it return as many."
             )
         reading = [[op for op in readers(index, of) if op not in match.numbers] for of in match.results]
         for ops, of, new, dtype in zip(reading, match.results, names, dtypes, strict=True):

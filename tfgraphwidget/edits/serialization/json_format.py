@@ -423,7 +423,10 @@ def _edits_of(decoded: Mapping[object, object]) -> object:
         )
     if decoded.keys() != {_NAME, "edits"}:
         other = min(map(str, decoded.keys() ^ {_NAME, "edits"}))
-        raise GraphEditError(f"A file of edits has the keys {_NAME!r} and 'edits', and {other!r} is amiss here.")
+        raise GraphEditError(
+            f"A file of edits has the keys {_NAME!r} and 'edits', and {other!r} is amiss here; give what "
+            "editor.save('edits.json') wrote."
+        )
     return decoded["edits"]
 
 
@@ -449,7 +452,7 @@ def _record_from(edit: object, number: int) -> EditRecord:
         fields = dict(_fields(registration.kind, fields_json))
     except (NotDecodable, RecursionError) as error:
         verb_text = "" if registration is None else f" ({registration.verb})"
-        end = "" if str(error).endswith(("?", ".")) else "."
+        end = "" if str(error).endswith(("?", ".")) else "; give what editor.edits() returned."
         raise GraphEditError(f"Edit {number}{verb_text} cannot be read: {error}{end}") from None
     options = tuple(rooms), edit.get("renew", "always"), tuple(names), edit.get("imported", False)
     return EditRecord(registration.kind, fields, *options)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.graph import dot
+from tfgraphwidget.optional_packages import import_package
 
 
 def write_picture(path: Path, request: ExportRequest) -> None:
@@ -17,10 +18,10 @@ def write_picture(path: Path, request: ExportRequest) -> None:
         path: The file to write, or the directory.
         request: What to write, and of which graph.
     """
-    from tfgraphwidget.scene.rendering import matplotlib_axes  # takes 0.3 s to import
+    from tfgraphwidget.scene.rendering import picture_files
 
     scene, paint = request.picture()
-    matplotlib_axes.save(scene, path, paint=paint)
+    picture_files.save(scene, path, paint=paint)
 
 
 def write_dot(path: Path, request: ExportRequest) -> None:
@@ -40,6 +41,7 @@ def write_graphml(path: Path, request: ExportRequest) -> None:
         path: The file to write.
         request: What to write, and of which graph.
     """
+    import_package("networkx", "A '.graphml' file needs networkx")
     from tfgraphwidget.graph import nx
 
     nx.write_graphml(request.index, path)

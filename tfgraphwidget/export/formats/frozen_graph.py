@@ -107,9 +107,9 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
     is_alone = not tf_protos.is_tensorflow_installed()
     try:
         state = _stored_state(request, need) if is_alone else read_state(request, need)
-    except TensorFlowMissing:
-        raise
     except GraphEditError as error:
+        if is_alone or isinstance(error, TensorFlowMissing):
+            raise
         # Either variables have no values, which present_values refuses, or a queue cannot be filled and stays as it is.
         variables = _variables(request.index, need)
         state, why = ExportedState(variables, present_values(request, variables), (), (), (), {}), error.why

@@ -19,7 +19,7 @@ from tfgraphwidget.export.verification.round_trip import check_saved_model, firs
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
 from tfgraphwidget.graph import Signature, build
 from tfgraphwidget.sources import open_source, shape_from_proto
-from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tensorflow_modules import installed_folder, tf
 from tfgraphwidget.tf_internals import Trackable, eager_mode
 from tfgraphwidget.tf_types import Module, TensorCompatible
 
@@ -50,7 +50,9 @@ def save_modules(path: Path, request: ExportRequest, modules: Callable[[], Mappi
             signatures = {name: module.signature for name, module in exported.items()}
             tf.saved_model.save(first, str(path), signatures=signatures)
         except (AssertionError, TypeError, ValueError) as error:
-            raise GraphEditError(f"TensorFlow cannot save the function: {first_line(error)}.") from error
+            raise GraphEditError(
+                f"TensorFlow cannot save the function: {first_line(error)}; save its graph as a '.pb' instead."
+            ) from error
     if request.verify:
         check_saved_model(path, ModuleReference(request, exported))
 
@@ -80,9 +82,16 @@ def _handle(resource: object) -> object:
 
 @contextlib.contextmanager
 def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
-    """The function of `request.modules` as a graph: that of its SavedModel, as TensorFlow 1 loads it."""
+    """The function of `request.modules` as a graph: that of its SavedModel, as TensorFlow 1 loads it.
+
+    Where TensorFlow is not installed it is the function of a file, with the values of the checkpoint beside.
+    """
     if request.modules is None:
         raise NotRunnable(request.read_only)
+    alone = request.file_part(request) if request.file_part is not None and installed_folder() is None else None
+    if alone is not None:
+        yield alone
+        return
     with TemporaryDirectory() as folder:
         save_modules(Path(folder) / "function", replace(request, verify=False, unedited_folder=None), request.modules)
         source = open_source(Path(folder) / "function")
@@ -131,7 +140,9 @@ class ModuleReference:
             except (tf.errors.OpError, ValueError, TypeError) as error:  # noqa: PERF203
                 complaints.append(first_line(error))
         if feeds_given:
-            raise GraphEditError(f"The function does not run on the feeds: {complaints[0]}.")
+            raise GraphEditError(
+                f"The function does not run on the feeds: {complaints[0]}; give other feeds=, or verify=False."
+            )
         self._request.add_notice(
             NOT_RUN.format(f"the function runs on no values that could be made up ({complaints[0]})")
         )

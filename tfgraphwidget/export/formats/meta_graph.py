@@ -420,7 +420,10 @@ def _restore(path: Path, *, bare: bool = False) -> Iterator[Session]:
         try:
             saver = v1.train.import_meta_graph(str(path), clear_devices=True)
         except (ValueError, KeyError, TypeError, tf.errors.OpError) as error:
-            raise GraphEditError(f"TensorFlow does not read {path.name!r} back: {first_line(error)}.") from error
+            raise GraphEditError(
+                f"TensorFlow does not read {path.name!r} back: {first_line(error)}; save a '.pb' or a SavedModel "
+                "instead."
+            ) from error
         if saver is not None and not bare:
             saver.restore(session, str(path.with_suffix("")))
         yield session

@@ -108,7 +108,10 @@ class GraphReference:
             except SessionRefused as error:  # noqa: PERF203
                 complaints.append(error.why.removeprefix("The graph cannot run apart: ").rstrip("."))
         if fixed_feeds:
-            raise GraphEditError(f"Signature {signature.name!r} does not run on the feeds: {complaints[0]}.")
+            raise GraphEditError(
+                f"Signature {signature.name!r} does not run on the feeds: {complaints[0]}; give other feeds=, or "
+                "verify=False."
+            )
         reason = f"signature {signature.name!r} runs on no values that could be made up ({complaints[0]})"
         self.request.add_notice(NOT_RUN.format(reason))
         return None

@@ -9,14 +9,13 @@ point, or where one box is a scope of a thousand ops, and that at each level.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.errors import PackageMissing
 from tfgraphwidget.graph import distinct
+from tfgraphwidget.optional_packages import import_package
 
 Points = npt.NDArray[np.float64]
 Pairs = npt.NDArray[np.intp]
@@ -157,14 +156,7 @@ def _relax(points: Points, sizes: Points, pairs: Pairs) -> Points:
 
 def _scipy(module: str) -> Any:
     """A module of SciPy, which only a layout of the user's needs; PackageMissing without it."""
-    try:
-        return import_module(f"scipy.{module}")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "scipy":
-            raise
-        raise PackageMissing(
-            "A layout by a function needs SciPy to keep boxes apart, which is not installed: run pip install scipy."
-        ) from None
+    return import_package(f"scipy.{module}", "A layout by a function needs SciPy to keep boxes apart")
 
 
 def _squeeze(points: Points, sizes: Points, axis: int) -> Points:

@@ -64,7 +64,9 @@ def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: 
     for key, variable in keyed:
         by_key.setdefault(key, []).append(variable)
     if not by_key:
-        raise NothingTo("The copy has no variables of its own, so there is nothing to save or restore.")
+        raise NothingTo(
+            'The copy has no variables of its own, so there is nothing to save or restore; clone with variables="own".'
+        )
     sliced = {key: variables if is_slice(variables[0]) else variables[0] for key, variables in by_key.items()}
     return cast("tf.compat.v1.train.Saver", _graph_saver()(graph, sliced, **options))
 
@@ -312,7 +314,10 @@ class Copy(ArgumentChecks):
         if id(session) not in self._syncs:
             pairs = self._pairs()
             if not pairs:
-                raise NothingTo(f"The copy {self.scope!r} has no variables of its own, so there is nothing to sync.")
+                raise NothingTo(
+                    f"The copy {self.scope!r} has no variables of its own, so there is nothing to sync; clone with "
+                    'variables="own".'
+                )
             self._syncs[id(session)] = Sync(pairs, source, target, self.scope, keys=self._keys)
         return self._syncs[id(session)]
 

@@ -150,7 +150,8 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
             session.run(list(tables))
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f"What the function made cannot be initialized: {variable_values.error_text(error)}."
+            f"What the function made cannot be initialized: {variable_values.error_text(error)}; give it initial "
+            "values that need nothing that is fed."
         ) from error
 
 

@@ -56,7 +56,9 @@ def measure_function(
             try:
                 return TimedSession(session).run(list(names), values, run_metadata=metadata)
             except tf.errors.OpError as error:
-                raise SessionRefused(f"The function's body cannot run: {error_text(error)}.") from error
+                raise SessionRefused(
+                    f"The function's body cannot run: {error_text(error)}; give other feeds."
+                ) from error
 
         copy = build(frozen.graph.as_graph_def().node)
         costs = measure_ops(copy, [tensor.name for tensor in frozen.outputs], values, run, runs)

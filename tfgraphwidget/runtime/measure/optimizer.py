@@ -97,7 +97,9 @@ def optimize(index: GraphIndex, outputs: Sequence[str]) -> tuple[GraphDef, tuple
     for name in PASSES:
         after = _run_pass(name, graph, ends)
         if missing := [end for end in ends if end not in {node.name for node in after.node}]:
-            raise GraphEditError(f"optimized: pass {name!r} of TensorFlow's optimizer lost {missing[0]!r}.", missing)
+            raise GraphEditError(
+                f"optimized: pass {name!r} of TensorFlow's optimizer lost {missing[0]!r}; name other outputs.", missing
+            )
         passes.append(_describe(name, graph, after))
         graph = after
     return graph, tuple(passes)

@@ -188,7 +188,7 @@ def check_fetchable(index: GraphIndex, tensors: Sequence[str]) -> None:
         if loop is None or (op in loop.exits and not any(isinstance(b, Loop) for b in enclosing_blocks(index, op)[1:])):
             continue
         out = [index.names[i] for i in loop.exits]
-        way_out = f"; look at what comes out of it, {out[0] + ':0'!r}" if out else ""
+        way_out = f"; look at what comes out of it, {out[0] + ':0'!r}" if out else "; name a tensor outside of it"
         raise GraphEditError(
             f"{tensor!r} is computed inside while loop {loop.name!r}, once in each of its rounds{way_out}.",
             [index.names[op]],
@@ -331,9 +331,13 @@ def session_runner(
         except tf.errors.OpError as error:
             if is_dead_tensor(error):
                 raise
-            raise SessionRefused(f"The graph cannot run: {error_text(error)}.") from error
+            raise SessionRefused(
+                f"The graph cannot run: {error_text(error)}; give other feeds, or initialize what it names."
+            ) from error
         except (ValueError, TypeError) as error:  # a value of another shape, a tensor that cannot be fed
-            raise SessionRefused(f"The graph cannot run: {str(error).splitlines()[0][:300].rstrip('.')}.") from error
+            raise SessionRefused(
+                f"The graph cannot run: {str(error).splitlines()[0][:300].rstrip('.')}; give other feeds."
+            ) from error
         return values
 
     return run

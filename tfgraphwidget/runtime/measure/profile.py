@@ -159,7 +159,9 @@ def tracing_runner(graph: tf.Graph, session: Session | None, feeds: Mapping[str,
         try:
             return session_runner(graph, session, feeds, metadata)(tensors)
         except tf.errors.OpError as error:  # of a conditional's branch that was not taken
-            raise SessionRefused(f"The graph cannot run: {error_text(error)}.") from error
+            raise SessionRefused(
+                f"The graph cannot run: {error_text(error)}; give other feeds, or name other outputs."
+            ) from error
 
     return run
 
@@ -304,7 +306,9 @@ def _planes(file: Path) -> Sequence[Any]:
     try:
         space.ParseFromString(file.read_bytes())
     except Exception as error:  # protobuf's own exception has no public name
-        raise GraphEditError(f"{str(file)!r} is not a profile of tf.profiler: {error}.") from error
+        raise GraphEditError(
+            f"{str(file)!r} is not a profile of tf.profiler: {error}; give an '.xplane.pb' that tf.profiler wrote."
+        ) from error
     planes: Sequence[object] = space.planes
     return planes
 

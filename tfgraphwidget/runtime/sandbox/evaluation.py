@@ -163,7 +163,7 @@ def run_module(index: GraphIndex, module: Module, feeds: Values) -> list[Array]:
             return [np.asarray(result) for result in (results if len(module.outputs) > 1 else (results,))]
         except (tf.errors.OpError, ValueError, TypeError) as error:
             why = error_text(error) if isinstance(error, tf.errors.OpError) else str(error).splitlines()[0][:300]
-            raise SessionRefused(f"The function's body cannot run: {why.rstrip('.')}.") from error
+            raise SessionRefused(f"The function's body cannot run: {why.rstrip('.')}; give other feeds.") from error
 
 
 def _dtype(index: GraphIndex, tensor: str) -> tf.DType:

@@ -248,7 +248,7 @@ def _refusal_error(message: str, names: Collection[str]) -> GraphEditError:
     op_names = frozenset(names)
     named_ops = list(dict.fromkeys(name for name in _NAME.findall(str(message)) if name in op_names))
     return GraphEditError(
-        f"TensorFlow refuses the new ops, choose others or other inputs for them: {reason}.", named_ops
+        f"TensorFlow refuses the new ops: {reason}; choose others, or other inputs for them.", named_ops
     )
 
 
@@ -270,7 +270,7 @@ def _new_functions(
         reason = _MORE.sub("", str(error).strip().partition("\n")[0])[:400]
         listed_names = ", ".join(map(repr, missing))
         raise GraphEditError(
-            f"TensorFlow refuses the functions {listed_names} that the new ops call: {reason}."
+            f"TensorFlow refuses the functions {listed_names} that the new ops call: {reason}; choose other ops."
         ) from error
     return tuple(f for f in new if f.name in missing)
 

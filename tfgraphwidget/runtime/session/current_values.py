@@ -70,13 +70,15 @@ def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, A
         _check_size(f"Constant {node.name!r}", dtype, shape, largest)
         return dtype, np.asarray(tf_protos.array_of(proto))
     except (TypeError, ValueError, RuntimeError, MemoryError) as error:
-        raise GraphEditError(f"Constant {node.name!r} is damaged, so it has no value.", [node.name]) from error
+        raise GraphEditError(
+            f"Constant {node.name!r} is damaged, so it has no value; set it again.", [node.name]
+        ) from error
 
 
 class ValueContext(NamedTuple):
     """The graphs to look for state in: `outermost` is the source's own graph, `body` the one that is viewed.
 
-    `readers` gives for a file what reads the values of variables in `outermost`, by their handle ops.
+    `readers` gives for a file what reads the values of variables in the graph that is viewed, by their handle ops.
     """
 
     source: Source
@@ -115,7 +117,7 @@ def variable_value(
     origin = was if is_outermost else (body.origins or {}).get(was, "")
     if source.graph is not None and origin in outermost.ids:
         return dtype, _session_value(source, outermost, outermost.ids[origin])
-    read = readers().get(name if is_outermost else origin)
+    read = readers().get(name)
     if read is not None:
         value = np.asarray(read())
         _check_size(what, dtype, value.shape, largest)
@@ -172,9 +174,15 @@ def _session_value(source: Source, index: GraphIndex, op: int) -> Array:
     except tf.errors.FailedPreconditionError as error:
         raise SessionRefused(f"{no_value_text([name])}; run its initializer first.", [name]) from error
     except tf.errors.OpError as error:
-        raise SessionRefused(f"The session cannot read {name!r}: {error_text(error)}.", [name]) from error
+        raise SessionRefused(
+            f"The session cannot read {name!r}: {error_text(error)}; open the graph with a session that can.", [name]
+        ) from error
     except (RuntimeError, ValueError) as error:  # closed meanwhile; a tensor that must not be fetched
-        raise SessionRefused(f"The session cannot read {name!r}: {str(error).splitlines()[0]}", [name]) from error
+        raise SessionRefused(
+            f"The session cannot read {name!r}: {str(error).splitlines()[0].rstrip('.')}; open the graph with a "
+            "session that can.",
+            [name],
+        ) from error
 
 
 def _value_tensor(index: GraphIndex, op: int) -> str:

@@ -102,7 +102,8 @@ class Renewal:
                     transfer.read(session)
         except tf.errors.OpError as error:
             raise SessionRefused(
-                f"The session cannot be renewed, since it cannot be read: {error_text(error)}."
+                f"The session cannot be renewed, since it cannot be read: {error_text(error)}; open a new one: "
+                "tf.compat.v1.Session(graph=graph)."
             ) from error
         self._transfers += transfers
         self._state_keys = stateful.keys

@@ -305,7 +305,11 @@ class Sync:
         for c in variables:
             ends = list(session.graph.get_operation_by_name(c.initializer).inputs) if c.initializer else []
             if len(ends) < 2:
-                raise SessionRefused(f"Variable {c.name!r} has no initializer that could give it a value.", [c.handle])
+                raise SessionRefused(
+                    f"Variable {c.name!r} has no initializer that could give it a value; make it by tf.Variable, "
+                    "which adds one.",
+                    [c.handle],
+                )
             shape = np.shape(new[c.handle])
             for expected in (ends[1].shape, mixing.shape_of(mixing.handle_of(session.graph, c))):
                 if not expected.is_compatible_with(shape):
@@ -346,7 +350,9 @@ def _translate_errors(session: TimedSession, variables: Iterable[VariableDef], w
             session, {v.handle: v.snapshot or v.name for v in in_session}, error
         )
         if not missing:
-            raise SessionRefused(f"{what}: {variable_values.error_text(error)}.") from error
+            raise SessionRefused(
+                f"{what}: {variable_values.error_text(error)}; give a session that has the variables."
+            ) from error
         why = f"{variable_values.no_value_text(missing)}; run the initializer first, or restore a checkpoint."
         raise SessionRefused(why, missing) from None  # TensorFlow's own says less
 

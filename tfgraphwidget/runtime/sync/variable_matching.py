@@ -152,7 +152,9 @@ def _call_names(names: Callable[[str], object], name: str) -> str | None:
     try:
         new_name = names(name)
     except Exception as error:
-        raise GraphEditError(f"The function of names raised {type(error).__name__} for {name!r}: {error}.") from error
+        raise GraphEditError(
+            f"The function of names raised {type(error).__name__} for {name!r}: {error}; let it give a name, or None."
+        ) from error
     if new_name is not None and not isinstance(new_name, str):
         raise GraphEditError(
             f"The function of names gave {value_text(new_name)} for {name!r}; let it give a name, or None."

@@ -164,7 +164,10 @@ class EagerStore:
                     self.by_name[name].assign(old)
                 if isinstance(error, tf.errors.OpError | ValueError):
                     why = str(error).strip().splitlines()[0].rstrip(".")
-                    raise SessionRefused(f"Variable {name!r} of {self.title} cannot be assigned: {why}.") from error
+                    raise SessionRefused(
+                        f"Variable {name!r} of {self.title} cannot be assigned: {why}; sync variables of one dtype "
+                        "and shape."
+                    ) from error
                 raise
 
 

@@ -273,7 +273,8 @@ def _call_per_op(by: Callable[[Op], object], index: GraphIndex, *, strict: bool 
             if not strict:
                 return None
             raise GraphEditError(
-                f"The color of op {index.names[i]!r} is not known: {type(error).__name__}: {str(error)[:200]}.",
+                f"The color of op {index.names[i]!r} is not known: {type(error).__name__}: {str(error)[:200]}; let "
+                "the function return a number, a text or None.",
                 [index.names[i]],
             ) from error
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from itertools import groupby
-from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -29,7 +28,6 @@ from tfgraphwidget.scene.rendering.display_list import (
     Triangle,
     build_display_list,
 )
-from tfgraphwidget.scene.rendering.svg_text import svg
 
 if TYPE_CHECKING:
     from tfgraphwidget.scene.scene import Paint, Scene
@@ -38,7 +36,6 @@ _DPI = 100.0
 _RESOLUTION = 2.0  # pixels of a saved PNG per pixel of the screen
 _LARGEST = 300.0  # inches; matplotlib's image writers stop at 65,536 pixels
 _MOST_PIXELS = 12.5e6  # of the scene: 200 MB while it is drawn
-_SUFFIXES = (".svg", ".png", ".pdf")
 # Those of browsers, where they are installed; then matplotlib's own.
 _FONTS = ("Segoe UI", "Helvetica", "Arial", "Liberation Sans")
 # A line break or a tab in a name is a gap here, as it is in the browser.
@@ -94,35 +91,6 @@ def draw(
     return ax
 
 
-def save(
-    scene: Scene,
-    path: str | FilePath,
-    *,
-    paint: Paint | None = None,
-    dark: bool = False,
-    area: Area | None = None,
-    theme: Theme | None = None,
-) -> None:
-    """Write a picture in the format of the suffix.
-
-    Args:
-        scene: The scene.
-        path: A file name that ends in .svg, .png or .pdf.
-        paint: The selection and the colors.
-        dark: Whether to use the dark theme.
-        area: The part to draw as (left, top, width, height) in pixels; None for all.
-        theme: Other colors than those of the light or dark theme.
-
-    Raises:
-        GraphEditError: For another suffix.
-    """
-    path = FilePath(path)
-    if path.suffix.lower() not in _SUFFIXES:
-        raise GraphEditError(f"A picture cannot be saved as {path.name!r}; use a name that ends in .svg, .png or .pdf.")
-    with path.open("wb") as file:
-        write(scene, file, path.suffix[1:].lower(), paint=paint, dark=dark, area=area, theme=theme)
-
-
 def write(
     scene: Scene,
     file: BinaryIO,
@@ -138,16 +106,12 @@ def write(
     Args:
         scene: The scene.
         file: A binary file.
-        kind: "svg", "png" or "pdf".
+        kind: "png" or "pdf".
         paint: The selection and the colors.
         dark: Whether to use the dark theme.
         area: The part to draw as (left, top, width, height) in pixels; None for all.
         theme: Other colors than those of the light or dark theme.
     """
-    if kind == "svg":
-        head = '<?xml version="1.0" encoding="UTF-8"?>\n'
-        file.write((head + svg(scene, paint=paint, dark=dark, area=area, theme=theme)).encode())
-        return
     figure = draw(scene, paint=paint, dark=dark, area=area, theme=theme).get_figure(root=True)
     assert figure is not None
     with warnings.catch_warnings():

@@ -18,7 +18,7 @@ import shutil
 import tempfile
 import weakref
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from enum import Enum
 from functools import partial
@@ -31,7 +31,7 @@ from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.container import ARCHIVE_HEADER, Container, OpenOptions
 from tfgraphwidget.sources.files.opening import open_message
 from tfgraphwidget.sources.files.summary import summarize_graph
-from tfgraphwidget.sources.files.tensor_bundle import StoredTensor
+from tfgraphwidget.sources.files.tensor_bundle import SHARD, StoredTensor, write_shard
 from tfgraphwidget.sources.functions.stored_function import open_function_message
 from tfgraphwidget.sources.source import SavedEditor, Source
 from tfgraphwidget.tf_types import Message
@@ -39,6 +39,7 @@ from tfgraphwidget.tf_types import Message
 _Message = TypeVar("_Message", bound=Message)
 VERSION = 1
 """The version of the format. An archive of a newer one is refused."""
+_PIECE = 1 << 24  # bytes that are copied at a time
 _DAMAGED = "{} is damaged ({}); write it again with editor.save('{}') or editor.to_bytes()."
 
 
@@ -52,7 +53,13 @@ class ArchiveEntry(str, Enum):
     MODEL = "model"
 
 
-def write_archive(file: IO[bytes], header: Mapping[str, object], folder: Path, model: Path | None) -> None:
+def write_archive(
+    file: IO[bytes],
+    header: Mapping[str, object],
+    folder: Path,
+    model: Path | None,
+    tensors: Collection[StoredTensor] = (),
+) -> None:
     """Write an archive.
 
     Args:
@@ -60,13 +67,20 @@ def write_archive(file: IO[bytes], header: Mapping[str, object], folder: Path, m
         header: What `SavedEditor` says, as JSON.
         folder: The files to write.
         model: The folder of a SavedModel to write beside them.
+        tensors: The values, which are read and written one after the other.
     """
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as entries:
         entries.writestr(ARCHIVE_HEADER, json.dumps({"version": VERSION, **header}))
         for root, prefix in ((folder, PurePosixPath()), (model, PurePosixPath(ArchiveEntry.MODEL.value))):
             for path in sorted(root.rglob("*")) if root is not None else ():
                 if root is not None and path.is_file():
-                    entries.write(path, str(prefix / path.relative_to(root).as_posix()))
+                    name = str(prefix / path.relative_to(root).as_posix())
+                    with path.open("rb") as content, entries.open(name, "w", force_zip64=True) as entry:
+                        shutil.copyfileobj(content, entry, _PIECE)
+        if tensors:
+            with entries.open(f"{ArchiveEntry.VALUES.value}{SHARD}", "w", force_zip64=True) as entry:
+                index = write_shard(entry, tensors)
+            entries.writestr(f"{ArchiveEntry.VALUES.value}.index", index)
 
 
 class _Folder:
@@ -91,6 +105,8 @@ def open_archive(container: Container, options: OpenOptions) -> Source:
     header = _unpack(container, folder.path)
     try:
         return _open(folder.path, header, container.where, options, folder)
+    except GraphEditError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:  # of a header that is none
         raise NotAGraph(_DAMAGED.format(container.where, _reason(error), "editor.tgw")) from error
 
@@ -127,7 +143,12 @@ def _unpack(container: Container, folder: Path, names: list[str] | None = None) 
                 if entry.compress_type != zipfile.ZIP_STORED or ".." in parts or entry.filename[:1] == "/":
                     raise ValueError(f"entry {entry.filename[:100]!r} is none of an editor")
                 if names is None or entry.filename in names:
-                    archive.extract(entry, folder)
+                    target = folder.joinpath(*parts)
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    with archive.open(entry) as content, target.open("wb") as file:
+                        shutil.copyfileobj(content, file, _PIECE)
+    except NotAGraph:  # a TypeError too
+        raise
     except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError, OSError, NotImplementedError) as error:
         raise NotAGraph(_DAMAGED.format(container.where, _reason(error), "editor.tgw")) from error
     return header

@@ -77,7 +77,10 @@ class Checkpoint:
         try:
             latest = latest_checkpoint(path)
         except Exception as error:  # a list of names that is none, a folder that may not be read
-            raise GraphEditError(f"Directory {shorten(str(path))} cannot be read: {path_error(error)}.") from error
+            raise GraphEditError(
+                f"Directory {shorten(str(path))} cannot be read: {path_error(error)}; give the prefix of a "
+                "checkpoint's files, 'model.ckpt'."
+            ) from error
         for folder in (path, path / "variables") if latest is None else ():
             inside = [name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")]
             if len(inside) == 1:
@@ -190,6 +193,8 @@ class Checkpoint:
         """The reader of the values. TensorFlow reads the one file that TensorFlow 0.x wrote."""
         if _is(Path.is_file, Path(f"{self.prefix}.index")):
             return TensorBundle(self.prefix)
+        if not _is(Path.is_file, Path(self.prefix)):
+            raise GraphEditError(f"{self.lack()}.{self.hint()}")
         return tf_protos.OldCheckpoint(self.prefix)
 
     @cached_property

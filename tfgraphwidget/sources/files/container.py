@@ -167,9 +167,16 @@ def locate_file(path: Path, main_files: Collection[str], suffixes: Collection[st
         return _main_file(path, main_files, suffixes) if path.is_dir() else path
     except (FileNotFoundError, NotADirectoryError):
         near = did_you_mean(path.name, _entries(path.parent))
-        raise UnknownName(f"There is no file or directory {shorten(str(path))}.{near}") from None
+        raise UnknownName(
+            f"There is no file or directory {shorten(str(path))}{f'.{near}' if near else _GIVE_ONE}"
+        ) from None
     except (OSError, ValueError) as error:
-        raise GraphEditError(f"{shorten(str(path))} cannot be opened: {path_error(error)}.") from error
+        raise GraphEditError(
+            f"{shorten(str(path))} cannot be opened: {path_error(error)}; give a path that can be read."
+        ) from error
+
+
+_GIVE_ONE = "; give the path of one that is there."
 
 
 def _main_file(folder: Path, main_files: Collection[str], suffixes: Collection[str]) -> Path:
@@ -214,4 +221,7 @@ def _content(file: Path) -> bytes:
             )
         return file.read_bytes()
     except (OSError, ValueError) as error:
-        raise GraphEditError(f"File {shorten(str(file))} cannot be read: {path_error(error)}.") from error
+        raise GraphEditError(
+            f"File {shorten(str(file))} cannot be read: {path_error(error)}; copy it again, or give one that can be "
+            "read."
+        ) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -81,11 +81,12 @@ def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> No
         import_meta_graph(_copy(file.meta))
     else:
         tf.import_graph_def(_copy(file.graph_def), name="")
-    if file.values:
-        variables = {v.handle: v for v in graph_variables(file.body) if v.handle in file.values}
-        _assign(graph, session, [(variables[handle], read) for handle, read in file.values.items()])
-    elif file.checkpoint is not None:
+    if file.checkpoint is not None:
         _load(file, file.checkpoint, graph, session)
+    elif file.values is not None:
+        readers = [(v, file.values[v.handle]) for v in graph_variables(file.body) if v.handle in file.values]
+        _assign(readers, graph, session)
+        _initialize([v for v in graph_variables(file.body) if v.handle not in file.values], graph, session)
 
 
 def _restore(file: FileGraph, checkpoint: OtherCheckpoint, session: tf.compat.v1.Session) -> None:
@@ -160,18 +161,33 @@ def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.
     variables = graph_variables(file.body)
     keys = checkpoint_keys(file.body.protos, variables)
 
-    def read(variable: VariableDef) -> object:
+    def value(variable: VariableDef) -> object:
         return variable_slice(checkpoint.value(keys[variable.handle]), variable)
 
-    saved = [variable for variable in variables if keys[variable.handle] in checkpoint.shapes]
-    _assign(graph, session, [(variable, partial(read, variable)) for variable in saved])
+    _assign([(v, partial(value, v)) for v in variables if keys[v.handle] in checkpoint.shapes], graph, session)
+
+
+def _initialize(variables: Iterable[VariableDef], graph: tf.Graph, session: tf.compat.v1.Session) -> None:
+    """Run the initializers of variables, each once those ran whose values it reads; what cannot run stays without."""
+    there = {op.name for op in graph.get_operations()}
+    waiting = [v.initializer for v in variables if v.initializer in there]
+    while waiting:
+        failed = []
+        for initializer in waiting:
+            try:
+                session.run(graph.get_operation_by_name(initializer))
+            except tf.errors.OpError:  # noqa: PERF203
+                failed.append(initializer)
+        if len(failed) == len(waiting):
+            return
+        waiting = failed
 
 
 def _assign(
-    graph: tf.Graph, session: tf.compat.v1.Session, values: Sequence[tuple[VariableDef, Callable[[], object]]]
+    readers: Sequence[tuple[VariableDef, Callable[[], object]]], graph: tf.Graph, session: tf.compat.v1.Session
 ) -> None:
-    """Let variables have values, by feeding what their initializers assign."""
-    unloaded = [*values]
+    """Assign values to variables, with no new ops: what an op of the graph assigns is fed."""
+    unloaded = readers
     while unloaded:
         feeds: dict[str, object] = {}
         run, later = [], []

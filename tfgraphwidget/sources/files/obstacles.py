@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class FileGraph:
     """A graph as data; `where` begins sentences about it.
 
     `meta` is an empty MetaGraphDef where only a GraphDef was given; `folder` is the directory of a SavedModel. `values`
-    read the values of variables that come from elsewhere, by their handle ops.
+    read the values of variables, by their handle ops, where no checkpoint has them; a session initializes the others.
     """
 
     where: str
@@ -37,7 +37,7 @@ class FileGraph:
     body: NodeBody
     checkpoint: Checkpoint | None = None
     folder: Path | None = None
-    values: Mapping[str, Callable[[], object]] = field(default_factory=dict)
+    values: Mapping[str, Callable[[], object]] | None = None
 
 
 class Obstacle(NamedTuple):

@@ -16,7 +16,7 @@ from tfgraphwidget.sources.files.obstacles import FileGraph, find_obstacles
 from tfgraphwidget.sources.files.other_checkpoint import other_checkpoint
 from tfgraphwidget.sources.files.parse import holds_graph
 from tfgraphwidget.sources.files.signature_defs import choose_signature, entry_path, invalid_signatures, read_signatures
-from tfgraphwidget.sources.files.stored_data import FileStoredData, GivenStoredData
+from tfgraphwidget.sources.files.stored_data import FileStoredData, PartStoredData
 from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.source import ImportedGraph, Source
@@ -39,7 +39,8 @@ def open_message(
         where: The subject of sentences about it, "File 'model.pb'".
         options: Signature, checkpoint and tags that the caller chose.
         folder: The directory of a SavedModel with its variables' values.
-        values: What reads the values of variables, by their handle ops, in place of a checkpoint.
+        values: Read the values of variables, by their handle ops, where no checkpoint has them. A session gives the
+            others those that their initializers compute.
 
     Raises:
         NotAGraph: When there are no ops in it.
@@ -68,7 +69,7 @@ def open_message(
             checkpoint, folder = replacement, None
         else:
             checkpoint = other_checkpoint(checkpoint, replacement, meta, body)
-    file = FileGraph(where, graph_def, meta, body, checkpoint, folder, values or {})
+    file = FileGraph(where, graph_def, meta, body, checkpoint, folder, values)
     obstacles = find_obstacles(file)
     return Source(
         title,
@@ -80,7 +81,7 @@ def open_message(
         signature=signature,
         entrance=entry_path(signature, nodes, library),
         revive=lambda: _import(file),
-        stored=GivenStoredData(file) if values else FileStoredData(file),
+        stored=FileStoredData(file) if values is None else PartStoredData(file, values),
     )
 
 

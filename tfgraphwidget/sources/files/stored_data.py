@@ -190,45 +190,37 @@ class FileStoredData:
         return None if folder is None else origins.read_debug_info(folder / "debug" / "saved_model_debug_info.pb")
 
 
-class GivenStoredData(FileStoredData):
-    """The data of a graph whose variables have the values that it was given with, in place of a checkpoint's."""
+class PartStoredData(FileStoredData):
+    """The data of a part of a file; `readers` read the values of variables, by their handle ops."""
+
+    def __init__(self, file: FileGraph, readers: Mapping[str, Callable[[], object]]) -> None:
+        super().__init__(file)
+        self._readers = readers
 
     def shape(self, handle: str) -> tuple[int, ...]:
-        """The shape of a variable's value.
-
-        Args:
-            handle: The name of the handle op.
-        """
+        """The shape of the value of the variable of that handle op."""
         return self.value(handle).shape
 
     def key(self, handle: str) -> str | None:
-        """The name of a variable's value, which is that of its handle op; None when it has none.
-
-        Args:
-            handle: The name of the handle op.
-        """
-        return handle if handle in self._file.values else None
+        """The handle op's own name; None for a variable without a value."""
+        return handle if handle in self._readers else None
 
     def dtype(self, handle: str) -> str:
-        """The name of the dtype of a variable's value. Raises SessionRefused when there is none.
-
-        Args:
-            handle: The name of the handle op.
-        """
+        """The name of the dtype of the value of the variable of that handle op."""
         return str(self.value(handle).dtype.name)
 
     def value(self, handle: str) -> np.ndarray:
         """The value of the variable of that handle op. Raises SessionRefused when there is none."""
-        if handle not in self._file.values:
+        if handle not in self._readers:
             raise SessionRefused(
                 f"The file has no value for {handle!r}; initialize the variable in a session first.", [handle]
             )
-        return np.asarray(self._file.values[handle]())
+        return np.asarray(self._readers[handle]())
 
     def keys(self, handle: str) -> tuple[str, ...]:
-        """The name of the value of the variable of that handle op; empty without one."""
-        return (handle,) if handle in self._file.values else ()
+        """The handle op's own name, if there is a value."""
+        return (handle,) if handle in self._readers else ()
 
     def all_values(self) -> Mapping[str, Callable[[], object]]:
-        """Readers of all values, by handle ops."""
-        return self._file.values
+        """Readers of all values, by handle op."""
+        return self._readers

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from google.protobuf import text_encoding
@@ -32,6 +32,8 @@ _STATE = "checkpoint"  # the file in which a Saver lists what it has written, a 
 _NEWEST = re.compile(r'^\s*model_checkpoint_path:\s*"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 _MOST_BITS = 64  # of a number that is written in groups of seven
 _BLOCK = 1 << 14  # bytes after which a block of the index ends
+_PIECE = 1 << 24  # bytes that are written at a time
+SHARD = ".data-00000-of-00001"
 
 
 class TensorBundle:
@@ -94,16 +96,17 @@ class TensorBundle:
         if dtype.fields:  # of quantized integers TensorFlow gives the integers
             dtype = dtype[0]
         path = Path(f"{self._prefix}.data-{entry.shard_id:05}-of-{self._shards:05}")
+        data = np.empty(entry.size, np.uint8)
         with path.open("rb") as file:
             file.seek(entry.offset)
-            data = file.read(entry.size)
-        if len(data) < entry.size:
+            size = file.readinto(data.data)
+        if size < entry.size:
             raise ValueError(f"{path.name!r} ends within the value of {name[:200]!r}")
         if dtype.hasobject:
-            return np.array(_strings(data, int(np.prod(shape)), entry.crc32c, name), object).reshape(shape)
+            return np.array(_strings(data.tobytes(), int(np.prod(shape)), entry.crc32c, name), object).reshape(shape)
         if masked_crc32c(data) != entry.crc32c:
             raise ValueError(f"the value of {name[:200]!r} has another checksum than its bytes")
-        return np.frombuffer(data, dtype).reshape(shape).copy()
+        return data.view(dtype).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -134,28 +137,50 @@ def write_bundle(prefix: str, tensors: Iterable[StoredTensor]) -> None:
         OSError: A file cannot be written.
         TypeError: A value has a dtype that TensorFlow does not have.
     """
+    with Path(f"{prefix}{SHARD}").open("wb") as file:
+        index = write_shard(file, tensors)
+    Path(f"{prefix}.index").write_bytes(index)
+
+
+def write_shard(file: IO[bytes], tensors: Iterable[StoredTensor]) -> bytes:
+    """Write the values of a checkpoint of one shard to an open file.
+
+    Args:
+        file: The file. It need not be one that can be read or sought in.
+        tensors: The tensors.
+
+    Returns:
+        The content of the index beside it.
+
+    Raises:
+        OSError: The file cannot be written.
+        TypeError: A value has a dtype that TensorFlow does not have.
+    """
     entries: dict[bytes, BundleEntryProto] = {}
-    with Path(f"{prefix}.data-00000-of-00001").open("wb") as file:
-        for tensor in tensors:
-            array = _array(tensor.read())
-            data = _packed_strings(array) if array.dtype.hasobject else np.ascontiguousarray(array).tobytes()
-            entry = tf_protos.BundleEntryProto(dtype=_dtype_number(array), offset=file.tell(), size=len(data))
-            entry.crc32c = _strings_checksum(array, data) if array.dtype.hasobject else masked_crc32c(data)
-            _set_shape(entry, array.shape)
-            file.write(data)
-            key = tensor.name.encode()
-            if tensor.full_shape is None:
-                entries[key] = entry
-                continue
-            whole = entries.setdefault(key, tf_protos.BundleEntryProto(dtype=entry.dtype))
-            _set_shape(whole, tensor.full_shape)
-            part = whole.slices.add()
-            for start, length in zip(tensor.offset, array.shape, strict=True):
-                part.extent.add(start=start, length=length)
-            entries[_slice_key(key, part)] = entry
+    offset = 0
+    for tensor in tensors:
+        array = _array(tensor.read())
+        is_text = array.dtype.hasobject
+        data = _packed_strings(array) if is_text else np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        entry = tf_protos.BundleEntryProto(dtype=_dtype_number(array), offset=offset, size=len(data))
+        entry.crc32c = _strings_checksum(array, bytes(data)) if is_text else masked_crc32c(data)
+        _set_shape(entry, array.shape)
+        for start in range(0, len(data), _PIECE):
+            file.write(data[start : start + _PIECE])
+        offset += len(data)
+        key = tensor.name.encode()
+        if tensor.full_shape is None:
+            entries[key] = entry
+            continue
+        whole = entries.setdefault(key, tf_protos.BundleEntryProto(dtype=entry.dtype))
+        _set_shape(whole, tensor.full_shape)
+        part = whole.slices.add()
+        for begin, length in zip(tensor.offset, array.shape, strict=True):
+            part.extent.add(start=begin, length=length)
+        entries[_slice_key(key, part)] = entry
     header = tf_protos.BundleHeaderProto(num_shards=1)
     header.version.producer = 1
-    Path(f"{prefix}.index").write_bytes(_table({b"": header, **entries}))
+    return _table({b"": header, **entries})
 
 
 def _array(value: object) -> np.ndarray:

@@ -200,7 +200,7 @@ class SessionState:
     @property
     def names(self) -> frozenset[str]:
         """The ops that a call feeds from state or constants."""
-        return frozenset(self._origins) | frozenset(self._live)
+        return frozenset(self._origins) | frozenset(self.body.constants)
 
     @property
     def graph(self) -> None:

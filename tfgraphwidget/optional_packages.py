@@ -1,0 +1,52 @@
+"""Packages that only some calls need, and that need not be installed: pandas, matplotlib, networkx, SciPy."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from tfgraphwidget.errors import PackageMissing
+
+_INSTALL = {
+    "matplotlib": "'tfgraphwidget[plot]'",
+    "networkx": "'tfgraphwidget[networkx]'",
+    "pandas": "'tfgraphwidget[tables]'",
+    "scipy": "scipy",
+}
+"""What pip is given to install a package."""
+
+
+def import_package(module: str, need: str) -> Any:
+    """Import a module of such a package.
+
+    Args:
+        module: The module: "pandas", "scipy.sparse".
+        need: The beginning of the sentence that refuses, "cost() needs pandas".
+
+    Returns:
+        The module.
+
+    Raises:
+        PackageMissing: The package is not installed; the sentence says what to install.
+    """
+    package = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        raise PackageMissing(f"{need}, {_way_out(package)}.") from None
+
+
+def missing_package(package: str) -> str:
+    """The end of a sentence on a package that is not installed; "" for one that is.
+
+    Args:
+        package: The name of the package.
+    """
+    return "" if find_spec(package) is not None else _way_out(package)
+
+
+def _way_out(package: str) -> str:
+    return f"which is not installed: run pip install {_INSTALL[package]}"
