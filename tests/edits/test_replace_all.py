@@ -148,6 +148,37 @@ def test_attributes_that_the_pattern_names_go_into_the_replacement(tmp_path: Pat
     np.testing.assert_array_equal(ran(editor, tmp_path, "y:0", X), before)
 
 
+TEXTS = [
+    ("Reshape(x, [-1, 4])", lambda x: x.reshape(-1, 4)),
+    ("Sum(x, 1)", lambda x: x.sum(1)),
+    ("ConcatV2(x, x, 1)", lambda x: np.concatenate([x, x], 1)),
+    ("Transpose(x, [1, 0])", np.transpose),
+    ("Pad(x, [[0, 0], [1, 1]])", lambda x: np.pad(x, [(0, 0), (1, 1)])),
+    ("Sub(1, x)", lambda x: 1 - x),
+    ("Mul(x, AddN(x, [[2, 2], [2, 2]]))", lambda x: x * (x + 2)),
+    ("Select(Less(x, 2), x, Neg(x))", lambda x: np.where(x < 2, x, -x)),
+    ("SelectV2(True, x, 0)", lambda x: x),
+    ("s=Split(1, x, num_split=2); AddV2(s, s:1)", lambda x: x[:, :1] + x[:, 1:]),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+@pytest.mark.parametrize(("by", "expected"), TEXTS)
+def test_a_number_of_a_replacement_has_the_dtype_that_the_op_wants_there(
+    by: str, expected: Callable[[Any], Any], dtype: str, tmp_path: Path
+) -> None:
+    graph, value = tf.Graph(), np.array([[1, 3], [2, 5]], dtype)
+    with graph.as_default():
+        tf.identity(tf.raw_ops.Snapshot(input=v1.placeholder(dtype, [2, 2], "x")), "y")
+    file = tgw.edit(written(graph, tmp_path))
+    file.replace_all("Snapshot(x)", by, into="new")
+    np.testing.assert_allclose(ran(file, tmp_path, "y:0", {"x:0": value}), expected(value))
+    with v1.Session(graph=graph) as session:
+        live = tgw.edit(graph, session=session)
+        live.replace_all("Snapshot(x)", by, into="new")
+        np.testing.assert_allclose(session.run("y:0", {"x:0": value}), expected(value))
+
+
 def test_control_edges_of_a_match_move_to_what_replaces_it() -> None:
     def build(x: tf.Tensor) -> None:
         ready = tf.no_op("ready")
