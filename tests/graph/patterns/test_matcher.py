@@ -248,6 +248,9 @@ def test_outputs_other_than_the_first_are_named_by_their_number() -> None:
     assert outputs(editor.match("Relu(Split(1, x):1)")) == ["second:0"]
     assert outputs(editor.match("Relu(Split(1, x))")) == ["first:0"]
     assert outputs(editor.match("AddV2(s=Split(1, x), s:1)")) == ["sum:0"]
+    assert outputs(editor.match("Split(1, x):1")) == ["split:1"]
+    assert not editor.match("Split(1, x):2"), "an output that no op has"
+    assert not editor.match("s=Split(1, x); s:2; Relu(s)")
     both = editor.match("s=Split(1, x); Relu(s); Relu(s:1)")
     assert [hit.outputs for hit in both] == [("first:0", "second:0")]
 
