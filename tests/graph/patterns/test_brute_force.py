@@ -110,8 +110,8 @@ class RandomPattern:
             parts.append(f"^{rng.choice(['_', self.index.types[waits[0]]])}")
         types = rng.choice([kind, kind, kind, f"{kind}|Sub", f"Tanh|{kind}", "*"]) if kind != "Split" else kind
         text = f"{types}({', '.join(parts)})" + (f":{port}" if port else "")
-        if rng.random() < 0.1 and not name:
-            return f"({text} | Relu(_))"
+        if rng.random() < 0.15:
+            text = f"({text} | {rng.choice(['Relu(_)', 'Tanh(_)', 'Mul(_, _)', '0.5'])})"
         return f"{name}={text}" if name else text
 
 
@@ -165,6 +165,11 @@ class BruteForce:
         port = value.port if isinstance(value, Variable | Node) else 0
         node = self.pattern.resolve(value)
         if isinstance(node, Alternatives):
+            if node.name:
+                bound = tensors.get(node.name, tensor)
+                if source_of(self.index, bound) != source_of(self.index, tensor):
+                    return
+                tensors = {node.name: tensor} | tensors
             for choice in node.choices:
                 yield from self._value(choice, tensor, ops, tensors)
         elif isinstance(node, Variable):
@@ -244,7 +249,8 @@ class BruteForce:
 
 def ops_of_match(pattern: Pattern, ops: dict[int, int]) -> tuple[int, ...]:
     """The ops of an assignment that a match has: constants and variables are its inputs."""
-    outputs = {id(pattern.resolve(each)) for each in pattern.outputs}
+    resolved = map(pattern.resolve, pattern.outputs)
+    outputs = {id(pattern.resolve(choice)) for each in resolved for choice in getattr(each, "choices", (each,))}
     inputs = {id(each) for each in pattern.bottom_up if isinstance(each, Constant) or getattr(each, "is_source", False)}
     return tuple(sorted({op for node, op in ops.items() if node not in inputs - outputs}))
 

@@ -237,6 +237,21 @@ def test_alternatives_of_types_and_of_structures() -> None:
     assert outputs(editor.match("(Tanh(Exp(x)) | RealDiv(x, y))")) == ["truediv:0", "Tanh:0"]
 
 
+def test_a_name_of_alternatives_is_one_tensor() -> None:
+    def build() -> None:
+        x = x_of()
+        r, t = tf.nn.relu(x, "r"), tf.tanh(x, "t")
+        tf.multiply(r, tf.sigmoid(t), "mixed")
+        tf.multiply(t, tf.sigmoid(t), "same")
+
+    editor = editor_of(build)
+    hits = editor.match("Mul(h=(Relu(x) | Tanh(x)), Sigmoid(h))")
+    assert outputs(hits) == ["same:0"]
+    assert (hits[0].h, hits[0].x) == ("t:0", "x:0")
+    assert outputs(editor.match("Mul((Relu(x) | Tanh(x)), Sigmoid(y))")) == ["mixed:0", "same:0"]
+    assert outputs(editor.match("Mul(h=(Relu(x) | Tanh(x)), Sigmoid(h: float64))")) == []
+
+
 def test_outputs_other_than_the_first_are_named_by_their_number() -> None:
     def build() -> None:
         a, b = tf.split(x_of(), 2, 1, name="split")
