@@ -165,18 +165,11 @@ class BruteForce:
         port = value.port if isinstance(value, Variable | Node) else 0
         node = self.pattern.resolve(value)
         if isinstance(node, Alternatives):
-            if node.name:
-                bound = tensors.get(node.name, tensor)
-                if source_of(self.index, bound) != source_of(self.index, tensor):
-                    return
-                tensors = {node.name: tensor} | tensors
-            for choice in node.choices:
-                yield from self._value(choice, tensor, ops, tensors)
+            for named in self._named(node.name, tensor, tensors):
+                for choice in node.choices:
+                    yield from self._value(choice, tensor, ops, named)
         elif isinstance(node, Variable):
-            if not node.name:
-                yield ops, tensors
-            elif node.name not in tensors or source_of(self.index, tensors[node.name]) == source_of(self.index, tensor):
-                yield ops, {node.name: tensor} | tensors
+            yield from ((ops, named) for named in self._named(node.name, tensor, tensors))
         else:
             at = tensor
             for _ in range(len(self.index)):
@@ -185,6 +178,13 @@ class BruteForce:
                 if self.index.types[at[0]] not in PASSED:
                     break
                 at = inputs_of(self.index, at[0])[0]
+
+    def _named(self, name: str, tensor: Tensor, tensors: Any) -> Iterator[Any]:
+        """The tensors with one more, where its name does not stand for another one."""
+        if not name:
+            yield tensors
+        elif name not in tensors or source_of(self.index, tensors[name]) == source_of(self.index, tensor):
+            yield {name: tensor} | tensors
 
     def _op(self, node: Any, op: int, tensor: Tensor, ops: Any, tensors: Any, *, output: bool = False) -> Iterator[Any]:
         if id(node) in ops:
