@@ -201,6 +201,19 @@ def test_bad_edits_leave_no_file(model: Path, capsys: pytest.CaptureFixture[str]
     assert sorted(model.parent.iterdir()) == before
 
 
+def test_a_pattern_that_cannot_be_read_has_a_caret_under_the_place(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = model.parent / "bad.json"
+    edit = {"verb": "replace_all", "given": {"pattern": "Relu(x", "by": "x"}}
+    bad.write_text(json.dumps({"tfgraphwidget": 1, "edits": [edit]}))
+    assert main(["export", str(model), f"{model.parent}/out.pb", "--edits", str(bad)]) == 1
+    refusal, line, caret = capsys.readouterr().err.splitlines()[-3:]
+    assert refusal.endswith("This pattern cannot be read: expected ',' or ')'.")
+    assert line.strip() == "Relu(x"
+    assert caret.index("^") == line.index("(x") + 2
+
+
 def test_an_unknown_word_is_exit_code_2() -> None:
     ports = [["demo", f"--port={port}"] for port in ("0", "-5", "65536", "9" * 5_000, "eight", "8.0")]
     for arguments in ([], ["dance"], ["info"], ["info", "a", "--csv"], ["show", "a.pb", "--port", "-5"], *ports):

@@ -38,6 +38,7 @@ def three_blocks(x: tf.Tensor) -> None:
     tf.identity(x, "y")
 
 
+# semantics 13
 def test_all_matches_are_replaced_in_one_step_on_a_live_graph_with_a_session() -> None:
     graph = graph_of(three_blocks)
     with v1.Session(graph=graph) as session:
@@ -93,6 +94,7 @@ def test_a_match_is_replaced_by_one_of_its_tensors(tmp_path: Path) -> None:
     assert ran(editor, tmp_path, "y:0", X).tolist() == [[2, -4]]
 
 
+# semantics 14
 def test_a_result_that_nothing_reads_is_not_replaced_by_its_input(tmp_path: Path) -> None:
     editor = tgw.edit(written(graph_of(lambda x: tf.identity(tf.identity(x, "one"), "y")), tmp_path))
     report = editor.replace_all("Identity(x)", "x")
@@ -104,6 +106,7 @@ def test_a_result_that_nothing_reads_is_not_replaced_by_its_input(tmp_path: Path
     ]
 
 
+# semantics 4
 def test_constants_and_variables_that_others_read_stay_and_others_go() -> None:
     def build(x: tf.Tensor) -> None:
         shared, own = tf.constant([1.0, 2.0], name="shared"), tf.constant([3.0, 4.0], name="own")
@@ -148,6 +151,38 @@ def test_attributes_that_the_pattern_names_go_into_the_replacement(tmp_path: Pat
     np.testing.assert_array_equal(ran(editor, tmp_path, "y:0", X), before)
 
 
+TEXTS = [
+    ("Reshape(x, [-1, 4])", lambda x: x.reshape(-1, 4)),
+    ("Sum(x, 1)", lambda x: x.sum(1)),
+    ("ConcatV2(x, x, 1)", lambda x: np.concatenate([x, x], 1)),
+    ("Transpose(x, [1, 0])", np.transpose),
+    ("Pad(x, [[0, 0], [1, 1]])", lambda x: np.pad(x, [(0, 0), (1, 1)])),
+    ("Sub(1, x)", lambda x: 1 - x),
+    ("Mul(x, AddN(x, [[2, 2], [2, 2]]))", lambda x: x * (x + 2)),
+    ("Select(Less(x, 2), x, Neg(x))", lambda x: np.where(x < 2, x, -x)),
+    ("SelectV2(True, x, 0)", lambda x: x),
+    ("s=Split(1, x, num_split=2); AddV2(s, s:1)", lambda x: x[:, :1] + x[:, 1:]),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+@pytest.mark.parametrize(("by", "expected"), TEXTS)
+def test_a_number_of_a_replacement_has_the_dtype_that_the_op_wants_there(
+    by: str, expected: Callable[[Any], Any], dtype: str, tmp_path: Path
+) -> None:
+    graph, value = tf.Graph(), np.array([[1, 3], [2, 5]], dtype)
+    with graph.as_default():
+        tf.identity(tf.raw_ops.Snapshot(input=v1.placeholder(dtype, [2, 2], "x")), "y")
+    file = tgw.edit(written(graph, tmp_path))
+    file.replace_all("Snapshot(x)", by, into="new")
+    np.testing.assert_allclose(ran(file, tmp_path, "y:0", {"x:0": value}), expected(value))
+    with v1.Session(graph=graph) as session:
+        live = tgw.edit(graph, session=session)
+        live.replace_all("Snapshot(x)", by, into="new")
+        np.testing.assert_allclose(session.run("y:0", {"x:0": value}), expected(value))
+
+
+# semantics 3
 def test_control_edges_of_a_match_move_to_what_replaces_it() -> None:
     def build(x: tf.Tensor) -> None:
         ready = tf.no_op("ready")
@@ -204,6 +239,7 @@ def test_the_parts_of_a_variable_stay_and_the_other_matches_are_replaced() -> No
     assert [why for match in report.skipped if "'w/read' is a part of variable 'w'" in (why := match.why)]
 
 
+# semantics 4
 def test_a_match_whose_inside_is_read_waited_for_or_returned_is_left_and_says_why(signed: Path) -> None:
     def build(x: tf.Tensor) -> None:
         for name in ("free", "read", "waited"):
@@ -229,6 +265,7 @@ def test_a_match_whose_inside_is_read_waited_for_or_returned_is_left_and_says_wh
     assert dict(model.core.executor.signatures[0].outputs)["logits"] == "net/last/Elu:0"
 
 
+# semantics 12
 def test_overlapping_matches_are_replaced_from_the_first_on_and_the_rest_is_reported() -> None:
     def build(x: tf.Tensor) -> None:
         for k in range(4):
@@ -241,6 +278,7 @@ def test_overlapping_matches_are_replaced_from_the_first_on_and_the_rest_is_repo
         assert [each.why for each in report.skipped] == ["'r2:0': overlaps the match that ends at 'r1:0'."]
 
 
+# semantics 12
 def test_until_fixed_repeats_in_one_step(tmp_path: Path) -> None:
     def build(x: tf.Tensor) -> None:
         for k in range(9):
@@ -257,6 +295,7 @@ def test_until_fixed_repeats_in_one_step(tmp_path: Path) -> None:
     assert saved(editor, tmp_path) == before
 
 
+# semantics 12
 def test_until_fixed_stops_at_a_graph_that_was_there_before_and_after_a_hundred_rounds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -285,6 +324,7 @@ def test_where_chooses_matches_and_an_error_in_it_is_a_refusal() -> None:
         editor.edits()
 
 
+# semantics 11
 def test_ops_with_side_effects_are_replaced_only_if_asked() -> None:
     graph = graph_of(lambda x: tf.identity(x + v1.random_uniform([2], seed=1), "y"))
     editor = tgw.edit(graph)
@@ -293,6 +333,7 @@ def test_ops_with_side_effects_are_replaced_only_if_asked() -> None:
     assert editor.replace_all("RandomUniform(x)", tf.zeros, effects=True).replaced
 
 
+# semantics 10
 def test_a_match_in_a_loop_is_replaced_in_that_loop() -> None:
     def build(x: tf.Tensor) -> None:
         v1.disable_control_flow_v2()
@@ -313,6 +354,7 @@ def test_a_match_in_a_loop_is_replaced_in_that_loop() -> None:
         np.testing.assert_array_equal(session.run("y:0", X), before)
 
 
+# semantics 10
 def test_functions_edits_the_bodies_of_called_functions_too(tmp_path: Path) -> None:
     def build(x: tf.Tensor) -> None:
         inner = tf.function(silu, autograph=False)
@@ -411,6 +453,7 @@ def test_an_op_type_alone_is_called_on_all_tensors_and_names_the_scope() -> None
     assert report.replaced[0].outputs == (("block0/Sigmoid:0", "block0/Tanh/Tanh:0"),)
 
 
+# semantics 13
 def test_the_replacement_is_traced_once_for_matches_of_one_signature() -> None:
     calls: list[tf.Tensor] = []
 
@@ -443,6 +486,7 @@ def test_several_outputs_are_replaced_by_several_tensors(tmp_path: Path) -> None
     np.testing.assert_array_equal(ran(editor, tmp_path, "y:0", X), expected)
 
 
+# semantics 3
 def test_several_outputs_of_which_one_goes_into_the_other_from_outside_are_refused() -> None:
     def build(x: tf.Tensor) -> None:
         q = tf.matmul(x, tf.ones([2, 2]), name="q")

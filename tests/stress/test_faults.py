@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 import tfgraphwidget as tgw
+from tests.slow import slow
 from tests.stress import MODELS, ROUNDS, Broken, count, differing, seeds, state_of, unknown
 from tests.stress.faults import Kind, Site, Watch, with_fault
-from tests.stress.functions import looked_up, shifted
+from tests.stress.functions import halved, looked_up, shifted
 from tests.stress.random_edits import Call, File
 from tests.stress.sequences import Run
 from tests.stress.state import State, check_follows
@@ -56,6 +57,7 @@ CASES = (
     Case("example", call("rename", "net/hidden/", "body")),
     Case("example", call("rename", "net/w", "weights")),
     Case("example", call("freeze", "net/logits:0")),
+    Case("example", call("replace_all", "Relu(Add|AddV2(x, b))", halved, into="head")),
     Case("example", call("set_constant", "labels:0", [1])),
     Case("example", call("replace_input", "x:0", [2, 4])),
     Case("example", call("trainable", "net/w")),
@@ -84,6 +86,13 @@ CASES = (
     Case("dataset_iter", call("clone", [], ["next:0"], into="copy")),
     Case("training.meta with values", call("clone", "x:0", "net/a/out:0", into="copy"), imports=True),
     Case("training.meta with values", call("grow", "net/a/out:0", shifted, into="head"), (), imports=True),
+)
+SLOW_CASES = (
+    Case("example", call("replace_all", "Relu(x)", "Elu(Neg(x))", until="fixed")),
+    Case("example", call("undo"), (call("replace_all", "Relu(x)", "Elu(x)"),)),
+    Case("example", call("rename_type", "Relu", "Elu")),
+    Case("example", call("cast", "float16")),
+    Case("example", call("obfuscate_names")),
 )
 
 
@@ -211,7 +220,7 @@ def _ctrl_c() -> Iterator[None]:
 
 # TensorFlow's own objects, half made, complain when they are deleted.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", [*CASES, *map(slow, SLOW_CASES)], ids=str)
 def test_a_call_is_done_or_not_whatever_goes_wrong_in_it(case: Case, tmp_path: Path) -> None:
     faults = Faults(case, tmp_path)
     watch = faults.faultless()

@@ -65,7 +65,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _print_refusal(options: argparse.Namespace, why: str) -> int:
     from tfgraphwidget.naming import escape
 
-    print_note(f"tfgraphwidget: {escape(why)}")
+    lines = "\n".join(map(escape, why.split("\n")))  # of a pattern the last one is a caret
+    print_note(f"tfgraphwidget: {lines}")
     return MISUSED if options.command in _WITH_RESULT else REFUSED
 
 

@@ -6,16 +6,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tfgraphwidget.edits import TracedFunction
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
 from tfgraphwidget.graph import HANDLE_DTYPES, GraphIndex, Shape, build
-from tfgraphwidget.graph.patterns import Replacement
+from tfgraphwidget.graph.patterns import Constant, Replacement
 from tfgraphwidget.naming import as_input, free_name, known_instead
 from tfgraphwidget.sources import (
     ADAPTED,
@@ -33,6 +33,8 @@ from tfgraphwidget.sources import (
     tf_protos,
 )
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorProto
+
+T = TypeVar("T")
 
 _ADAPTED_NAMES = {"Transpose": "transpose"}  # the names of ops that TensorFlow's functions of one tensor make
 
@@ -171,21 +173,16 @@ class _Ops:
         node.attr["value"].tensor.CopyFrom(tensor)
         return self._add(node, [(dtype, _shape_of(tensor))])[0]
 
-    def constant_of_text(self, value: object, others: Sequence[_Tensor]) -> _Tensor:
-        """A number of a replacement, of the dtype of the other inputs if they have one that can hold it."""
-        array = np.asarray(value)
-        dtype = _natural(array)
-        if array.dtype.kind in "if" and others:
-            kind = tf_protos.numpy_dtype(others[0].dtype).kind if others[0].dtype not in HANDLE_DTYPES else ""
-            if kind in "fcV" or (kind in "iu" and array.dtype.kind == "i"):
-                dtype = others[0].dtype
-        return self.constant(value, dtype, "Const")
+    def constant_of_text(self, constant: Constant, dtype: str = "") -> _Tensor:
+        """A constant of a replacement; `dtype` is "" where it can be any."""
+        return self.constant(constant.value, dtype or _natural(np.asarray(constant.value)), "Const")
 
     def call_of_text(
-        self, op_type: str, tensors: Sequence[object], attributes: Mapping[str, object]
+        self, op_type: str, operands: Sequence[_Tensor | Constant], attributes: Mapping[str, object]
     ) -> _Tensor | list[_Tensor]:
         """An op of a replacement: its inputs in order, and attributes by the names of its OpDef."""
         definition = definition_of(op_type)
+        tensors = typed_operands(definition, operands, lambda tensor: tensor.dtype, self.constant_of_text)
         return self.call(definition, input_arguments(definition, tensors, attributes))
 
     def call(self, definition: OpDef, arguments: Mapping[str, object], name: str = "") -> _Tensor | list[_Tensor]:
@@ -222,7 +219,7 @@ class _Ops:
 
     def _read(self, node: NodeDef, definition: OpDef, arg: OpDef.ArgDef, value: Any, read: list[_Tensor]) -> None:
         """Let a node read the tensors, or constants, of one input argument."""
-        is_list = bool(arg.number_attr or arg.type_list_attr)
+        is_list = _is_list(arg)
         values = list(value) if is_list else [value]
         tensors: list[_Tensor] = []
         for k, each in enumerate(values):
@@ -287,18 +284,12 @@ def input_arguments(
         GraphEditError: It takes another number of inputs, or has no such attribute.
     """
     inputs = definition.input_arg
-    lists = [each.name for each in inputs if each.number_attr or each.type_list_attr]
-    rest = len(tensors) - len(inputs) + 1
-    if rest < 0 if len(lists) == 1 else len(tensors) != len(inputs) or lists:
-        raise GraphEditError(
-            f"{definition.name} takes {len(inputs)} inputs, and the replacement gives it {len(tensors)}; write one for "
-            "each."
-        )
-    remaining = list(tensors)
-    arguments: dict[str, object] = {
-        each.name: [remaining.pop(0) for _ in range(rest)] if each.name in lists else remaining.pop(0)
-        for each in inputs
-    }
+    arguments: dict[str, Any] = {each.name: [] for each in inputs if _is_list(each)}
+    for arg, tensor in zip(_args_of_inputs(definition, len(tensors)), tensors, strict=True):
+        if _is_list(arg):
+            arguments[arg.name].append(tensor)
+        else:
+            arguments[arg.name] = tensor
     names = [attr.name for attr in definition.attr]
     for name in attributes:
         if name not in names:
@@ -306,6 +297,59 @@ def input_arguments(
     inferred = {name for each in inputs for name in (each.type_attr, each.number_attr, each.type_list_attr)}
     options = {name: value for name, value in attributes.items() if name not in inferred}
     return arguments | {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
+
+
+def typed_operands(
+    definition: OpDef,
+    operands: Sequence[T | Constant],
+    dtype_of: Callable[[T], str],
+    make: Callable[[Constant, str], T],
+) -> list[T]:
+    """The inputs of an op with its constants made, each of the dtype that the op wants there.
+
+    Args:
+        definition: The OpDef.
+        operands: Tensors, and constants of a text.
+        dtype_of: The dtype of a tensor.
+        make: Makes a constant of a dtype; "" where the op leaves it open.
+
+    Raises:
+        GraphEditError: The op takes another number of inputs.
+    """
+    args = _args_of_inputs(definition, len(operands))
+    dtypes: dict[str, str] = {}
+    for arg, operand in zip(args, operands, strict=True):
+        if arg.type_attr and not isinstance(operand, Constant):
+            dtypes.setdefault(arg.type_attr, dtype_of(operand))
+    return [
+        make(each, dtype_name(arg.type) if arg.type else _holding(dtypes.get(arg.type_attr, ""), each))
+        if isinstance(each, Constant)
+        else each
+        for arg, each in zip(args, operands, strict=True)
+    ]
+
+
+def _holding(dtype: str, constant: Constant) -> str:
+    """The dtype of the other inputs if it can hold a constant; "" if not."""
+    kind = tf_protos.numpy_dtype(dtype).kind if dtype and dtype not in HANDLE_DTYPES else ""
+    value = np.asarray(constant.value).dtype.kind
+    return dtype if (kind in "fcV" and value in "if") or (kind in "iu" and value == "i") else ""
+
+
+def _is_list(arg: OpDef.ArgDef) -> bool:
+    return bool(arg.number_attr or arg.type_list_attr)
+
+
+def _args_of_inputs(definition: OpDef, count: int) -> list[OpDef.ArgDef]:
+    """For each of `count` inputs the argument of the OpDef that it belongs to."""
+    args = definition.input_arg
+    lists = sum(map(_is_list, args))
+    rest = count - len(args) + 1
+    if rest < 0 if lists == 1 else count != len(args) or lists:
+        raise GraphEditError(
+            f"{definition.name} takes {len(args)} inputs, and the replacement gives it {count}; write one for each."
+        )
+    return [arg for arg in args for _ in range(rest if _is_list(arg) else 1)]
 
 
 def _natural(array: np.ndarray) -> str:

@@ -12,6 +12,8 @@ none reaches the page with Python in it, and all controls that one names are the
 'There is no session to run it in; open the graph with its session in a cell.'
 >>> in_page_words("The name is a pattern; write editor.where(lambda op: …).")
 'The name is a pattern; a cell of the notebook can do it.'
+>>> in_page_words("This pattern cannot be read: expected an op.\n    Relu(b=x)\n         ^")
+'This pattern cannot be read: expected an op.\n    Relu(b=x)\n         ^'
 """
 
 from __future__ import annotations
@@ -77,8 +79,14 @@ def in_page_words(why: str) -> str:
         why: The sentence: what cannot be, and what to do.
 
     Returns:
-        The sentence with the names of controls; what has none is to be done in a cell.
+        The sentence with the names of controls; what has none is to be done in a cell. What stands below it, a line of
+        the text that cannot be read and a caret, stays.
     """
+    sentence, newline, excerpt = why.partition("\n")
+    return _sentence_in_page_words(sentence) + newline + excerpt
+
+
+def _sentence_in_page_words(why: str) -> str:
     for pattern, words in _WORDS:
         why = re.sub(pattern, words, why)
     why = _CHOICE.sub(_choice, why)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,6 +57,12 @@ def file() -> Any:
     add("scaled", "Mul", ("relu", "twin"), T=FLOAT)
     add("sums", "Add", ("twin", "scale"), T=FLOAT)
     add("y", "Mul", ("scaled", "sums"), T=FLOAT)
+    graph_def.node[-1].device = "/device:CPU:0"
+    relu = next(node for node in graph_def.node if node.name == "relu")  # behind what reads it, for `sort`
+    moved = type(relu)()
+    moved.CopyFrom(relu)
+    graph_def.node.remove(relu)
+    graph_def.node.append(moved)
     return graph_def
 
 
@@ -70,6 +79,9 @@ PASSES: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "fold_batch_norm": lambda editor: editor.fold_batch_norm(),
     "replace_all": lambda editor: editor.replace_all("Relu(x)", "Relu6(x)"),
     "replace_all by a tensor": lambda editor: editor.replace_all("Identity(x)", "x"),
+    "replace_all until fixed": lambda editor: editor.replace_all("Mul(x, y)", "Neg(Mul(y, x))", until="fixed"),
+    "remove_devices": lambda editor: editor.remove_devices(),
+    "sort": lambda editor: editor.sort(),
 }
 
 
@@ -86,6 +98,49 @@ def test_a_pass_is_done_undone_and_done_again(name: str) -> None:
     editor.redo()
     assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == after
     assert ("tensorflow" in sys.modules) == was_imported
+
+
+REPLAY = """
+import json, sys
+from pathlib import Path
+import tfgraphwidget as tgw
+
+def nodes(editor):
+    return [node.SerializeToString(deterministic=True).hex() for node in editor.index.nodes]
+
+results = {}
+for edits in sorted(Path(sys.argv[1]).glob("*.json")):
+    scope = {}
+    exec(edits.with_suffix(".py").read_text(), scope)
+    by_code = scope["editor"]
+    by_json = tgw.edit(Path(sys.argv[1]) / "graph.pb")
+    states = []
+    for _ in range(2):
+        by_json.replay(edits)
+        states.append(nodes(by_json))
+        by_json.undo()
+        states.append(nodes(by_json))
+    results[edits.stem] = [nodes(by_code), *states]
+print(json.dumps(results))
+"""
+
+
+def test_edits_are_the_same_in_another_process_as_json_and_as_code_and_again_after_undo(tmp_path: Path) -> None:
+    (tmp_path / "graph.pb").write_bytes(file().SerializeToString(deterministic=True))
+    expected: dict[str, list[list[str]]] = {}
+    for name, apply in PASSES.items():
+        editor = tgw.edit(tmp_path / "graph.pb")
+        before = [node.SerializeToString(deterministic=True).hex() for node in editor.index.nodes]
+        apply(editor)
+        after = [node.SerializeToString(deterministic=True).hex() for node in editor.index.nodes]
+        assert after != before, name
+        expected[name] = [after, after, before, after, before]
+        editor.save(tmp_path / f"{name}.json")
+        (tmp_path / f"{name}.py").write_text(editor.code())
+    run = subprocess.run([sys.executable, "-c", REPLAY, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-2000:]
+    results = json.loads(run.stdout)
+    assert [name for name in expected if results[name] != expected[name]] == []
 
 
 def test_folded_weights_are_those_of_the_batch_normalization() -> None:

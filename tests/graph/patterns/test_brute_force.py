@@ -110,8 +110,8 @@ class RandomPattern:
             parts.append(f"^{rng.choice(['_', self.index.types[waits[0]]])}")
         types = rng.choice([kind, kind, kind, f"{kind}|Sub", f"Tanh|{kind}", "*"]) if kind != "Split" else kind
         text = f"{types}({', '.join(parts)})" + (f":{port}" if port else "")
-        if rng.random() < 0.1 and not name:
-            return f"({text} | Relu(_))"
+        if rng.random() < 0.15:
+            text = f"({text} | {rng.choice(['Relu(_)', 'Tanh(_)', 'Mul(_, _)', '0.5'])})"
         return f"{name}={text}" if name else text
 
 
@@ -165,13 +165,11 @@ class BruteForce:
         port = value.port if isinstance(value, Variable | Node) else 0
         node = self.pattern.resolve(value)
         if isinstance(node, Alternatives):
-            for choice in node.choices:
-                yield from self._value(choice, tensor, ops, tensors)
+            for named in self._named(node.name, tensor, tensors):
+                for choice in node.choices:
+                    yield from self._value(choice, tensor, ops, named)
         elif isinstance(node, Variable):
-            if not node.name:
-                yield ops, tensors
-            elif node.name not in tensors or source_of(self.index, tensors[node.name]) == source_of(self.index, tensor):
-                yield ops, {node.name: tensor} | tensors
+            yield from ((ops, named) for named in self._named(node.name, tensor, tensors))
         else:
             at = tensor
             for _ in range(len(self.index)):
@@ -180,6 +178,13 @@ class BruteForce:
                 if self.index.types[at[0]] not in PASSED:
                     break
                 at = inputs_of(self.index, at[0])[0]
+
+    def _named(self, name: str, tensor: Tensor, tensors: Any) -> Iterator[Any]:
+        """The tensors with one more, where its name does not stand for another one."""
+        if not name:
+            yield tensors
+        elif name not in tensors or source_of(self.index, tensors[name]) == source_of(self.index, tensor):
+            yield {name: tensor} | tensors
 
     def _op(self, node: Any, op: int, tensor: Tensor, ops: Any, tensors: Any, *, output: bool = False) -> Iterator[Any]:
         if id(node) in ops:
@@ -244,7 +249,8 @@ class BruteForce:
 
 def ops_of_match(pattern: Pattern, ops: dict[int, int]) -> tuple[int, ...]:
     """The ops of an assignment that a match has: constants and variables are its inputs."""
-    outputs = {id(pattern.resolve(each)) for each in pattern.outputs}
+    resolved = map(pattern.resolve, pattern.outputs)
+    outputs = {id(pattern.resolve(choice)) for each in resolved for choice in getattr(each, "choices", (each,))}
     inputs = {id(each) for each in pattern.bottom_up if isinstance(each, Constant) or getattr(each, "is_source", False)}
     return tuple(sorted({op for node, op in ops.items() if node not in inputs - outputs}))
 

@@ -1,4 +1,7 @@
-"""Where a pattern fits: the semantics of patterns, a sentence each."""
+"""Where a pattern fits: the semantics of patterns, a sentence each.
+
+`# semantics N` is the number of a rule in the list of tests/editor/test_patterns_on_sources.py.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +53,7 @@ def net() -> tgw.GraphEditor:
     return editor_of(build)
 
 
+# semantics 1
 def test_a_variable_that_is_written_twice_is_one_tensor(net: tgw.GraphEditor) -> None:
     assert outputs(net.match("Mul(x, Sigmoid(x))")) == ["swish/out:0"]
     assert outputs(net.match("Mul(x, Sigmoid(y))")) == ["swish/out:0"]
@@ -58,6 +62,7 @@ def test_a_variable_that_is_written_twice_is_one_tensor(net: tgw.GraphEditor) ->
     assert len(other.match("Mul(x, Sigmoid(y))")) == 1
 
 
+# semantics 1
 def test_a_name_of_an_op_joins_the_branches_of_a_dag(net: tgw.GraphEditor) -> None:
     hit = net.match("Mul(h=Relu(x), Sigmoid(h))")[0]
     assert (hit.h, hit.x, hit.ops) == ("two/out:0", "two/BiasAdd:0", ("two/out", "swish/Sigmoid", "swish/out"))
@@ -65,6 +70,7 @@ def test_a_name_of_an_op_joins_the_branches_of_a_dag(net: tgw.GraphEditor) -> No
     assert not twice.match("Mul(h=Relu(x), Sigmoid(h))")
 
 
+# semantics 2
 def test_two_ops_of_a_pattern_are_two_ops_of_the_graph() -> None:
     editor = editor_of(lambda: tf.add(*[tf.nn.relu(x_of())] * 2))
     assert not editor.match("AddV2(Relu(x), Relu(y))")
@@ -72,6 +78,7 @@ def test_two_ops_of_a_pattern_are_two_ops_of_the_graph() -> None:
     assert len(editor.match("AddV2(a, b)")) == 1, "two names of tensors may be one tensor"
 
 
+# semantics 3
 def test_the_number_of_inputs_is_exact_but_for_dots() -> None:
     def build() -> None:
         x, y, z = x_of("a"), x_of("b"), x_of("c")
@@ -86,6 +93,7 @@ def test_the_number_of_inputs_is_exact_but_for_dots() -> None:
     assert outputs(editor.match("ConcatV2(..., z, 1)")) == ["two:0", "three:0"]
 
 
+# semantics 3
 def test_control_inputs_count_only_if_they_are_written() -> None:
     def build() -> None:
         x = x_of()
@@ -99,6 +107,7 @@ def test_control_inputs_count_only_if_they_are_written() -> None:
     assert outputs(editor.match("Relu(x, ^Tanh)")) == []
 
 
+# semantics 5
 def test_commutative_ops_match_in_any_order_and_other_ops_in_theirs(net: tgw.GraphEditor) -> None:
     assert len(net.match("Mul(Sigmoid(x), x)")) == len(net.match("Mul(x, Sigmoid(x))")) == 1
     assert len(net.match("AddV2(x, 0.5)")) == len(net.match("AddV2(0.5, x)")) == 1
@@ -114,6 +123,7 @@ def test_commutative_ops_match_in_any_order_and_other_ops_in_theirs(net: tgw.Gra
     assert not minus.match("Sub(Relu(y), x)")
 
 
+# semantics 5
 def test_an_order_that_fits_at_first_is_taken_back_when_the_rest_does_not() -> None:
     def build() -> None:
         x, y = x_of("a"), x_of("b")
@@ -124,6 +134,7 @@ def test_an_order_that_fits_at_first_is_taken_back_when_the_rest_does_not() -> N
     assert (hit.p, hit.q) == ("a:0", "b:0")
 
 
+# semantics 6
 def test_identities_and_reads_of_variables_are_seen_through(net: tgw.GraphEditor) -> None:
     hits = net.match("MatMul(x, Variable)")
     assert outputs(hits) == ["one/MatMul:0", "two/MatMul:0"]
@@ -140,6 +151,7 @@ def test_what_a_name_stands_for_is_the_tensor_that_is_read(net: tgw.GraphEditor)
     assert (one.w.dtype, one.w.shape, one.x.op.type) == ("float32", (4, 4), "Placeholder")
 
 
+# semantics 6
 def test_two_reads_of_one_variable_are_one_tensor() -> None:
     def build() -> None:
         w = v1.get_variable("w", [4], use_resource=True)
@@ -150,6 +162,7 @@ def test_two_reads_of_one_variable_are_one_tensor() -> None:
     assert len(editor.match("AddV2(Relu(w), Tanh(w))")) == 1
 
 
+# semantics 8
 def test_constants_match_by_value_as_scalars_and_as_arrays_of_one_number() -> None:
     def build() -> None:
         x = x_of()
@@ -168,6 +181,7 @@ def test_constants_match_by_value_as_scalars_and_as_arrays_of_one_number() -> No
     assert editor.match("Mul(x, c=Const)")[0].c.value == np.float32(0.5)
 
 
+# semantics 7
 def test_attributes_that_are_not_mentioned_are_any_and_others_a_value_a_set_or_a_condition() -> None:
     def build() -> None:
         x = x_of(shape=(1, 8, 8, 3))
@@ -191,6 +205,7 @@ def test_attributes_that_are_not_mentioned_are_any_and_others_a_value_a_set_or_a
         editor.match("Conv2D(x, w, pading='SAME')")
 
 
+# semantics 7
 def test_dtypes_and_attributes_of_one_name_are_the_same() -> None:
     def build() -> None:
         x = x_of()
@@ -205,6 +220,7 @@ def test_dtypes_and_attributes_of_one_name_are_the_same() -> None:
     assert outputs(editor.match("Cast(x: float64)")) == ["back:0", "on:0"]
 
 
+# semantics 9
 def test_shapes_are_written_as_in_queries() -> None:
     def build() -> None:
         tf.nn.relu(x_of("a", shape=[None, 4]), "two")
@@ -237,6 +253,22 @@ def test_alternatives_of_types_and_of_structures() -> None:
     assert outputs(editor.match("(Tanh(Exp(x)) | RealDiv(x, y))")) == ["truediv:0", "Tanh:0"]
 
 
+# semantics 1
+def test_a_name_of_alternatives_is_one_tensor() -> None:
+    def build() -> None:
+        x = x_of()
+        r, t = tf.nn.relu(x, "r"), tf.tanh(x, "t")
+        tf.multiply(r, tf.sigmoid(t), "mixed")
+        tf.multiply(t, tf.sigmoid(t), "same")
+
+    editor = editor_of(build)
+    hits = editor.match("Mul(h=(Relu(x) | Tanh(x)), Sigmoid(h))")
+    assert outputs(hits) == ["same:0"]
+    assert (hits[0].h, hits[0].x) == ("t:0", "x:0")
+    assert outputs(editor.match("Mul((Relu(x) | Tanh(x)), Sigmoid(y))")) == ["mixed:0", "same:0"]
+    assert outputs(editor.match("Mul(h=(Relu(x) | Tanh(x)), Sigmoid(h: float64))")) == []
+
+
 def test_outputs_other_than_the_first_are_named_by_their_number() -> None:
     def build() -> None:
         a, b = tf.split(x_of(), 2, 1, name="split")
@@ -248,6 +280,9 @@ def test_outputs_other_than_the_first_are_named_by_their_number() -> None:
     assert outputs(editor.match("Relu(Split(1, x):1)")) == ["second:0"]
     assert outputs(editor.match("Relu(Split(1, x))")) == ["first:0"]
     assert outputs(editor.match("AddV2(s=Split(1, x), s:1)")) == ["sum:0"]
+    assert outputs(editor.match("Split(1, x):1")) == ["split:1"]
+    assert not editor.match("Split(1, x):2"), "an output that no op has"
+    assert not editor.match("s=Split(1, x); s:2; Relu(s)")
     both = editor.match("s=Split(1, x); Relu(s); Relu(s:1)")
     assert [hit.outputs for hit in both] == [("first:0", "second:0")]
 
@@ -264,6 +299,7 @@ def test_a_pattern_of_several_outputs_is_found_by_what_they_share() -> None:
     assert hits[0].x == "x:0"
 
 
+# semantics 10
 def test_a_match_does_not_reach_into_a_loop_or_out_of_it() -> None:
     def build() -> None:
         v1.disable_control_flow_v2()
@@ -281,6 +317,7 @@ def test_a_match_does_not_reach_into_a_loop_or_out_of_it() -> None:
     assert "holds a loop or conditional together" in editor.match("Exit(x)")[0].why
 
 
+# semantics 10
 def test_the_bodies_of_functions_are_searched_if_asked() -> None:
     def build() -> None:
         body = tf.function(lambda t: tf.tanh(tf.nn.relu(t)), autograph=False)
@@ -295,6 +332,7 @@ def test_the_bodies_of_functions_are_searched_if_asked() -> None:
     assert len(editor.match("Relu(x)", functions=True)) == 3
 
 
+# semantics 11
 def test_ops_with_state_match_only_by_name() -> None:
     def build() -> None:
         tf.nn.relu(v1.random_uniform([4], seed=1), "noise")
@@ -306,6 +344,7 @@ def test_ops_with_state_match_only_by_name() -> None:
     assert "has side effects; effects=True" in hit.why
 
 
+# semantics 4
 def test_a_match_whose_inside_is_used_elsewhere_says_who_uses_it(net: tgw.GraphEditor) -> None:
     def build() -> None:
         h = tf.nn.relu(x_of(), "inner")
@@ -317,6 +356,7 @@ def test_a_match_whose_inside_is_used_elsewhere_says_who_uses_it(net: tgw.GraphE
     assert len(net.match("Relu(BiasAdd(MatMul(x, w=Variable), b=Const))").replaceable) == 2
 
 
+# semantics 12
 def test_matches_are_numbered_in_topological_order_whatever_the_order_of_the_file() -> None:
     graph = v1.GraphDef()
     for name, kind, inputs in (
@@ -447,6 +487,7 @@ def test_an_empty_graph_has_no_matches() -> None:
     assert (len(hits), hits.near, hits.selection.ops) == (0, (), ())
 
 
+# semantics 15
 def test_matches_without_a_choice_are_found_without_a_search_and_made_on_demand(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

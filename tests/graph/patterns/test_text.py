@@ -77,6 +77,8 @@ REFUSED = {
     "Relu(x, T=$)": ("a name behind '$'", 10),
     "Relu(x, alpha=1, alpha=2)": ("'alpha' once", 23),
     "Mul(x, Const(1, 2))": ("one value", 18),
+    "Relu(x) | Tanh(x)": ("parentheses around alternatives: '(Relu(x) | Tanh(x))'", 8),
+    "Mul(Relu|(x), y)": ("parentheses around alternatives", 8),
     "(" * 300: ("at most 100 parentheses", 100),
 }
 

@@ -8,5 +8,6 @@ from .match import structure_digest as structure_digest
 from .matcher import find_matches as find_matches
 from .replacement import Replacement as Replacement
 from .replacement import parse_replacement as parse_replacement
+from .structure import Constant as Constant
 from .structure import Node as Node
 from .text import parse as parse

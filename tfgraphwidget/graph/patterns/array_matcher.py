@@ -1,8 +1,9 @@
 """Matches found all at once, as arrays: for each node of a pattern one op for each candidate of the output.
 
-A candidate leaves a choice where a commutative op can read its inputs in both orders. It is left undecided, for the
-search of `matcher`. Patterns with several outputs, alternatives, control inputs, or nodes that may be Identity ops, and
-graphs with loops of TensorFlow 1, are left to the search altogether. What is found is what the search finds first
+A candidate leaves a choice where a commutative op can read its inputs in both orders, where several alternatives can
+fit, or several ops of a chain of Identity ops. Then the first choice is taken, as the search of `matcher` does, and the
+candidate is undecided if that fits nowhere. Patterns with several outputs or control inputs, and graphs with loops of
+TensorFlow 1, are left to the search altogether. What is found is what the search finds first
 (tests/graph/patterns/test_brute_force.py).
 """
 
@@ -36,6 +37,7 @@ from tfgraphwidget.graph.stateful_resources import of_type
 
 Integers = npt.NDArray[np.signedinteger]
 _PORT_BITS = 24
+_MOST_PASSED = 100  # Identity ops behind one another that are looked at; behind more, the search decides
 
 
 class NodePlan(NamedTuple):
@@ -83,11 +85,8 @@ def array_matcher(
         return None
     wildcards: list[str] = []
     for value in pattern.bottom_up:
-        if isinstance(value, Alternatives):
-            return None
         if isinstance(value, Node):
-            is_seen_through = value is not root and (candidates.own(value) & candidates.through.mask).any()
-            if value.controls or is_seen_through:
+            if value.controls:
                 return None
             wildcards += [each.name for _, each in value.attributes if isinstance(each, Wildcard)]
     values = (each for statement in pattern.statements for each in walk(statement))
@@ -118,7 +117,7 @@ class ArrayMatcher:
 
 
 class ArrayMatches:
-    """The matches at some candidates, in their order.
+    """The matches at some candidates, in their order: a row for each.
 
     Attributes:
         is_match: At which of them the pattern fits.
@@ -131,16 +130,20 @@ class ArrayMatches:
         self._start, self._sources, self._ports = index.inputs.start, index.inputs.values, index.ports
         self.is_match = np.ones(len(ops), bool)
         self.is_undecided = np.zeros(len(ops), bool)
+        self._has_choice = np.zeros(len(ops), bool)
+        # Where an alternative is another one, there is -1 in place of the op.
         self._ops: dict[int, Numbers] = {}  # of each node by id
         self._used: dict[int, Numbers] = {}  # the same without sources
         self._tensors: dict[str, TensorColumn] = {}
         self._attributes: list[tuple[str, str, Numbers]] = []  # names of wildcard and attribute
         self._passed: list[tuple[Numbers, Numbers]] = []  # what is read, and the op behind what is seen through
-        self._goals: list[tuple[Value, TensorColumn]] = []  # the last one comes first
-        self._node(matcher.root, ops, is_output=True)
+        self._goals: list[tuple[Value, TensorColumn, Mask]] = []  # with their rows; the last one comes first
+        self._node(matcher.root, ops, self.is_match.copy(), is_output=True)
         while self._goals and self.is_match.any():
-            value, column = self._goals.pop()
-            self._value(value, *column)
+            value, column, rows = self._goals.pop()
+            if (rows := rows & self.is_match).any():
+                self._value(value, *column, rows)
+        self.is_undecided |= self._has_choice & ~self.is_match
 
     @property
     def rows(self) -> list[int]:
@@ -150,18 +153,20 @@ class ArrayMatches:
 
     def make_match(self, row: int) -> FoundMatch:
         """The match of a row."""
-        numbers = tuple(sorted({int(ops[row]) for ops in self._used.values()}))
+        numbers = tuple(sorted({int(ops[row]) for ops in self._used.values()} - {-1}))
         passed: set[int] = set()
         for ops, ends in self._passed:
             op, end = int(ops[row]), int(ends[row])
             while op != end:
                 passed.add(op)
                 op = int(self._sources[self._start[op]])
-        tensors = {name: (int(column.ops[row]), int(column.ports[row])) for name, column in self._tensors.items()}
+        columns = self._tensors.items()
+        tensors = {name: (int(each.ops[row]), int(each.ports[row])) for name, each in columns if each.ops[row] >= 0}
         attributes: dict[str, object] = {}
         for wildcard, name, ops in self._attributes:
-            value = self._candidates.attribute(name, int(ops[row]))
-            attributes[wildcard] = None if value is None else plain_value(value)
+            if ops[row] >= 0:
+                value = self._candidates.attribute(name, int(ops[row]))
+                attributes[wildcard] = None if value is None else plain_value(value)
         results = tuple(self._output(output, row) for output in self._matcher.pattern.outputs)
         return FoundMatch(numbers, tuple(sorted(passed - set(numbers))), tensors, attributes, results)
 
@@ -171,75 +176,112 @@ class ArrayMatches:
 
     # Goals, in the order of the search: a name stands for the first tensor that it meets
 
-    def _value(self, value: Value, ops: Numbers, ports: Numbers) -> None:
-        """Match a value with what is read."""
+    def _value(self, value: Value, ops: Numbers, ports: Numbers, rows: Mask) -> None:
+        """Match a value with what is read in some rows."""
         node = self._matcher.pattern.resolve(value)
         if isinstance(node, Variable):
-            self._bind(node, ops, ports)
+            self._bind(node, ops, ports, rows)
             return
-        assert isinstance(node, Node | Constant)
-        port = value.port if isinstance(value, Variable | Node) else 0
         if isinstance(value, Variable):
-            self._require_type(value.tensor_type, ops, ports)
-        through = self._through
-        ends = through.op[ops].astype(np.intp)
-        self.is_match &= np.where(through.mask[ops], through.port[ops], ports) == port
-        self.is_match &= self._candidates.own(node)[ends]
-        if node.name:
-            self._tensors.setdefault(node.name, TensorColumn(ops, ports))
-        if not (isinstance(node, Constant) or self._matcher.plan(node).is_source):
-            self._passed.append((ops, ends))
-        if id(node) in self._ops:
-            self.is_match &= self._ops[id(node)] == ends
+            self._require_type(value.tensor_type, ops, ports, rows)
+        if isinstance(node, Alternatives):
+            self._alternatives(node, ops, ports, rows)
             return
-        self._node(node, ends)
+        ends = self._ends(node, value.port if isinstance(value, Variable | Node) else 0, ops, ports, rows)
+        rows = rows & self.is_match
+        if node.name:
+            self._name(node.name, ops, ports, rows)
+        if not (isinstance(node, Constant) or self._matcher.plan(node).is_source):
+            self._passed.append((ops, np.where(rows, ends, ops)))
+        bound = self._ops.get(id(node))
+        if bound is not None:
+            self._keep(rows & (bound >= 0), bound == ends)
+            rows = rows & (bound < 0)
+        if bound is None or rows.any():
+            self._node(node, ends, rows)
 
-    def _node(self, node: Node | Constant, ops: Numbers, *, is_output: bool = False) -> None:
+    def _alternatives(self, value: Alternatives, ops: Numbers, ports: Numbers, rows: Mask) -> None:
+        if value.name:
+            self._bind(Variable(value.name), ops, ports, rows)
+        masks = [self._candidates.can_be(choice) for choice in value.choices]
+        fits = [np.ones(len(ops), bool) if mask is None else mask[ops] for mask in masks]
+        count = np.sum(fits, axis=0)
+        self._has_choice |= rows & (count > 1)
+        self._keep(rows, count > 0)
+        rows = rows & self.is_match
+        for choice, fit in zip(value.choices, fits, strict=True):
+            self._goals.append((choice, TensorColumn(ops, ports), rows & fit))
+            rows = rows & ~fit
+
+    def _ends(self, node: Node | Constant, port: int, ops: Numbers, ports: Numbers, rows: Mask) -> Numbers:
+        """The op that is a node: the one that is read, or one behind Identity ops."""
+        own, through = self._candidates.own(node), self._through
+        if not (own & through.mask).any():
+            ends = through.op[ops].astype(np.intp)
+            self._keep(rows, own[ends] & (np.where(through.mask[ops], through.port[ops], ports) == port))
+            return ends
+        ends, count, on = ops, np.zeros(len(ops), np.intp), rows
+        for _ in range(_MOST_PASSED):
+            fits = on & own[ops] & (ports == port)
+            ends, count = np.where(fits & (count == 0), ops, ends), count + fits
+            on = on & through.mask[ops]
+            if not on.any():
+                break
+            first = np.where(on, self._start[ops], 0)
+            ops, ports = np.where(on, self._sources[first], ops), np.where(on, self._ports[first], ports)
+        self._has_choice |= rows & ((count > 1) | on)
+        self._keep(rows, count > 0)
+        return ends
+
+    def _node(self, node: Node | Constant, ops: Numbers, rows: Mask, *, is_output: bool = False) -> None:
         """Bind a node."""
-        self._ops[id(node)] = ops
+        self._ops[id(node)] = np.where(rows, ops, self._ops.get(id(node), -1))
         if isinstance(node, Constant):
-            self._require(ops, lambda op: self._candidates.is_constant(node, op))
-            self._require_type(node.tensor_type, ops, np.zeros_like(ops))
+            self._require(ops, lambda op: self._candidates.is_constant(node, op), rows)
+            self._require_type(node.tensor_type, ops, np.zeros_like(ops), rows)
             return
         if is_output and node.name:
-            self._tensors[node.name] = TensorColumn(ops, np.zeros_like(ops))
+            self._name(node.name, ops, np.zeros_like(ops), rows)
         if is_output or not self._matcher.plan(node).is_source:
-            for other in self._used.values():
-                self.is_match &= other != ops
+            for other, others_ops in self._used.items():
+                if other != id(node):
+                    self._keep(rows, others_ops != ops)
             blocks = self._matcher.blocks
             if blocks is not None and not is_output:
-                self.is_match &= blocks[ops] == blocks[self._ops[id(self._matcher.root)]]
-            self._used[id(node)] = ops
+                self._keep(rows, blocks[ops] == blocks[self._ops[id(self._matcher.root)]])
+            self._used[id(node)] = self._ops[id(node)]
         for name, attribute in node.attributes:
-            self._require_attribute(name, attribute, ops)
-        self._require_type(node.tensor_type, ops, np.full_like(ops, node.port))
+            self._require_attribute(name, attribute, ops, rows)
+        self._require_type(node.tensor_type, ops, np.full_like(ops, node.port), rows)
         if node.inputs is not None:
-            self._inputs(self._matcher.plan(node), ops)
+            self._inputs(self._matcher.plan(node), ops, rows)
 
-    def _inputs(self, plan: NodePlan, ops: Numbers) -> None:
+    def _inputs(self, plan: NodePlan, ops: Numbers, rows: Mask) -> None:
         first, count = self._start[ops], self._start[ops + 1] - self._start[ops]
-        self.is_match &= count == len(plan.values) if plan.is_exact else count >= len(plan.values)
+        self._keep(rows, count == len(plan.values) if plan.is_exact else count >= len(plan.values))
+        rows = rows & self.is_match
         if plan.orders is not None:
-            any_order = self.is_match & self._matcher.is_commutative[ops]
-            if len(plan.values) == 2 and np.array_equal(any_order, self.is_match):
-                self._in_either_order(plan, ops)
+            any_order = rows & self._matcher.is_commutative[ops]
+            if len(plan.values) == 2 and np.array_equal(any_order, rows):
+                self._in_either_order(plan, ops, rows)
                 return
             self._leave(any_order)
+            rows = rows & self.is_match
         slots = [first + k if k < plan.split else first + count - len(plan.values) + k for k in range(len(plan.values))]
         for value, slot in reversed(list(zip(plan.values, slots, strict=True))):
             if isinstance(value, Variable) and value.name not in self._matcher.pattern.definitions:
-                self._bind(value, *self._read(slot))
+                self._bind(value, *self._read(slot, rows), rows)
             else:
-                self._goals.append((value, self._read(slot)))
+                self._goals.append((value, self._read(slot, rows), rows))
 
-    def _in_either_order(self, plan: NodePlan, ops: Numbers) -> None:
-        """Match the two inputs of a commutative op; undecided are those that fit in both orders."""
+    def _in_either_order(self, plan: NodePlan, ops: Numbers, rows: Mask) -> None:
+        """Match the two inputs of a commutative op."""
         assert plan.orders is not None
         one, other = plan.orders
         first = self._start[ops]
         straight = np.ones(len(ops), bool)
         turned = np.full(len(ops), not plan.is_free)
-        (left, left_port), (right, right_port) = self._read(first), self._read(first + 1)
+        (left, left_port), (right, right_port) = self._read(first, rows), self._read(first + 1, rows)
         if not plan.is_free:
             for value, a, b in ((one, left, right), (other, right, left)):
                 mask = self._candidates.can_be(value)
@@ -247,15 +289,23 @@ class ArrayMatches:
                     straight &= mask[a]
                     turned &= mask[b]
             turned &= (left != right) | (left_port != right_port)
-        self._leave(self.is_match & straight & turned)
-        self.is_match &= straight | turned
+        self._has_choice |= rows & straight & turned
+        self._keep(rows, straight | turned)
         turned &= ~straight
-        self._goals += [(other, self._read(first + 1 - turned)), (one, self._read(first + turned))]
+        rows = rows & self.is_match
+        self._goals += [
+            (other, self._read(first + 1 - turned, rows), rows),
+            (one, self._read(first + turned, rows), rows),
+        ]
 
-    def _read(self, slots: Integers) -> TensorColumn:
-        """What is read at some slots; anything where there is no match."""
-        slots = np.where(self.is_match, slots, 0)
+    def _read(self, slots: Integers, rows: Mask) -> TensorColumn:
+        """What is read at some slots; anything in other rows."""
+        slots = np.where(rows, slots, 0)
         return TensorColumn(self._sources[slots].astype(np.intp), self._ports[slots].astype(np.intp))
+
+    def _keep(self, rows: Mask, fits: Mask) -> None:
+        """Of `rows` keep those that fit."""
+        self.is_match &= fits | ~rows
 
     def _leave(self, rows: Mask) -> None:
         """Leave rows to the search."""
@@ -264,13 +314,21 @@ class ArrayMatches:
 
     # Conditions
 
-    def _bind(self, value: Variable, ops: Numbers, ports: Numbers) -> None:
-        self._require_type(value.tensor_type, ops, ports)
+    def _name(self, name: str, ops: Numbers, ports: Numbers, rows: Mask) -> TensorColumn:
+        """What a name stands for: what is read, where it does not stand for a tensor yet."""
+        column = self._tensors.get(name, TensorColumn(np.full_like(ops, -1), ports))
+        rows = rows & (column.ops < 0)
+        column = TensorColumn(np.where(rows, ops, column.ops), np.where(rows, ports, column.ports))
+        self._tensors[name] = column
+        return column
+
+    def _bind(self, value: Variable, ops: Numbers, ports: Numbers, rows: Mask) -> None:
+        self._require_type(value.tensor_type, ops, ports, rows)
         if not value.name:
             return
-        bound = self._tensors.setdefault(value.name, TensorColumn(ops, ports))
+        bound = self._name(value.name, ops, ports, rows)
         for a, b in zip(self._source_of(*bound), self._source_of(ops, ports), strict=True):
-            self.is_match &= a == b
+            self._keep(rows, a == b)
 
     def _source_of(self, ops: Numbers, ports: Numbers) -> TensorColumn:
         """Tensors behind the Identity ops and reads that nothing orders."""
@@ -278,16 +336,16 @@ class ArrayMatches:
         free = through.free[ops] & (ports == 0)
         return TensorColumn(np.where(free, through.op[ops], ops), np.where(free, through.port[ops], ports))
 
-    def _require_attribute(self, name: str, attribute: Attribute, ops: Numbers) -> None:
+    def _require_attribute(self, name: str, attribute: Attribute, ops: Numbers, rows: Mask) -> None:
         def holds(op: int) -> bool:
             value = self._candidates.attribute(name, op)
             return value is not None and attribute_holds(attribute, value)
 
-        self._require(ops, holds)
+        self._require(ops, holds, rows)
         if isinstance(attribute, Wildcard):
-            self._attributes.append((attribute.name, name, ops))
+            self._attributes.append((attribute.name, name, np.where(rows, ops, -1)))
 
-    def _require_type(self, tensor_type: TensorType, ops: Numbers, ports: Numbers) -> None:
+    def _require_type(self, tensor_type: TensorType, ops: Numbers, ports: Numbers, rows: Mask) -> None:
         if tensor_type == ANY:
             return
 
@@ -296,9 +354,10 @@ class ArrayMatches:
             has_dtype = tensor_type.dtype in ("", self._candidates.dtype(op, port))
             return has_dtype and self._candidates.has_shape(tensor_type, op, port)
 
-        self._require((ops.astype(np.int64) << _PORT_BITS) + ports, holds)
+        self._require((ops.astype(np.int64) << _PORT_BITS) + ports, holds, rows)
 
-    def _require(self, keys: Integers, holds: Callable[[int], bool]) -> None:
+    def _require(self, keys: Integers, holds: Callable[[int], bool], rows: Mask) -> None:
         """Keep the rows for whose number something holds; it is asked once for each number."""
-        numbers, rows = np.unique(keys[self.is_match], return_inverse=True)
-        self.is_match[self.is_match] = np.fromiter(map(holds, numbers.tolist()), bool, len(numbers))[rows]
+        rows = rows & self.is_match
+        numbers, inverse = np.unique(keys[rows], return_inverse=True)
+        self.is_match[rows] = np.fromiter(map(holds, numbers.tolist()), bool, len(numbers))[inverse]

@@ -53,6 +53,11 @@ class Candidates:
         self._can_be: dict[int, Mask | None] = {}
         self._constants: dict[tuple[int, int], bool] = {}
         self._readers: dict[str, op_predicates.AttributeValues] = {}
+        self._output_ports: dict[int, int] = {}  # of a node by id the highest port that is an output of the pattern
+        for output in pattern.outputs:
+            if isinstance(output, Node | Variable):
+                node = id(pattern.resolve(output))
+                self._output_ports[node] = max(output.port, self._output_ports.get(node, 0))
         for value in pattern.bottom_up:
             self.can_be(value)
 
@@ -107,6 +112,8 @@ class Candidates:
         ops = np.flatnonzero(mask)
         if value.inputs is not None and len(ops):
             ops = self._with_inputs(ops, value, value.inputs)
+        if port := self._output_ports.get(id(value), 0):
+            ops = np.array([op for op in ops.tolist() if port < len(index.dtypes(op))], np.intp)
         mask = np.zeros(len(index), bool)
         mask[ops] = True
         return mask

@@ -317,6 +317,8 @@ class _Matcher:
                 return self._orders(goal)
             value = goal.value if goal.port < 0 else self.pattern.resolve(goal.value)
             if isinstance(value, Alternatives):
+                if not self._bind_alternatives(value, goal):
+                    return False
                 return iter([goal._replace(value=choice) for choice in value.choices])
             if isinstance(value, Variable):
                 if not self._bind_tensor(value, goal.op, goal.port):
@@ -331,6 +333,11 @@ class _Matcher:
                 return False
             goal = following
         return len(self.roots) == 1 or tuple(sorted(self.used)) not in self.matched
+
+    def _bind_alternatives(self, value: Alternatives, goal: _Goal) -> bool:
+        """Whether the tensor of a goal is what the name of alternatives stands for, if they have one."""
+        tensor_type = goal.value.tensor_type if isinstance(goal.value, Variable) else ANY
+        return self._bind_tensor(Variable(value.name, tensor_type), goal.op, max(goal.port, 0))
 
     def _ends(self, value: Node | Constant, goal: _Goal) -> list[tuple[int, int, tuple[int, ...]]]:
         """The ops that a node can be for a tensor, with the ops that are seen through up to each."""

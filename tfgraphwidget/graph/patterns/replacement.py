@@ -102,15 +102,15 @@ class Replacement:
     def make(
         self,
         tensors: Sequence[_Tensor],
-        call: Callable[[str, list[_Tensor], dict[str, object]], _Tensor | list[_Tensor]],
-        constant: Callable[[Any, Sequence[_Tensor]], _Tensor],
+        call: Callable[[str, list[_Tensor | Constant], dict[str, object]], _Tensor | list[_Tensor]],
+        constant: Callable[[Constant], _Tensor],
     ) -> list[_Tensor]:
         """Make the ops.
 
         Args:
             tensors: What it is called on, in the order of `names`.
             call: Makes an op: its type, its inputs, its attributes by name. Returns its outputs.
-            constant: Makes a constant: its value, and the other inputs of the op that reads it.
+            constant: Makes a constant that is an output.
 
         Returns:
             The outputs.
@@ -124,12 +124,7 @@ class Replacement:
             assert isinstance(value, Node)
             inputs = (Variable(name) for name in self.names) if value.inputs is None else value.inputs
             operands = [each for each in inputs if not isinstance(each, EllipsisType)]
-            tensor_inputs = {k: tensor_of(each) for k, each in enumerate(operands) if not isinstance(each, Constant)}
-            others = [*tensor_inputs.values()]
-            arguments = [
-                constant(each.value, others) if isinstance(each, Constant) else tensor_inputs[k]
-                for k, each in enumerate(operands)
-            ]
+            arguments = [each if isinstance(each, Constant) else tensor_of(each) for each in operands]
             attributes = {
                 name: values[each.name] if isinstance(each, Wildcard) else each for name, each in value.attributes
             }
@@ -140,7 +135,7 @@ class Replacement:
 
         def tensor_of(value: Value) -> _Tensor:
             if isinstance(value, Constant):
-                return constant(value.value, tensors)
+                return constant(value)
             result = outputs_of(value)
             port = value.port if isinstance(value, Variable | Node) else 0
             return result[port] if isinstance(result, list) else result

@@ -106,7 +106,11 @@ class _Parser:
             statements.append(self._binding())
             self._skip(_SPACE)
             if self.at < len(self.text) and self.text[self.at] not in ";\n\r":
-                self._fail("a second op; put ';' before it, or a new line" if self._peek() not in ",)]" else "nothing")
+                self._fail(
+                    "nothing"
+                    if self._peek() in ",)]"
+                    else self._or_alternatives("a second op; put ';' before it, or a new line")
+                )
         if not statements:
             self._fail("an op type: 'Relu(x)'")
         return tuple(statements)
@@ -404,8 +408,13 @@ class _Parser:
 
     def _take(self, letter: str, expected: str = "") -> None:
         if self._peek() != letter:
-            self._fail(expected or f"{letter!r}")
+            self._fail(self._or_alternatives(expected or f"{letter!r}"))
         self.at += 1
+
+    def _or_alternatives(self, expected: str) -> str:
+        """What is expected, in words; where a '|' stands, how it is written."""
+        is_misplaced = self._peek() == "|"
+        return "parentheses around alternatives: '(Relu(x) | Tanh(x))'" if is_misplaced else expected
 
     def _fail(self, expected: str) -> NoReturn:
         raise syntax_error(self.text, self.at, expected)

@@ -28,14 +28,15 @@ from tfgraphwidget.graph import (
     side_effects,
     traversal,
 )
-from tfgraphwidget.graph.patterns import Replacement
+from tfgraphwidget.graph.patterns import Constant, Replacement
 from tfgraphwidget.naming import function_name, split_tensor
-from tfgraphwidget.runtime.op_calls import input_arguments
+from tfgraphwidget.runtime.op_calls import input_arguments, typed_operands
 from tfgraphwidget.runtime.session import edit_values, variable_values
 from tfgraphwidget.sources import (
     ADAPTED,
     CaptureInfo,
     GraphBody,
+    argument_names,
     call_arguments,
     captured_body,
     check_parameters,
@@ -59,7 +60,7 @@ from tfgraphwidget.tf_internals import (
     share_python_functions,
     used_names,
 )
-from tfgraphwidget.tf_types import DTypeLike, Named, Session, ShapeLike, Tensor, TensorCompatible, TensorProto, Variable
+from tfgraphwidget.tf_types import DTypeLike, Named, Session, ShapeLike, Tensor, TensorProto, Variable
 
 TABLES = "table_initializer"
 
@@ -321,19 +322,18 @@ def _function(function: object) -> tuple[Callable[..., object], str]:
 def _call_replacement(replacement: Replacement, *tensors: Tensor) -> list[Tensor]:
     """Make the ops that a text describes."""
 
-    def call(op_type: str, arguments: Sequence[object], attributes: Mapping[str, object]) -> Tensor | list[Tensor]:
-        options = input_arguments(definition_of(op_type), arguments, attributes)
-        outputs = getattr(tf.raw_ops, op_type)(**options)
+    def call(
+        op_type: str, operands: Sequence[Tensor | Constant], attributes: Mapping[str, object]
+    ) -> Tensor | list[Tensor]:
+        definition = definition_of(op_type)
+        arguments = typed_operands(definition, operands, lambda tensor: tensor.dtype.base_dtype.name, constant_of)
+        options = input_arguments(definition, arguments, attributes)
+        names = argument_names(op_type)
+        outputs = getattr(tf.raw_ops, op_type)(**{names.get(name, name): value for name, value in options.items()})
         return list(outputs) if isinstance(outputs, tuple | list) else outputs
 
-    def constant_of(value: TensorCompatible, others: Sequence[Tensor]) -> Tensor:
-        """A number has the dtype of the other inputs, if they have one that can hold it."""
-        array = np.asarray(value)
-        if array.dtype.kind in "if" and others:
-            dtype = others[0].dtype.base_dtype
-            if dtype.is_floating or dtype.is_complex or (dtype.is_integer and array.dtype.kind == "i"):
-                return tf.constant(value, dtype)
-        return tf.constant(value)
+    def constant_of(constant: Constant, dtype: str = "") -> Tensor:
+        return tf.constant(constant.value, dtype or None)
 
     return replacement.make(tensors, call, constant_of)
 
