@@ -312,7 +312,10 @@ export class Actions {
     const edit = () => ({ type: "clone" as const, ...this.#boundary(), ...form });
     const isDone = (await this.#queue.edit(edit)) !== null;
     if (isDone)
-      this.#store.set({ mode: "look", ...(this.#store.value.isDrawer ? { panelOpen: false } : {}) });
+      this.#store.set({
+        mode: "look",
+        ...(this.#store.value.panelPlace === "over" ? { panelOpen: false } : {}),
+      });
     return isDone;
   }
 

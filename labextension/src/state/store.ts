@@ -62,6 +62,9 @@ export interface Ticking {
   take(tensors: string[]): void;
 }
 
+/** Where the panel is; over the drawing in a view that is too small for both. */
+export type PanelPlace = "beside" | "below" | "over";
+
 export interface Screen {
   /** The last drawing, selection and state that Python sent. */
   readonly scene: Scene | null;
@@ -89,8 +92,7 @@ export interface Screen {
   /** The tensors to tick, see Ticking. */
   readonly ticking: Ticking | null;
   readonly panelOpen: boolean;
-  /** Whether the panel lies over the drawing, as in a narrow view. */
-  readonly isDrawer: boolean;
+  readonly panelPlace: PanelPlace;
   /** The tab in front. */
   readonly tab: PanelTab;
   /** Whether control edges are drawn. */
@@ -148,7 +150,7 @@ const EMPTY: Screen = {
   picking: null,
   ticking: null,
   panelOpen: true,
-  isDrawer: false,
+  panelPlace: "beside",
   tab: "clone",
   controls: true,
   minimap: true,
