@@ -538,6 +538,12 @@ export interface SearchRequest {
   limit: number;
 }
 
+/** How many of the ops that fit a query each closed scope and group of the drawing holds. */
+export interface CountHitsRequest {
+  type: "count_hits";
+  text: string;
+}
+
 /** The pattern of some ops, scopes and groups; of the selection if there are none: "find more like this". */
 export interface LikeRequest {
   type: "like";
@@ -767,6 +773,12 @@ export interface SearchReply {
   why: string;
   scopes: number;
   matches: PatternMatches | null;
+}
+
+/** The closed scopes and groups of the drawing that hold ops found, each with how many it holds. */
+export interface HitCounts {
+  type: "hit_counts";
+  counts: [string, number][];
 }
 
 /** The text of the pattern of some ops. */
@@ -1000,6 +1012,7 @@ export type Request =
   | UploadRequest
   | InspectRequest
   | SearchRequest
+  | CountHitsRequest
   | LikeRequest
   | PreviewRequest
   | PreviewEditRequest
@@ -1029,6 +1042,7 @@ export type Reply =
   | InspectReply
   | ExamineReply
   | SearchReply
+  | HitCounts
   | Likeness
   | OpTypeList
   | FormReply

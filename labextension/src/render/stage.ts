@@ -1,5 +1,5 @@
 // The stage: the canvas in the page, its size, camera moves, and when to draw.
-import { at, type Box, boxOf, keyOf, OPEN, type Scene, visibleItem } from "../protocol/scene";
+import { at, type Box, boxOf, CLOSED, keyOf, OPEN, type Scene, visibleItem } from "../protocol/scene";
 import { prefersStill } from "../state/preferences";
 import type { Screen, Store } from "../state/store";
 import { CameraAnimation, type GlideStart, initialBoxes, type Step } from "./camera/animation";
@@ -84,6 +84,7 @@ export class Stage {
         "controls",
         "hitNames",
         "hitOps",
+        "hitCounts",
         "hit",
       ],
       () => this.schedule(),
@@ -384,7 +385,8 @@ export class Stage {
 
 // The items named in messages: the same sets for the same messages, so that nothing is redrawn without need.
 
-type Items = Pick<Frame, "warned" | "edited" | "barred" | "hits" | "matches">;
+type Items = Pick<Frame, "warned" | "edited" | "barred" | "hits" | "hitCounts" | "matches">;
+type Named = Pick<Screen, "warned" | "edited" | "hitNames" | "hitOps" | "hitCounts">;
 type Refused = ReadonlyMap<string, string> | null;
 
 export class NamedItems {
@@ -394,30 +396,35 @@ export class NamedItems {
     edited: new Set(),
     barred: new Set(),
     hits: new Set(),
+    hitCounts: new Map(),
     matches: NO_MATCHES,
   };
 
   /** `warned`: ops named in a refusal; `edited`: by an edit; `refused`: they cannot be connected; `hitNames`: found. */
-  items(
-    scene: Scene,
-    { warned, edited, hitNames, hitOps }: Pick<Screen, "warned" | "edited" | "hitNames" | "hitOps">,
-    refused: Refused,
-  ): Items {
-    const by = [scene, warned, edited, refused, hitNames, hitOps];
+  items(scene: Scene, { warned, edited, hitNames, hitOps, hitCounts }: Named, refused: Refused): Items {
+    const by = [scene, warned, edited, refused, hitNames, hitOps, hitCounts];
     if (by.every((part, i) => part === this.#by[i])) return this.#items;
     this.#by = by;
+    const held =
+      hitOps.length > 0 ? [] : hitCounts.map(([name, count]) => [drawnItem(scene, name), count] as const);
     this.#items = {
       warned: new Set(warned.map((name) => visibleItem(scene, name))),
       edited: new Set(edited.map((name) => visibleItem(scene, name))),
       barred: new Set([...(refused?.keys() ?? [])].map((name) => scene.byKey.get(name) ?? -1)),
-      hits:
-        hitOps.length > 0
-          ? new Set(closedItems(scene, hitOps.flat()))
-          : new Set(hitNames.map((name) => visibleItem(scene, name))),
+      hits: new Set([
+        ...closedItems(scene, hitOps.length > 0 ? hitOps.flat() : hitNames),
+        ...held.map(([item]) => item),
+      ]),
+      hitCounts: new Map(held.filter(([item]) => at(scene.kind, item) === CLOSED)),
       matches: matchFrames(scene, hitOps),
     };
     return this.#items;
   }
+}
+
+/** The item of a closed scope or group; of a variable's it is the badge. */
+function drawnItem(scene: Scene, name: string): number {
+  return scene.byKey.get(`${name}/`) ?? scene.byKey.get(name) ?? -1;
 }
 
 /** The ops and closed scopes that stand for some ops; those in a closed group have none. */

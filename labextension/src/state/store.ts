@@ -109,6 +109,8 @@ export interface Screen {
   readonly hitNames: readonly string[];
   /** Of a pattern, the ops of each hit, in the same order; else none. */
   readonly hitOps: readonly (readonly string[])[];
+  /** How many ops found each closed scope and group of the drawing holds; of a pattern, none. */
+  readonly hitCounts: readonly (readonly [string, number])[];
   /** The position of the current hit, or -1. */
   readonly hit: number;
   /** The last received preview of a clone. */
@@ -160,6 +162,7 @@ const EMPTY: Screen = {
   found: null,
   hitNames: [],
   hitOps: [],
+  hitCounts: [],
   hit: -1,
   preview: null,
   previewing: false,
