@@ -230,14 +230,15 @@ export class Stage {
   #anchorOf(scene: Scene, { still, focus, fit }: Arrival): Anchor | undefined {
     const { scene: shown, camera } = this.#store.value;
     if (!still || focus || fit || !shown) return undefined;
-    const [before, after] = [shown.byKey.get(still.before), scene.byKey.get(still.after)];
-    if (!before || !after || at(scene.kind, after) === OPEN || at(shown.kind, before) === OPEN)
+    // An op that was moved into a closed scope is in there.
+    const [before, after] = [shown.byKey.get(still.before), visibleItem(scene, still.after)];
+    if (!before || after <= 0 || at(scene.kind, after) === OPEN || at(shown.kind, before) === OPEN)
       return undefined;
     const screen = this.handle(before);
     const isSeen = isWithin({ ...screen, width: 0, height: 0 }, { x: 0, y: 0, ...this.#viewport });
     const there = handleOf(scene, after, camera, this.#viewport);
     const isMoved = Math.hypot(there.x - screen.x, there.y - screen.y) > STILL;
-    return isSeen && isMoved ? { key: still.after, screen } : undefined;
+    return isSeen && isMoved ? { key: keyOf(scene, after), screen } : undefined;
   }
 
   /** The middle of an op or closed scope, the middle of what is in view of an open scope's header; on the canvas. */
