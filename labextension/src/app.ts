@@ -152,8 +152,8 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     createAnnouncer(parts),
     createHelp(parts),
   );
-  parts.store.watch(["mode", "tool"], ({ mode, tool }) => {
-    setAttributes(root, { "data-mode": mode, "data-tool": tool });
+  parts.store.watch(["mode", "tool", "panelPlace"], ({ mode, tool, panelPlace }) => {
+    setAttributes(root, { "data-mode": mode, "data-tool": tool, "data-panel": panelPlace });
   });
 }
 
@@ -161,17 +161,19 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
 function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const { store, stage, actions } = parts;
   const tooltip = createTooltip(parts);
+  const body = host.parentElement ?? host;
   const menu = createPopupMenu();
   const say = (status: Status) => actions.showStatus(status);
   const dragConnect = new DragConnect({ store, stage, edits: actions.edits, say, menu: menu.show });
   host.append(
     tooltip.root,
     ...(parts.readOnly ? [] : [createOutputPort(parts, dragConnect, tooltip), createTickList(parts)]),
-    menu.root,
   );
   const wheel = createWheelHint(parts);
   const contextMenu = createContextMenu(parts, () => focusCloneForm(root, parts));
-  host.append(contextMenu.root, wheel.root);
+  host.append(wheel.root);
+  // Where the drawing begins, over the panel, too, which may be below it.
+  body.append(menu.root, contextMenu.root);
   listenToKeys(root, parts, {
     menu: () => void contextMenu.openHere(),
     clone: () => void cloneHere(root, parts),

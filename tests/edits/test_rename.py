@@ -12,6 +12,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import fill, initialised, read, v1
 from tests.edits.drafts import ran, saved, written
+from tfgraphwidget import edits
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.runtime.live import patch_application
 
@@ -172,6 +173,25 @@ def test_names_that_are_taken_or_unknown_are_refused(line: tf.Graph) -> None:
     editor.rename("x", "input")
     with pytest.raises(NameTaken, match="'x' was the name of an op that an edit has removed"):
         editor.rename("input", "x")
+
+
+def test_a_name_that_is_taken_is_refused_with_a_free_one_for_all_that_is_renamed(line: tf.Graph) -> None:
+    editor = tgw.edit(line)
+    with pytest.raises(NameTaken) as taken:
+        editor.rename("b", "c")
+    assert taken.value.mends == (edits.Rename("b", "c_1"),)
+    editor.edit(taken.value.mends[0])
+    assert "c_1" in editor.index.ids
+    editor.undo()
+    with tf.Graph().as_default() as graph:
+        for scope in ("one", "two"):
+            tf.zeros([1], name=f"{scope}/zeros")
+    editor = tgw.edit(graph)
+    with pytest.raises(NameTaken, match="'two/zeros' is taken in this graph; 'two_1' is free for 'one'") as scope_taken:
+        editor.rename("one/", "two/")
+    editor.edit(scope_taken.value.mends[0])
+    assert sorted(editor.index.names) == ["two/zeros", "two_1/zeros"]
+    assert scope_taken.value.mends[0].fix_label() == "Name it 'two_1'"
 
 
 def test_a_part_of_a_variable_is_renamed_with_it(mlp: tf.Graph) -> None:

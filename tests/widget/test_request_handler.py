@@ -121,6 +121,33 @@ def test_search_then_reveal_opens_the_way(inception: tuple[tf.Graph, v1.Session]
     assert found.hits[0].name in names
 
 
+def test_hits_are_counted_in_what_is_closed_also_in_groups_until_it_is_opened() -> None:
+    with tf.Graph().as_default() as graph:
+        h = v1.placeholder(tf.float32, [None], name="x")
+        for layer in ("one", "two"):
+            h = tf.nn.relu(tf.nn.relu(h, name=f"net/{layer}/first"), name=f"net/{layer}/second")
+        for _ in range(5):
+            tf.nn.relu(h, name="net/alike")
+    editor = tgw.edit(graph)
+    answers = RequestHandler(editor)
+    groups = [name for name in editor.core.view.outline.names if "alike" in name]
+    assert len(groups) == 1  # ops that are alike lie in one
+
+    def counts(text: str = "type:Relu") -> dict[str, int]:
+        reply, _ = answers.handle(p.CountHits(text))
+        assert isinstance(reply, p.HitCounts)
+        return dict(reply.counts)
+
+    answers.handle(p.ExpandAll(False))
+    assert counts() == {"net": 9}
+    answers.handle(p.Toggle("net"))
+    assert counts() == {"net/one": 2, "net/two": 2, groups[0]: 5}
+    assert counts("first") == {"net/one": 1, "net/two": 1}
+    answers.handle(p.Toggle("net/one"))
+    assert counts() == {"net/two": 2, groups[0]: 5}
+    assert counts("nothing is called so") == {}
+
+
 def test_the_first_drawing_of_inception_is_small(inception: tuple[tf.Graph, v1.Session]) -> None:
     _, (data,) = RequestHandler(tgw.edit(inception[0], session=inception[1])).handle(p.Open())
     assert len(data) < 20_000

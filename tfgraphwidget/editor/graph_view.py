@@ -13,6 +13,7 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, NoPath, UnknownName
 from tfgraphwidget.graph import (
     GraphIndex,
+    Mask,
     Op,
     Selection,
     as_selection,
@@ -287,6 +288,22 @@ class GraphView:
             if outline.members[closed]:
                 groups[outline.names[closed]] = None
         return (*names, *groups)
+
+    def count_in_closed(self, mask: Mask) -> dict[str, int]:
+        """How many ops of a mask each closed scope and group of the drawing holds; those that hold none are left out.
+
+        Args:
+            mask: The ops.
+        """
+        outline, count, opened = self.outline, self.outline.count(mask), self.opened
+        nodes, counts = [0], dict[str, int]()
+        while nodes:
+            for node in outline.children[nodes.pop()]:
+                if count[node] and outline.names[node] in opened:
+                    nodes.append(node)
+                elif count[node]:
+                    counts[outline.names[node]] = int(count[node])
+        return counts
 
     def holding(self, name: str) -> Selection:
         """All ops inside a scope or group. Raises UnknownName.

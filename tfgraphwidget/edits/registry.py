@@ -57,6 +57,7 @@ class FormField:
         optional: Whether the field may be left empty.
         tensor: Whether it is the name of a tensor, which is completed, or clicked.
         op_type: Whether it is an op type or a function of the notebook, whose parameters and scope are asked for too.
+        signature: Whether it is one of the graph's signatures, which are listed.
         hint: A sentence below the field.
     """
 
@@ -69,6 +70,7 @@ class FormField:
     optional: bool = False
     tensor: bool = False
     op_type: bool = False
+    signature: bool = False
     hint: str = ""
 
 

@@ -77,7 +77,7 @@ class AddSignature(Command):
         order=520,
         group="Signatures",
         keywords="signature_def",
-        fields=(FormField("name", "Name"),),
+        fields=(FormField("name", "Signature", signature=True),),
     )
 )
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class RemoveSignature(Command):
         order=510,
         group="Signatures",
         keywords="signature_def",
-        fields=(FormField("name", "Name"), FormField("new", "New name")),
+        fields=(FormField("name", "Signature", signature=True), FormField("new", "New name")),
     )
 )
 @dataclass(frozen=True)

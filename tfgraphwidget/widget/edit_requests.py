@@ -19,7 +19,7 @@ from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edited_names import planned_names
-from tfgraphwidget.widget.page_words import in_page_words
+from tfgraphwidget.widget.page_words import control, in_page_words
 from tfgraphwidget.widget.protocol.replies import describe_stats, image, range_text
 
 if TYPE_CHECKING:
@@ -456,8 +456,8 @@ def by_new_name(name: str, renamed: Iterable[tuple[str, str]]) -> str:
 
 
 def _button_text(mend: Command) -> str:
-    """A few words for what a mend does."""
-    return (mend.fix_label() or mend.code().removeprefix("editor."))[:_LONGEST]
+    """A few words for what a mend does, which are not Python."""
+    return (mend.fix_label() or control(mend.verb()) or mend.sentence())[:_LONGEST]
 
 
 def _ports(index: GraphIndex, op: int) -> list[int]:

@@ -23,7 +23,7 @@ from tfgraphwidget.widget.op_requests import OpRequests
 from tfgraphwidget.widget.other_graphs import OtherGraphs
 from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.pictures import picture_reply
-from tfgraphwidget.widget.selection_requests import SelectionRequests, search, select_matching
+from tfgraphwidget.widget.selection_requests import SelectionRequests, count_hits, search, select_matching
 from tfgraphwidget.widget.value_forms import ValueForms
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ class RequestHandler:
                 return self._inspector.inspect(name, self._edits.probe_text), []
             case p.Search():
                 return search(self._editor, request), []
+            case p.CountHits(text):
+                return count_hits(self._editor, text), []
             case p.Targets():
                 return self._edits.targets(request, self._scene or self._editor.scene()), []
             case (

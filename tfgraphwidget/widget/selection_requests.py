@@ -197,6 +197,18 @@ def search(editor: GraphEditor, request: p.Search) -> p.SearchReply:
     return p.SearchReply(tuple(p.Hit(index.names[i], index.types[i]) for i in some), len(ops), why, len(scopes))
 
 
+def count_hits(editor: GraphEditor, text: str) -> p.HitCounts:
+    """How many of the ops that fit a query each closed scope and group of the drawing holds.
+
+    Args:
+        editor: The editor.
+        text: The query, which is no pattern.
+    """
+    mask = np.zeros(len(editor.index), dtype=bool)
+    mask[query.search(editor.index, text)[0]] = True
+    return p.HitCounts(tuple(editor.core.view.count_in_closed(mask).items()))
+
+
 def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchReply:
     """The matches of a pattern, each by the op of its first output."""
     try:

@@ -191,6 +191,15 @@ export class Actions {
     else await this.#queue.send({ type: "search", text, limit }, this.#searching.signal);
   }
 
+  /** Count what was found in each closed scope of the drawing. */
+  async countHits(): Promise<void> {
+    const { found, query, scene } = this.#store.value;
+    const isCounted = found !== null && found.total > 0 && !found.matches;
+    const answer = isCounted ? await this.#queue.query({ type: "count_hits", text: query.trim() }) : null;
+    if (this.#store.value.found === found && this.#store.value.scene === scene)
+      this.#store.set({ hitCounts: answer?.type === "hit_counts" ? answer.counts : [] });
+  }
+
   /**
    * Find what has the structure of some items, or of the selection if `names` is empty: their pattern becomes the query.
    * `otherwise` is the query for items that make no pattern.
@@ -312,7 +321,10 @@ export class Actions {
     const edit = () => ({ type: "clone" as const, ...this.#boundary(), ...form });
     const isDone = (await this.#queue.edit(edit)) !== null;
     if (isDone)
-      this.#store.set({ mode: "look", ...(this.#store.value.isDrawer ? { panelOpen: false } : {}) });
+      this.#store.set({
+        mode: "look",
+        ...(this.#store.value.panelPlace === "over" ? { panelOpen: false } : {}),
+      });
     return isDone;
   }
 

@@ -76,6 +76,8 @@ export class OfflineGraphView {
         return withoutBuffer(examine(this.#graph, request.name));
       case "search":
         return withoutBuffer(searchReply(this.#graph, request.text, request.limit));
+      case "count_hits":
+        return withoutBuffer({ type: "hit_counts", counts: this.#countInClosed(request.text) });
       default:
         return this.#handleSelection(request);
     }
@@ -101,6 +103,19 @@ export class OfflineGraphView {
       default:
         throw new Refusal(NO_KERNEL);
     }
+  }
+
+  /** How many of the ops found each closed scope and group holds. */
+  #countInClosed(text: string): [string, number][] {
+    const counts = new Map<number, number>();
+    for (const op of findOps(this.#graph, text).ops) {
+      const closed = this.#graph
+        .containers(op)
+        .reverse()
+        .find((node) => this.#opened[node] !== 1);
+      if (closed !== undefined) counts.set(closed, (counts.get(closed) ?? 0) + 1);
+    }
+    return [...counts].map(([node, count]) => [this.#data.head.nodes[node] ?? "", count]);
   }
 
   #select(chosen: OpMask): Answer {

@@ -1,8 +1,8 @@
-// The side panel: tabs, one of which is in front, beside the drawing. Its left border is dragged to change its width.
+// The side panel: tabs, one of which is in front, beside the drawing, below it where a view is narrow and tall.
 import type { Parts } from "../interaction/parts";
 import type { PanelTab as TabId } from "../state/store";
 import { button, element, setAttributes, uniqueId } from "./dom";
-import { createPanelResizer } from "./panel-width";
+import { createPanelResizer } from "./panel-size";
 
 /** A tab: what is rendered, once, as the content of the panel while the tab is in front. */
 export interface PanelTab {
@@ -65,7 +65,7 @@ export function createSidePanel(parts: Parts, id: string, tabs: readonly PanelTa
     list,
     ...pages.map(({ content }) => content),
   );
-  panel.append(createPanelResizer(panel));
+  panel.append(createPanelResizer(panel, store));
   store.watch(["panelOpen"], ({ panelOpen }) => {
     panel.hidden = !panelOpen;
   });

@@ -249,6 +249,7 @@ export interface FormField {
   optional?: boolean;
   tensor?: boolean;
   op_type?: boolean;
+  signature?: boolean;
   hint?: string;
 }
 
@@ -537,6 +538,12 @@ export interface SearchRequest {
   limit: number;
 }
 
+/** How many of the ops that fit a query each closed scope and group of the drawing holds. */
+export interface CountHitsRequest {
+  type: "count_hits";
+  text: string;
+}
+
 /** The pattern of some ops, scopes and groups; of the selection if there are none: "find more like this". */
 export interface LikeRequest {
   type: "like";
@@ -766,6 +773,12 @@ export interface SearchReply {
   why: string;
   scopes: number;
   matches: PatternMatches | null;
+}
+
+/** The closed scopes and groups of the drawing that hold ops found, each with how many it holds. */
+export interface HitCounts {
+  type: "hit_counts";
+  counts: [string, number][];
 }
 
 /** The text of the pattern of some ops. */
@@ -999,6 +1012,7 @@ export type Request =
   | UploadRequest
   | InspectRequest
   | SearchRequest
+  | CountHitsRequest
   | LikeRequest
   | PreviewRequest
   | PreviewEditRequest
@@ -1028,6 +1042,7 @@ export type Reply =
   | InspectReply
   | ExamineReply
   | SearchReply
+  | HitCounts
   | Likeness
   | OpTypeList
   | FormReply
@@ -1081,7 +1096,7 @@ export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] 
   {"verb": "rename_type", "name": "Rename type", "title": "Make the ops of one type ops of another", "on": "graph", "order": 410, "fields": [{"key": "old", "label": "Type"}, {"key": "new", "label": "New type"}], "group": "Replace and rename", "keywords": "rename_op custom op"},
   {"verb": "obfuscate_names", "name": "Obfuscate names", "title": "Rename all ops and scopes, for bug reports", "on": "graph", "order": 420, "fields": [{"key": "contents", "label": "Contents too", "initial": "False", "words": ["True", "False"], "python": true}], "group": "Replace and rename", "keywords": "obfuscate_names anonymize hide bug report"},
   {"verb": "add_signature", "name": "Add signature", "title": "Let a saved model be called by the marked inputs and outputs", "on": "graph", "order": 500, "fields": [{"key": "name", "label": "Name", "initial": "serving_default", "hint": "Of the marked inputs and outputs"}], "group": "Signatures", "keywords": "signature_def serving_default"},
-  {"verb": "rename_signature", "name": "Rename signature", "title": "Change the name by which a saved model is called", "on": "graph", "order": 510, "fields": [{"key": "name", "label": "Name"}, {"key": "new", "label": "New name"}], "group": "Signatures", "keywords": "signature_def"},
+  {"verb": "rename_signature", "name": "Rename signature", "title": "Change the name by which a saved model is called", "on": "graph", "order": 510, "fields": [{"key": "name", "label": "Signature", "signature": true}, {"key": "new", "label": "New name"}], "group": "Signatures", "keywords": "signature_def"},
   {"verb": "order_signature", "name": "Order signature", "title": "Change the order in which a module or function takes the inputs and gives the outputs, and their keys", "on": "graph", "order": 515, "fields": [{"key": "name", "label": "Name"}], "group": "Signatures", "keywords": "signature_def arguments keys ends"},
-  {"verb": "remove_signature", "name": "Remove signature", "title": "A saved model has it no more; its ops stay", "on": "graph", "order": 520, "fields": [{"key": "name", "label": "Name"}], "group": "Signatures", "keywords": "signature_def"},
+  {"verb": "remove_signature", "name": "Remove signature", "title": "A saved model has it no more; its ops stay", "on": "graph", "order": 520, "fields": [{"key": "name", "label": "Signature", "signature": true}], "group": "Signatures", "keywords": "signature_def"},
 ];

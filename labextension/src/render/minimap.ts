@@ -8,7 +8,9 @@ import type { Palette } from "./canvas/palette";
 import { pointOf } from "./gestures/drag";
 import type { Stage } from "./stage";
 
+/** The size of the map, and what it takes at most of each side of a small view. */
 const MOST: Viewport = { width: 180, height: 120 };
+const SHARE = 0.24;
 const LEAST_HOST = 480;
 const PADDING = 4;
 
@@ -25,6 +27,11 @@ export function fitOf(whole: Box, most: Viewport = MOST): Fit {
   const width = Math.round(Math.max(whole.width * scale, 16)) + 2 * PADDING;
   const height = Math.round(Math.max(whole.height * scale, 16)) + 2 * PADDING;
   return { x: whole.x - PADDING / scale, y: whole.y - PADDING / scale, scale, width, height };
+}
+
+/** The largest map in a view. */
+export function largestMap({ width, height }: Viewport): Viewport {
+  return { width: Math.min(MOST.width, SHARE * width), height: Math.min(MOST.height, SHARE * height) };
 }
 
 /** The frame around what is in view, on the map and cut at its border. */
@@ -79,7 +86,7 @@ export class Minimap {
     const go = (event: PointerEvent) => {
       const { scene, camera } = this.#store.value;
       if (!scene) return;
-      const fit = fitOf(boxOf(scene.box, 0));
+      const fit = fitOf(boxOf(scene.box, 0), largestMap(this.#stage.viewport));
       this.#stage.setCamera(cameraAt(fit, pointOf(event), camera, this.#stage.viewport));
     };
     this.canvas.addEventListener("pointerdown", (event) => {
@@ -99,7 +106,7 @@ export class Minimap {
     const { viewport, palette } = this.#stage;
     this.canvas.hidden = !scene || !paint || !minimap || !isUseful(boxOf(scene.box, 0), camera, viewport);
     if (!scene || !paint || this.canvas.hidden) return;
-    const fit = fitOf(boxOf(scene.box, 0));
+    const fit = fitOf(boxOf(scene.box, 0), largestMap(this.#stage.viewport));
     this.#paint(scene, paint, palette, fit);
     const ctx = this.canvas.getContext("2d");
     if (!ctx) return;
@@ -120,7 +127,7 @@ export class Minimap {
   /** The drawing without the frame, when it is another one. */
   #paint(scene: Scene, paint: Paint, palette: Palette, fit: Fit): void {
     const ratio = devicePixelRatio;
-    const picture = [scene, paint, palette, ratio];
+    const picture = [scene, paint, palette, ratio, fit.width, fit.height];
     if (picture.every((part, i) => part === this.#pictured[i])) return;
     this.#pictured = picture;
     for (const canvas of [this.canvas, this.#picture]) {

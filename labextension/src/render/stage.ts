@@ -1,5 +1,5 @@
 // The stage: the canvas in the page, its size, camera moves, and when to draw.
-import { at, type Box, boxOf, keyOf, OPEN, type Scene, visibleItem } from "../protocol/scene";
+import { at, type Box, boxOf, CLOSED, keyOf, OPEN, type Scene, visibleItem } from "../protocol/scene";
 import { prefersStill } from "../state/preferences";
 import type { Screen, Store } from "../state/store";
 import { CameraAnimation, type GlideStart, initialBoxes, type Step } from "./camera/animation";
@@ -84,6 +84,7 @@ export class Stage {
         "controls",
         "hitNames",
         "hitOps",
+        "hitCounts",
         "hit",
       ],
       () => this.schedule(),
@@ -229,14 +230,15 @@ export class Stage {
   #anchorOf(scene: Scene, { still, focus, fit }: Arrival): Anchor | undefined {
     const { scene: shown, camera } = this.#store.value;
     if (!still || focus || fit || !shown) return undefined;
-    const [before, after] = [shown.byKey.get(still.before), scene.byKey.get(still.after)];
-    if (!before || !after || at(scene.kind, after) === OPEN || at(shown.kind, before) === OPEN)
+    // An op that was moved into a closed scope is in there.
+    const [before, after] = [shown.byKey.get(still.before), visibleItem(scene, still.after)];
+    if (!before || after <= 0 || at(scene.kind, after) === OPEN || at(shown.kind, before) === OPEN)
       return undefined;
     const screen = this.handle(before);
     const isSeen = isWithin({ ...screen, width: 0, height: 0 }, { x: 0, y: 0, ...this.#viewport });
     const there = handleOf(scene, after, camera, this.#viewport);
     const isMoved = Math.hypot(there.x - screen.x, there.y - screen.y) > STILL;
-    return isSeen && isMoved ? { key: still.after, screen } : undefined;
+    return isSeen && isMoved ? { key: keyOf(scene, after), screen } : undefined;
   }
 
   /** The middle of an op or closed scope, the middle of what is in view of an open scope's header; on the canvas. */
@@ -384,7 +386,8 @@ export class Stage {
 
 // The items named in messages: the same sets for the same messages, so that nothing is redrawn without need.
 
-type Items = Pick<Frame, "warned" | "edited" | "barred" | "hits" | "matches">;
+type Items = Pick<Frame, "warned" | "edited" | "barred" | "hits" | "hitCounts" | "matches">;
+type Named = Pick<Screen, "warned" | "edited" | "hitNames" | "hitOps" | "hitCounts">;
 type Refused = ReadonlyMap<string, string> | null;
 
 export class NamedItems {
@@ -394,30 +397,35 @@ export class NamedItems {
     edited: new Set(),
     barred: new Set(),
     hits: new Set(),
+    hitCounts: new Map(),
     matches: NO_MATCHES,
   };
 
   /** `warned`: ops named in a refusal; `edited`: by an edit; `refused`: they cannot be connected; `hitNames`: found. */
-  items(
-    scene: Scene,
-    { warned, edited, hitNames, hitOps }: Pick<Screen, "warned" | "edited" | "hitNames" | "hitOps">,
-    refused: Refused,
-  ): Items {
-    const by = [scene, warned, edited, refused, hitNames, hitOps];
+  items(scene: Scene, { warned, edited, hitNames, hitOps, hitCounts }: Named, refused: Refused): Items {
+    const by = [scene, warned, edited, refused, hitNames, hitOps, hitCounts];
     if (by.every((part, i) => part === this.#by[i])) return this.#items;
     this.#by = by;
+    const held =
+      hitOps.length > 0 ? [] : hitCounts.map(([name, count]) => [drawnItem(scene, name), count] as const);
     this.#items = {
       warned: new Set(warned.map((name) => visibleItem(scene, name))),
       edited: new Set(edited.map((name) => visibleItem(scene, name))),
       barred: new Set([...(refused?.keys() ?? [])].map((name) => scene.byKey.get(name) ?? -1)),
-      hits:
-        hitOps.length > 0
-          ? new Set(closedItems(scene, hitOps.flat()))
-          : new Set(hitNames.map((name) => visibleItem(scene, name))),
+      hits: new Set([
+        ...closedItems(scene, hitOps.length > 0 ? hitOps.flat() : hitNames),
+        ...held.map(([item]) => item),
+      ]),
+      hitCounts: new Map(held.filter(([item]) => at(scene.kind, item) === CLOSED)),
       matches: matchFrames(scene, hitOps),
     };
     return this.#items;
   }
+}
+
+/** The item of a closed scope or group; of a variable's it is the badge. */
+function drawnItem(scene: Scene, name: string): number {
+  return scene.byKey.get(`${name}/`) ?? scene.byKey.get(name) ?? -1;
 }
 
 /** The ops and closed scopes that stand for some ops; those in a closed group have none. */

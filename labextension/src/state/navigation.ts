@@ -23,6 +23,7 @@ export function graphChange(
       found: null,
       hitNames: [],
       hitOps: [],
+      hitCounts: [],
       hit: -1,
       query: "",
       region: null,

@@ -69,6 +69,7 @@ export class ReplyHandler {
       case "export_reply":
       case "download_reply":
       case "edit_ops":
+      case "hit_counts":
       case "op_type_list":
       case "form_reply":
       case "feeds":

@@ -62,6 +62,9 @@ export interface Ticking {
   take(tensors: string[]): void;
 }
 
+/** Where the panel is; over the drawing in a view that is too small for both. */
+export type PanelPlace = "beside" | "below" | "over";
+
 export interface Screen {
   /** The last drawing, selection and state that Python sent. */
   readonly scene: Scene | null;
@@ -89,8 +92,7 @@ export interface Screen {
   /** The tensors to tick, see Ticking. */
   readonly ticking: Ticking | null;
   readonly panelOpen: boolean;
-  /** Whether the panel lies over the drawing, as in a narrow view. */
-  readonly isDrawer: boolean;
+  readonly panelPlace: PanelPlace;
   /** The tab in front. */
   readonly tab: PanelTab;
   /** Whether control edges are drawn. */
@@ -107,6 +109,8 @@ export interface Screen {
   readonly hitNames: readonly string[];
   /** Of a pattern, the ops of each hit, in the same order; else none. */
   readonly hitOps: readonly (readonly string[])[];
+  /** How many ops found each closed scope and group of the drawing holds; of a pattern, none. */
+  readonly hitCounts: readonly (readonly [string, number])[];
   /** The position of the current hit, or -1. */
   readonly hit: number;
   /** The last received preview of a clone. */
@@ -148,7 +152,7 @@ const EMPTY: Screen = {
   picking: null,
   ticking: null,
   panelOpen: true,
-  isDrawer: false,
+  panelPlace: "beside",
   tab: "clone",
   controls: true,
   minimap: true,
@@ -158,6 +162,7 @@ const EMPTY: Screen = {
   found: null,
   hitNames: [],
   hitOps: [],
+  hitCounts: [],
   hit: -1,
   preview: null,
   previewing: false,

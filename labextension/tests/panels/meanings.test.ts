@@ -4,7 +4,7 @@ import { meaningsAt, meaningsIn, meaningsOfEdge } from "../../src/panels/control
 import { CLOSED, OP, OPEN, type Paint, type Scene } from "../../src/protocol/scene";
 import { decoded, drawnOf, type Picture, pictures } from "../render/recorder";
 
-const NONE = { picked: "", hitNames: [], hitOps: [], warned: [], edited: [], controls: true };
+const NONE = { picked: "", hitNames: [], hitOps: [], hitCounts: [], warned: [], edited: [], controls: true };
 
 /** The drawing without any mark: each field that draws one is empty. */
 function plain(): { scene: Scene; paint: Paint } {

@@ -77,8 +77,32 @@ class Rename(Command):
             )
         index = context.index
         names = self._names(index)
-        _check_free(index, names)
+        self._check_free(index, names)
         return rename_patch(index, names, _scopes(index, self.old, self.new, names))
+
+    def fix_label(self) -> str:
+        """A few words for a button."""
+        return f"Name it '{self.new}'"
+
+    def _check_free(self, index: GraphIndex, names: Mapping[str, str]) -> None:
+        """Raises NameTaken, with the same under a free name as the way out."""
+        stay = [name for name in index.names if name not in names]
+        ops = {name.lower() for name in stay}
+        scopes = {scope.lower() for name in stay for scope in enclosing_scopes(name)}
+        used = ops | scopes | index.reserved
+        taken = next(((old, new) for old, new in names.items() if new.lower() in used), None)
+        if taken is None:
+            return
+        old, new = taken
+        why = (
+            "is taken in this graph"
+            if new.lower() in ops | scopes
+            else "was the name of an op that an edit has removed, and is taken until that is undone"
+        )
+        wanted = self.new.rstrip("/")
+        free = free_name(wanted, used | {scope for name in index.reserved for scope in enclosing_scopes(name)})
+        of_all = "" if new == wanted else f" for {self.old.rstrip('/')!r}"
+        raise NameTaken(f"{new!r} {why}; {free!r} is free{of_all}.", [old], [replace(self, new=free)])
 
     def _names(self, index: GraphIndex) -> dict[str, str]:
         """Old name -> new name of each op, in graph order."""
@@ -145,23 +169,6 @@ def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str,
         output_renames=pairs,
         renamed=pairs,
     )
-
-
-def _check_free(index: GraphIndex, names: Mapping[str, str]) -> None:
-    stay = [name for name in index.names if name not in names]
-    ops = {name.lower() for name in stay}
-    scopes = {scope.lower() for name in stay for scope in enclosing_scopes(name)}
-    for old, new in names.items():
-        low = new.lower()
-        if low not in ops and low not in scopes and low not in index.reserved:
-            continue
-        names_in_use = ops | scopes | index.reserved
-        why = (
-            "is taken in this graph"
-            if low in ops or low in scopes
-            else ("was the name of an op that an edit has removed, and is taken until that is undone")
-        )
-        raise NameTaken(f"{new!r} {why}; {free_name(new, names_in_use)!r} is free.", [old])
 
 
 def _check_whole(index: GraphIndex, names: Mapping[str, str]) -> None:

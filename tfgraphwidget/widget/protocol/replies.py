@@ -492,6 +492,13 @@ class SearchReply:
 
 
 @dataclasses.dataclass(frozen=True)
+class HitCounts:
+    """The closed scopes and groups of the drawing that hold ops found, each with how many it holds."""
+
+    counts: tuple[tuple[str, int], ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Likeness:
     """The text of the pattern of some ops."""
 
@@ -777,6 +784,7 @@ Reply = (
     | InspectReply
     | ExamineReply
     | SearchReply
+    | HitCounts
     | Likeness
     | OpTypeList
     | FormReply

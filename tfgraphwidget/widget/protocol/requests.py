@@ -165,6 +165,13 @@ class Search:
 
 
 @dataclasses.dataclass(frozen=True)
+class CountHits:
+    """How many of the ops that fit a query each closed scope and group of the drawing holds."""
+
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Like:
     """The pattern of some ops, scopes and groups; of the selection if there are none: "find more like this"."""
 
@@ -543,6 +550,7 @@ Question = (
     | Upload
     | Inspect
     | Search
+    | CountHits
     | Like
     | Preview
     | PreviewEdit

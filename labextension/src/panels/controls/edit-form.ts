@@ -4,7 +4,7 @@ import type { Parts } from "../../interaction/parts";
 import { button, element, ICONS, icon, releaseFocus, taskButton, uniqueId, whileBusy } from "../dom";
 import { type ApplyOp, opForm } from "../forms/op-form";
 import { replaceAllForm, searchedPattern } from "../forms/replace-all-form";
-import { signatureForm } from "../forms/signature-form";
+import { NO_SIGNATURE, signatureForm, signatureNames } from "../forms/signature-form";
 import { createEditPreview } from "./edit-preview";
 import { labeledField, TEXT } from "./form-fields";
 
@@ -25,6 +25,8 @@ export interface Field {
   readonly words?: readonly string[];
   /** An op type or a function of the notebook, with a form for its parameters (forms/op-form.ts). */
   readonly op_type?: boolean;
+  /** A signature of the graph, which is chosen. */
+  readonly signature?: boolean;
   /** The name of a tensor: proposed while one types, or that of the op that is clicked next. */
   readonly tensor?: boolean;
 }
@@ -73,12 +75,23 @@ export function inlineForm(
   const inputs = fields.map((field) => ({ field, input: inputOf(field) }));
   const submit = element("button", { type: "submit", class: "tgw-button" }, "Apply");
   const form = element("form", { class: "tgw-inline" });
+  const listSignatures = async (select: HTMLSelectElement) => {
+    const names = await signatureNames(parts);
+    select.replaceChildren(...names.map((value) => element("option", { value }, value)));
+    submit.disabled = names.length === 0;
+    if (names.length === 0)
+      submit.before(element("p", { class: "tgw-field-error", role: "alert" }, NO_SIGNATURE));
+    preview?.update(true);
+  };
   for (const { field, input } of inputs) {
     form.append(labeledField(field.label, input));
     if (field.prefix) input.before(prefixOf(field.prefix, input));
-    if (field.tensor) form.append(...completion(input, parts));
-    else if (field.words) form.append(wordList(input, field.words));
+    if (input instanceof HTMLInputElement) {
+      if (field.tensor) form.append(...completion(input, parts));
+      else if (field.words) form.append(wordList(input, field.words));
+    }
     if (field.hint) form.append(element("p", { class: "tgw-hint" }, field.hint));
+    if (input instanceof HTMLSelectElement) void listSignatures(input);
   }
   const values = (): Values => Object.fromEntries(inputs.map(({ field, input }) => [field.key, input.value]));
   const preview = call && createEditPreview(parts, () => (form.checkValidity() ? call(values()) : null));
@@ -106,7 +119,14 @@ export function inlineForm(
   return form;
 }
 
-function inputOf({ key, initial = "", optional, python }: Field): HTMLInputElement {
+function inputOf({
+  key,
+  initial = "",
+  optional,
+  python,
+  signature,
+}: Field): HTMLInputElement | HTMLSelectElement {
+  if (signature) return element("select", { class: "tgw-input", name: key, required: true });
   const input = element("input", {
     ...TEXT,
     class: "tgw-input tgw-mono",
@@ -118,7 +138,7 @@ function inputOf({ key, initial = "", optional, python }: Field): HTMLInputEleme
 }
 
 /** The scope before a name that is edited; a long one is cut at its beginning. */
-function prefixOf(prefix: string, input: HTMLInputElement): HTMLElement {
+function prefixOf(prefix: string, input: HTMLElement): HTMLElement {
   const id = uniqueId();
   input.setAttribute("aria-describedby", id);
   return element("span", { class: "tgw-prefix", id, title: prefix }, element("bdi", {}, prefix));
@@ -224,13 +244,13 @@ export function editButtons(
   return element("div", { class: "tgw-verbs" }, group, slot);
 }
 
-/** Put a form there, with the cursor in its first field. */
+/** Put a form there, with the cursor in its first text. */
 export function showForm(slot: HTMLElement, form: HTMLFormElement): void {
   slot.replaceChildren(form);
   const first = form.querySelector("input");
   first?.focus();
   first?.select();
-  if (!first) form.querySelector("button")?.focus(); // Enter applies, Escape closes
+  if (!first) form.querySelector<HTMLElement>("select, button")?.focus(); // Enter applies, Escape closes
 }
 
 /** A pencil that opens a form in `slot`, and closes it again. */

@@ -53,7 +53,7 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
   // Op families are the default coloring, with few colors: the legend is folded at first.
   fold.click();
   store.watch(
-    ["state", "scene", "paint", "picked", "hitNames", "hitOps", "warned", "edited", "controls"],
+    ["state", "scene", "paint", "picked", "hitNames", "hitOps", "hitCounts", "warned", "edited", "controls"],
     show,
   );
   return root;

@@ -18,7 +18,7 @@ import type { Point } from "../../render/camera/camera";
 import { edgeValue } from "../../render/canvas/edge-labels";
 import type { Screen } from "../../state/store";
 
-type Marked = Pick<Screen, "picked" | "hitNames" | "hitOps" | "warned" | "edited" | "controls">;
+type Marked = Pick<Screen, "picked" | "hitNames" | "hitOps" | "hitCounts" | "warned" | "edited" | "controls">;
 
 /** A kind of mark: its meaning, and which items or edges have it. */
 interface Mark {
@@ -100,6 +100,7 @@ const MARKS: readonly Mark[] = [
   { meaning: "Pale line: to or from ops without consumers.", edge: ({ source, target }, paint, edge) => at(paint.unused, at(source, edge)) + at(paint.unused, at(target, edge)) > 0 },
   { meaning: "Black frame: the op in the Op tab; dashed lines come to it, blue lines leave it.", screen: ({ picked }) => picked !== "" },
   { meaning: "Pink frame: found by the search.", screen: ({ hitNames }) => hitNames.length > 0 },
+  { meaning: "“found” with a number on a closed scope: it holds so many ops found.", screen: ({ hitCounts }) => hitCounts.length > 0 },
   { meaning: "Pink frame with a number: a match of the pattern.", screen: ({ hitOps }) => hitOps.length > 0 },
   { meaning: "Red frame: named by the message below.", screen: ({ warned }) => warned.length > 0 },
   { meaning: "Purple frame: changed by the edit at the pointer, or in the preview.", screen: ({ edited }) => edited.length > 0 },

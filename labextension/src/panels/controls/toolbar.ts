@@ -5,12 +5,10 @@ import { zoomedAt } from "../../render/camera/camera";
 import type { Mode } from "../../state/store";
 import { button, disable, element, ICONS, icon, taskButton } from "../dom";
 import { createExportMenu } from "../export/export-menu";
+import { isOpenAtFirst, panelPlace } from "../panel-size";
 import { createSearch } from "../search/search";
 import { createDragTools } from "./drag-tools";
 import { createViewMenu } from "./view-menu";
-
-/** Pixels; help.css says the same. */
-const NARROW = 640;
 
 const MODES: readonly { mode: Mode; text: string; shape: keyof typeof ICONS; title: string }[] = [
   { mode: "look", text: "Look", shape: "pointer", title: "Click to inspect an op" },
@@ -150,13 +148,11 @@ function panelButton({ store }: Parts, panelId: string): HTMLElement {
     icon(ICONS.panel),
   );
   store.watch(["panelOpen"], ({ panelOpen }) => control.setAttribute("aria-expanded", String(panelOpen)));
-  // In a narrow view the panel is a drawer over the drawing, closed at first.
-  let narrow = false;
   const size = new ResizeObserver(() => {
-    const width = control.closest(".tfgraphwidget")?.clientWidth ?? 0;
-    if (width === 0 || narrow === width < NARROW) return;
-    narrow = width < NARROW;
-    store.set({ panelOpen: !narrow, isDrawer: narrow });
+    const { clientWidth = 0, clientHeight = 0 } = control.closest(".tfgraphwidget") ?? {};
+    const place = panelPlace(clientWidth, clientHeight);
+    if (clientWidth > 0 && place !== store.value.panelPlace)
+      store.set({ panelPlace: place, panelOpen: isOpenAtFirst(place, clientHeight) });
   });
   queueMicrotask(() => {
     const root = control.closest(".tfgraphwidget");

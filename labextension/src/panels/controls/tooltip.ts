@@ -47,10 +47,11 @@ export function createTooltip(parts: Parts): Tooltip {
       meanings: meaningsOfEdge(scene, paint, edge),
     };
   };
-  /** The width of the canvas, up to the panel where it is a drawer over it. */
+  /** The width of the canvas, up to the panel where that is over it. */
   const freeWidth = () => {
-    const { isDrawer, panelOpen } = store.value;
-    const panel = isDrawer && panelOpen ? root.closest(".tfgraphwidget")?.querySelector(".tgw-panel") : null;
+    const { panelPlace, panelOpen } = store.value;
+    const panel =
+      panelPlace === "over" && panelOpen ? root.closest(".tfgraphwidget")?.querySelector(".tgw-panel") : null;
     if (!panel) return stage.viewport.width;
     return panel.getBoundingClientRect().left - stage.canvas.getBoundingClientRect().left;
   };

@@ -14,11 +14,12 @@ interface End {
 }
 type Ends = Readonly<Record<Side, readonly End[]>>;
 
-const NONE = "The graph has no signature: Add signature makes one of the marked inputs and outputs.";
+/** Where there is nothing to choose. */
+export const NO_SIGNATURE =
+  "The graph has no signature: Add signature makes one of the marked inputs and outputs.";
 
 /** Enter applies, Escape closes. */
 export function signatureForm(parts: Parts, close: () => void): HTMLFormElement {
-  const { edits } = parts.actions;
   const body = element("div", { class: "tgw-ends" });
   const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
   const submit = element("button", { type: "submit", class: "tgw-button" }, "Apply");
@@ -36,9 +37,9 @@ export function signatureForm(parts: Parts, close: () => void): HTMLFormElement 
       body.append(element("p", { class: "tgw-subtitle" }, capital(side)), endList(side, row[side]));
   };
   const fill = async () => {
-    const rows = (await edits.signatures())?.filter(({ name }) => name !== "") ?? [];
+    const rows = await namedSignatures(parts);
     const [first] = rows;
-    if (!first) return refuse(NONE);
+    if (!first) return refuse(NO_SIGNATURE);
     if (rows.length > 1) {
       const names = Object.fromEntries(rows.map(({ name }, i) => [` ${i}`, name]));
       const field = selectField("name", names); // a space before numbers keeps the order
@@ -69,6 +70,15 @@ export function signatureForm(parts: Parts, close: () => void): HTMLFormElement 
     close();
   });
   return form;
+}
+
+async function namedSignatures({ actions: { edits } }: Parts): Promise<SignatureRow[]> {
+  return (await edits.signatures())?.filter(({ name }) => name !== "") ?? [];
+}
+
+/** The names of the graph's signatures. */
+export async function signatureNames(parts: Parts): Promise<string[]> {
+  return (await namedSignatures(parts)).map(({ name }) => name);
 }
 
 type Call = Pick<EditCall, "verb" | "what" | "options">;

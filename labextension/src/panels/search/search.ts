@@ -68,6 +68,9 @@ class Search {
       // A pattern made of ops is there to be changed, and to be stepped through.
       if (query.startsWith("pattern:")) this.#input.focus();
     });
+    parts.store.watch(["found", "scene"], ({ found, hitCounts }) => {
+      if (found || hitCounts.length > 0) void parts.actions.countHits();
+    });
     let graph = "";
     parts.store.watch(["state"], ({ state, found, query }) => {
       // After an edit there may be others, or as many with other names.

@@ -46,6 +46,8 @@ export interface Frame {
   readonly barred: ReadonlySet<number>;
   /** Items that are or contain search hits. */
   readonly hits: ReadonlySet<number>;
+  /** How many hits closed scopes and groups hold. */
+  readonly hitCounts: ReadonlyMap<number, number>;
   /** The matches of a pattern; then `hits` are the ops of these. */
   readonly matches: MatchFrames;
   /** The number of the match that is stepped to, or 0. */

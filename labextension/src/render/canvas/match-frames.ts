@@ -1,5 +1,5 @@
-// The matches of a pattern in the drawing: a frame with its number around the ops of each, and on a closed scope how
-// many it holds.
+// The matches of a pattern in the drawing: a frame with its number around the ops of each. On a closed scope stands how
+// many matches, or ops found, it holds.
 import { at, type Box, boxOf, CLOSED, OPEN, type Scene, visibleItem } from "../../protocol/scene";
 import type { Point } from "../camera/camera";
 import { LEGIBLE } from "./far-labels";
@@ -49,12 +49,14 @@ export function drawMatches(pen: Pen, current: number): void {
   const { frame } = pen;
   const { frames, inside } = frame.matches;
   if (frame.boxes !== frame.scene.box) return;
-  for (const one of frames) drawFrame(pen, one, one.number === current);
-  for (const [item, count] of inside) {
+  const tag = (item: number, text: string) => {
     const place = onScreen(pen, boxOf(frame.scene.box, item));
-    const text = count === 1 ? "1 match" : `${count.toLocaleString("en")} matches`;
     if (place && place.height >= LEAST / 2) drawTag(pen, text, place, false);
-  }
+  };
+  for (const one of frames) drawFrame(pen, one, one.number === current);
+  for (const [item, count] of inside)
+    tag(item, count === 1 ? "1 match" : `${count.toLocaleString("en")} matches`);
+  for (const [item, count] of frame.hitCounts) tag(item, `${count.toLocaleString("en")} found`);
 }
 
 function drawFrame(pen: Pen, { number, boxes }: MatchFrame, isCurrent: boolean): void {
@@ -86,7 +88,7 @@ function drawTag(pen: Pen, text: string, place: Point, isFilled: boolean): void 
   ctx.font = `600 ${LETTERS * scale}px ${palette.font}`;
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
-  const width = (pen.typesetter.width(ctx, text) * LETTERS + 9) * scale;
+  const width = ctx.measureText(text).width + 9 * scale; // bold is wider than what the typesetter knows
   const height = 15 * scale;
   const [x, y] = [place.x - 4 * scale, place.y - height / 2];
   ctx.beginPath();
