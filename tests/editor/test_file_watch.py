@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+import os
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,19 @@ def test_a_file_that_is_as_it_was_is_not_opened_again(editor: GraphEditor) -> No
     index = editor.index
     assert editor.follow() == ""
     assert editor.index is index
+
+
+def test_a_file_that_is_touched_or_written_as_it_was_is_not_opened_again(editor: GraphEditor, path: Path) -> None:
+    index, content = editor.index, path.read_bytes()
+    editor.follow()
+    os.utime(path, ns=(1, 1))
+    assert editor.follow() == ""
+    path.unlink()
+    path.write_bytes(content)
+    assert editor.follow() == ""
+    assert editor.index is index
+    path.write_bytes(graph_def("x", "net/a", "net/b", "net/d"))
+    assert editor.follow() == "m.pb has changed; it was opened again."
 
 
 def test_edits_marks_and_open_scopes_are_kept_and_listeners_stay(editor: GraphEditor, path: Path) -> None:

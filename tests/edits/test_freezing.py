@@ -409,3 +409,27 @@ def test_a_condition_is_no_result_unless_there_is_nothing_else(*, control_flow_v
     alone = tgw.edit(graph_of(tf.debugging.assert_non_negative)).core.arguments.outputs(None)
     assert alone
     assert all("assert_non_negative" in name for name in alone)
+
+
+def test_a_loop_whose_gradient_is_stripped_is_written_without_the_counter_of_the_gradient(tmp_path: Path) -> None:
+    v1.disable_control_flow_v2()
+    try:
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [2], "x")
+            w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=True)
+            y = v1.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * w), [0, x])[1]
+            tf.identity(y, "y")
+            v1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(y), name="train")
+            session = v1.Session(graph=graph)
+            session.run(v1.global_variables_initializer())
+    finally:
+        v1.enable_control_flow_v2()
+    before = session.run("y:0", {"x:0": [1.0, 1.0]})
+    editor = tgw.edit(graph, session=session)
+    editor.strip_training(outputs=["y"])
+    path = editor.save(tmp_path / "stripped.meta")
+    with tf.Graph().as_default() as loaded, v1.Session() as other:
+        v1.train.import_meta_graph(str(path)).restore(other, str(path.with_suffix("")))
+        assert np.array_equal(other.run("y:0", {"x:0": [1.0, 1.0]}), before)
+        assert loaded.get_collection("while_context")
+        assert v1.gradients(loaded.get_tensor_by_name("y:0"), loaded.get_tensor_by_name("x:0"))

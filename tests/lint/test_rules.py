@@ -96,13 +96,78 @@ FOUND: dict[str, tuple[Callable[[], tgw.GraphEditor], str]] = {
     "unused-variables": (lambda: graph_of(with_spare_variable), "spare"),
     "not-finite": (lambda: graph_of(dense_with(np.array([[1.0], [np.nan], [np.inf], [0.0]], np.float32))), "weights"),
     "duplicate-weights": (lambda: graph_of(doubled), "a"),
-    "huge-constants": (lambda: graph_of(dense_with(HUGE)), "weights"),
+    "huge-constants": (lambda: graph_of(lambda x: dense(x)[0, 0] + dense_with(HUGE)(x)), "weights"),
     "float64": (lambda: graph_of(in_float64), "Sqrt"),
     "missing-devices": (lambda: graph_of(pinned), "Relu"),
     "unknown-ops": (lambda: tgw.edit(with_unknown_op()), "strange"),
 }  # fmt: skip
 
 FIXED = {"training-ops", "dropout", "asserts", "batch-size", "unused-variables", "missing-devices"}
+
+
+def slots(x: Any) -> Any:
+    y = dense(x)
+    v1.train.MomentumOptimizer(0.1, 0.9).minimize(tf.reduce_mean(y), name="train")
+    return y
+
+
+def checked_and_printed(x: Any) -> Any:
+    """One check that hands its input on, and one that others wait for; one print of each kind."""
+    with tf.control_dependencies(
+        [v1.debugging.assert_less(tf.reduce_sum(x), 1e9), tf.raw_ops.PrintV2(input=tf.constant("x"))]
+    ):
+        y = tf.raw_ops.Print(input=tf.nn.relu(x), data=[x])
+    return tf.debugging.check_numerics(tf.exp(tf.debugging.check_numerics(y, "bad")), "worse")
+
+
+def checked_in_a_loop(x: Any) -> Any:
+    """In the loop is a constant that is there only because it waits for the check."""
+
+    def body(i: Any, y: Any) -> Any:
+        with tf.control_dependencies([v1.debugging.Assert(tf.reduce_all(y > -1e9), [y])]):
+            return i + 1, y + tf.constant(1.0, name="step")
+
+    v1.disable_control_flow_v2()
+    try:
+        return v1.while_loop(lambda i, _: i < 3, body, [0, x])[1]
+    finally:
+        v1.enable_control_flow_v2()
+
+
+def with_fed_rate(x: Any) -> Any:
+    rate = v1.placeholder_with_default(0.0, [], "rate")
+    return v1.nn.dropout(dense(x), rate=rate, name="dropout")
+
+
+def zeros(x: Any) -> Any:
+    for _ in range(2):
+        x = tf.matmul(x, v1.get_variable(f"w{x.op.name}", [4, 4], use_resource=True)) + tf.tile(
+            tf.constant(np.zeros((1, 4), np.float32)), [1, 1]
+        )
+    a, b = (tf.constant(np.zeros((4, 512), np.float32)) for _ in range(2))
+    return tf.matmul(x, a) + tf.matmul(x, b)
+
+
+def on_cpu(x: Any) -> Any:
+    with tf.device("/device:CPU:0"):
+        return tf.nn.relu(x)
+
+
+NOT_FOUND: dict[str, tuple[str, Callable[[], tgw.GraphEditor]]] = {
+    "a batch of any size": ("batch-size", lambda: graph_of(dense)),
+    "a vector that is no batch": ("batch-size", lambda: graph_of(tf.nn.relu, (4,))),
+    "a shape of unknown sizes": ("unknown-shape", lambda: graph_of(tf.nn.relu, (None, None))),
+    "zeros that nobody has trained": ("duplicate-weights", lambda: graph_of(zeros)),
+    "a frozen weight of 48 MB": ("huge-constants", lambda: graph_of(dense_with(HUGE))),
+    "float64 throughout": ("float64", lambda: graph_of(lambda x: tf.sqrt(tf.exp(tf.cast(x, tf.float64))))),
+    "the -inf of a mask": ("not-finite", lambda: graph_of(lambda x: x + tf.constant(-np.inf))),
+    "random initial values": ("dropout", lambda: graph_of(dense)),
+    "a device that is here": ("missing-devices", lambda: graph_of(on_cpu)),
+    "a check of training alone": ("asserts", lambda: graph_of(lambda x: (watched(x), dense(x))[1])),
+    "a call that no output needs": ("python-calls", lambda: graph_of(lambda x: (called_in_python(x).op, dense(x))[1])),
+    "a variable that is read": ("unused-variables", lambda: graph_of(dense)),
+    "no optimizer": ("training-ops", lambda: graph_of(with_dropout)),
+}
 
 
 def with_unknown_op() -> Any:
@@ -128,6 +193,72 @@ def test_a_rule_finds_what_it_looks_for_and_its_fix_takes_it_away(code: str) -> 
     if fixes:
         assert not editor.lint(only=[code])
     assert (code in FIXED) == bool(fixes)
+
+
+@pytest.mark.parametrize("what", NOT_FOUND)
+def test_a_rule_finds_nothing_in_what_is_as_it_should_be(what: str) -> None:
+    code, build = NOT_FOUND[what]
+    editor = build()
+    if what in ("a check of training alone", "a call that no output needs"):
+        editor.add_signature("serve", inputs=["x"], outputs=["out"])
+    assert not editor.lint(only=[code])
+
+
+@pytest.mark.parametrize("build", [checked_and_printed, checked_in_a_loop])
+def test_checks_and_prints_go_wherever_they_stand_and_the_results_stay(build: Callable[[Any], Any]) -> None:
+    editor = graph_of(build)
+    feeds = {"x:0": np.ones((2, 4), np.float32)}
+    before = editor.session.run("out:0", feeds)
+    report = editor.lint(only="asserts")
+    assert len(report) == (3 if build is checked_and_printed else 1)
+    for finding in report:
+        assert finding.fix is not None, finding
+        editor.edit(finding.fix)
+    assert not editor.lint(only="asserts")
+    np.testing.assert_array_equal(editor.session.run("out:0", feeds), before)
+
+
+def test_a_conditional_that_computes_and_asserts_is_not_bypassed() -> None:
+    def build(x: Any) -> Any:
+        def positive() -> Any:
+            with tf.control_dependencies([tf.raw_ops.Assert(condition=tf.reduce_all(x > 0), data=[x])]):
+                return x * 2.0
+
+        return tf.cond(tf.reduce_sum(x) > 0, positive, lambda: x)
+
+    findings = graph_of(build).lint(only="asserts")
+    assert len(findings) == 1
+    assert findings[0].fix is None
+
+
+def test_the_slots_of_an_optimizer_go_with_it() -> None:
+    editor = graph_of(slots)
+    report = editor.lint()
+    assert {finding.code for finding in report} == {"training-ops", "unused-variables"}
+    assert len(report.fixes) == 1, "both have the same fix"
+    editor.edit(report.of("unused-variables")[0].fix)
+    assert not editor.lint()
+
+
+def test_a_dropout_that_is_turned_off_by_what_is_fed_is_not_said_to_be_active() -> None:
+    finding = graph_of(with_fed_rate).lint(only="dropout")[0]
+    assert finding.sentence.startswith("Whether dropout 'dropout' is active depends on 'rate'")
+    assert finding.fix is not None
+
+
+def test_labels_beside_a_batch_are_a_batch() -> None:
+    editor = graph_of(lambda x: x * tf.expand_dims(v1.placeholder(tf.float32, [8], "labels"), 1), (8, 4))
+    assert [finding.ops[0] for finding in editor.lint(only="batch-size")] == ["x", "labels"]
+
+
+def test_a_shape_or_a_summary_is_no_output_of_a_graph_that_computes_something() -> None:
+    def build(x: Any) -> Any:
+        v1.summary.scalar("mean", tf.reduce_mean(x))
+        tf.shape(x)
+        return dense(x)
+
+    outputs = [line for line in graph_of(build).summary().splitlines() if line.startswith("output")]
+    assert len(outputs) == 1, outputs
 
 
 def test_nothing_is_found_in_a_graph_for_inference() -> None:

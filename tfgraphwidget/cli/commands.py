@@ -157,6 +157,7 @@ def print_lint(options: argparse.Namespace) -> int:
         if options.fix:
             for fix in report.fixes:
                 _apply_fix(editor, fix)
+            _remove_unused(editor)
             _save(editor, options.out)
             report = editor.lint(options.target, **rules)
     if options.json:
@@ -174,6 +175,13 @@ def _apply_fix(editor: GraphEditor, fix: Command) -> None:
         editor.edit(fix)
     except GraphEditError as error:
         print_note(f"tfgraphwidget: note: {escape(fix.code())} was not applied: {escape(error.why)}")
+
+
+def _remove_unused(editor: GraphEditor) -> None:
+    """Remove the ops that fixes have left without consumers, which a reader of the file would take for outputs."""
+    unused = editor.core.executor.unused_ops()
+    if unused:
+        _apply_fix(editor, import_module("tfgraphwidget.edits").Remove(unused if len(unused) > 1 else unused[0]))
 
 
 def run_script(options: argparse.Namespace) -> int:

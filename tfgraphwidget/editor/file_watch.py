@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tfgraphwidget.edits.serialization import records_of
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.sources import Source, locate_file
 
+_MOST_COMPARED = 64 << 20  # bytes; a larger file that is touched is opened again
 _SAME_MODEL = 0.2  # of the names of its ops: what has fewer is another model
 
 
@@ -34,6 +36,7 @@ class FileWatch:
         self.path = path
         self._core, self._reopen = core, reopen
         self._stamp = self._pending = stamp_of(path)
+        self._content = b""  # of what is open, once a look has found it unchanged
         self._notice = ""
         self._count_in_file = 0  # edits that the file itself holds
 
@@ -44,7 +47,8 @@ class FileWatch:
             path: The file or folder that was written.
         """
         if path.absolute() in (self.path.absolute(), self.path.absolute().parent):
-            self._stamp = self._pending = stamp_of(self.path)
+            self._stamp, self._content = stamp_of(self.path), b""
+            self._pending = self._stamp
             self._count_in_file = len(self._core.executor.history.done)
 
     def look(self, *, at_once: bool = False) -> str:
@@ -58,12 +62,15 @@ class FileWatch:
         """
         stamp = stamp_of(self.path)
         if stamp == self._stamp:
-            self._pending = stamp
+            self._pending, self._content = stamp, self._content or _content_of(self.path)
             return ""
         if stamp != self._pending and not at_once:
             self._pending = stamp
             return ""
         self._stamp = self._pending = stamp
+        if self._content and self._content == _content_of(self.path):  # touched, or written as it was
+            return ""
+        self._content = b""
         sentence = self._follow() if stamp else f"{self.path.name} is gone; the drawing shows what it was."
         source = self._core.source
         source.notices = (*(notice for notice in source.notices if notice != self._notice), sentence)
@@ -98,13 +105,27 @@ def stamp_of(path: Path) -> tuple[int, ...]:
         path: The file or folder.
     """
     try:
-        main = locate_file(path)
-        values = main.parent / "variables" / "variables.index"
-        files = [main, *([values] if values.is_file() else [])]
-        stats = [file.stat() for file in files]
+        stats = [file.stat() for file in _files(path)]
     except (GraphEditError, OSError):
         return ()
     return tuple(number for each in stats for number in (each.st_mtime_ns, each.st_size, each.st_ino))
+
+
+def _files(path: Path) -> list[Path]:
+    main = locate_file(path)
+    values = main.parent / "variables" / "variables.index"
+    return [main, *([values] if values.is_file() else [])]
+
+
+def _content_of(path: Path) -> bytes:
+    """A digest of what a file, or the main file and the list of values of a folder, hold; b"" for much or nothing."""
+    try:
+        files = _files(path)
+        if sum(file.stat().st_size for file in files) > _MOST_COMPARED:
+            return b""
+        return blake2b(b"".join(blake2b(file.read_bytes()).digest() for file in files)).digest()
+    except (GraphEditError, OSError):
+        return b""
 
 
 def watch_file(core: EditorCore, path: object, open_again: Callable[[], Source]) -> None:

@@ -20,9 +20,11 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
         context: The graph and the target of the check.
     """
     index = context.index
-    for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__):
-        shape = index.shape(op, 0)
-        if not context.needed_mask[op] or not shape or shape[0] is None:
+    inputs = [op for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__) if context.needed_mask[op]]
+    shapes = {op: shape for op in inputs if (shape := index.shape(op, 0)) and shape[0] is not None}
+    of_rows = {shape[0] for shape in shapes.values() if len(shape) > 1}
+    for op, shape in shapes.items():
+        if shape[0] not in of_rows:  # a vector by itself need not be a batch; one beside a batch may be its labels
             continue
         name = index.names[op]
         command = ReplaceInput(f"{name}:0", (None, *shape[1:]), fix=True)

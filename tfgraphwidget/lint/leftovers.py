@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
+import numpy as np
+
+from tfgraphwidget.edits import Command
 from tfgraphwidget.edits.freeze import TRAINS, StripTraining
 from tfgraphwidget.edits.rewire import Bypass
 from tfgraphwidget.edits.rewrite import Remove
-from tfgraphwidget.graph import BRANCHES, CHECKS, PRINTS, PYTHON_CALLS, called_functions, selectors
+from tfgraphwidget.graph import (
+    BRANCHES,
+    CHECKS,
+    CONSTANTS,
+    HANDS_ON,
+    PRINTS,
+    PYTHON_CALLS,
+    called_functions,
+    is_placeholder,
+    selectors,
+    traversal,
+)
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import LintContext, rule
-from tfgraphwidget.naming import scope_around
+from tfgraphwidget.naming import names_text, scope_around, split_input
 
 _RANDOM = re.compile(r"(Stateless)?(Parameterized)?(Truncated|Random)\w*|Multinomial")
+_OF_GUARDS = CHECKS | HANDS_ON | CONSTANTS | {"NoOp"}
+"""What the branches of a conditional around an Assert hold."""
 _DROPOUT = re.compile(r"drop_?(out|path)|stochastic_depth", re.IGNORECASE)
 
 
@@ -53,11 +69,17 @@ def dropout(context: LintContext) -> Iterator[Finding]:
     for op in random:
         scopes.setdefault(_dropout_scope(index.names[op]), []).append(op)
     for scope, ops in scopes.items():
-        of = f"Dropout {scope!r} is" if scope else f"Random op {index.names[ops[0]]!r} is"
+        of = f"dropout {scope!r} is active" if scope else f"random op {index.names[ops[0]]!r} is active"
+        switches = _switches(context, scope, ops)
+        sentence = (
+            f"Whether {of} depends on {names_text(switches)}; where it is, the outputs differ from run to run."
+            if switches
+            else f"{of[0].upper()}{of[1:]}: the outputs differ from run to run."
+        )
         yield Finding(
             "dropout",
             "warning",
-            f"{of} active: the outputs differ from run to run.",
+            sentence,
             context.names(ops),
             context.fix(Bypass(f"{scope}/")) if scope else None,
         )
@@ -73,6 +95,16 @@ def _dropout_scope(name: str) -> str:
     return ""
 
 
+def _switches(context: LintContext, scope: str, ops: Sequence[int]) -> tuple[str, ...]:
+    """The scalars that may be fed to turn a dropout off: its rate or a bool."""
+    index = context.index
+    inside = [op for op, name in enumerate(index.names) if name.startswith(f"{scope}/")] if scope else ops
+    before = np.flatnonzero(traversal.backward(index, inside)).tolist()
+    fed = [op for op in before if is_placeholder(index.types[op])]
+    scalars = [op for op in fed if index.dtypes(op) == ("bool",) or index.shape(op, 0) == ()]
+    return context.names(scalars)
+
+
 @rule("asserts")
 def asserts(context: LintContext) -> Iterator[Finding]:
     """Asserts and prints, which cost time and which few runtimes have.
@@ -82,17 +114,40 @@ def asserts(context: LintContext) -> Iterator[Finding]:
     """
     index = context.index
     for types, what in ((CHECKS, "assert"), (PRINTS, "print")):
-        ops = [op for op in _with_body(context, types) if context.needed_mask[op]]
-        if ops:
-            part = selectors.ops(index, *context.names(ops))
-            is_passing = all(index.consumers.row(op).size for op in ops)
-            yield Finding(
-                "asserts",
-                "warning",
-                f"{len(ops):,} {what}{'s' * (len(ops) > 1)} that the outputs wait for.",
-                context.names(ops),
-                context.fix(Bypass(part)) if is_passing else context.fix(Remove(part)),
-            )
+        found = [op for op in _with_body(context, types) if context.needed_mask[op]]
+        passing = [op for op in found if index.consumers.row(op).size]
+        for ops in (passing, [op for op in found if op not in passing]):
+            if ops:
+                yield Finding(
+                    "asserts",
+                    "warning",
+                    f"{len(ops):,} {what}{'s' * (len(ops) > 1)} that the outputs wait for.",
+                    context.names(ops),
+                    _removal(context, ops, types, is_passing=ops is passing),
+                )
+
+
+def _removal(context: LintContext, ops: Sequence[int], types: Collection[str], *, is_passing: bool) -> Command | None:
+    """The command that takes checks or prints out of the graph; those that are read hand on their first input."""
+    index = context.index
+    part = selectors.ops(index, *context.names(ops))
+    if not is_passing:
+        return context.fix(Remove(part))
+    if not all(index.types[op] in types or _is_guard(context, op) for op in ops):
+        return None  # a conditional that also computes something
+    leaving = [op for op in ops if not set(index.consumers.row(op).tolist()) <= set(ops)]
+    pairs = tuple((f"{index.names[op]}:0", _first_input(context, op, ops)) for op in leaving)
+    return context.fix(Bypass(part, by=pairs))
+
+
+def _first_input(context: LintContext, op: int, ops: Collection[int]) -> str:
+    """The tensor that an op hands on, through those of `ops` that hand on theirs."""
+    index = context.index
+    while True:
+        name, port = split_input(index.nodes[op].input[0])
+        if index.ids[name] not in ops:
+            return f"{name}:{port}"
+        op = index.ids[name]
 
 
 def _with_body(context: LintContext, types: Collection[str]) -> list[int]:
@@ -104,6 +159,14 @@ def _with_body(context: LintContext, types: Collection[str]) -> list[int]:
     branches = context.of_types(BRANCHES.__contains__) if holding else []
     guards = [op for op in branches if called_functions(index.nodes[op], holding)]
     return sorted([*context.of_types(types.__contains__), *guards])
+
+
+def _is_guard(context: LintContext, op: int) -> bool:
+    """Whether a conditional does nothing but assert its predicate, which it returns."""
+    index = context.index
+    called = {reference.function for reference in called_functions(index.nodes[op], index.functions)}
+    bodies = [node.op for name in called for node in index.extras.function(name).node_def]
+    return index.dtypes(op) == ("bool",) and _OF_GUARDS.issuperset(bodies)
 
 
 @rule("python-calls", "error")

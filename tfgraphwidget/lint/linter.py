@@ -8,7 +8,12 @@ from importlib import import_module
 from tfgraphwidget.lint.finding import Finding, Report
 from tfgraphwidget.lint.rule import RULES, LintContext, check_codes
 
-_MODULES = ("inputs_and_outputs", "leftovers", "placement", "weights")
+_MODULES = (
+    "leftovers",
+    "placement",
+    "weights",
+    "inputs_and_outputs",
+)  # what goes first, so that shapes change in what stays
 
 
 def load_rules() -> None:

@@ -7,6 +7,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from tfgraphwidget.edits.freeze import StripTraining
 from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, HANDLES, definitions, own_ops, selectors
@@ -15,7 +16,8 @@ from tfgraphwidget.lint.rule import Array, LintContext, rule
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.writable import format_size
 
-_LARGE = 8 << 20  # bytes of one constant: GraphDefs and .pb files are limited to 2 GB in all
+_LARGE = 8 << 20  # bytes of one constant beside variables: GraphDefs and .pb files are limited to 2 GB in all
+_LARGE_WEIGHT = 64 << 20  # of one constant in a frozen graph, whose weights are constants
 _WEIGHT = 1024  # elements: what is smaller may well be equal by chance
 _FLOATING = "fc"
 
@@ -36,7 +38,8 @@ def unused_variables(context: LintContext) -> Iterator[Finding]:
             "warning",
             f"{len(unused):,} variable{'s' * (len(unused) > 1)} that no output needs.",
             context.names(unused),
-            context.fix(Remove(selectors.ops(index, *context.names(ops)))),
+            context.fix(Remove(selectors.ops(index, *context.names(ops))))
+            or context.fix(StripTraining(context.outputs)),
         )
 
 
@@ -62,7 +65,7 @@ def not_finite(context: LintContext) -> Iterator[Finding]:
 
 @rule("duplicate-weights")
 def duplicate_weights(context: LintContext) -> Iterator[Finding]:
-    """Weights that are there several times over, element for element.
+    """Weights that are there several times over, element for element; those of one number, as at first, are left out.
 
     Args:
         context: The graph and the target of the check.
@@ -70,7 +73,7 @@ def duplicate_weights(context: LintContext) -> Iterator[Finding]:
     by_content: dict[bytes, list[int]] = {}
     sizes: dict[bytes, int] = {}
     for op, value in _values(context):
-        if value.size >= _WEIGHT and value.dtype.kind != "O":
+        if value.size >= _WEIGHT and value.dtype.kind != "O" and not _is_uniform(value):
             content = np.ascontiguousarray(value).tobytes() + repr((value.dtype, value.shape)).encode()
             digest = blake2b(content, digest_size=16).digest()
             by_content.setdefault(digest, []).append(op)
@@ -86,15 +89,16 @@ def duplicate_weights(context: LintContext) -> Iterator[Finding]:
 
 @rule("huge-constants")
 def huge_constants(context: LintContext) -> Iterator[Finding]:
-    """Constants of more than 8 MB, which make a GraphDef large: it can have 2 GB at most.
+    """Constants of more than 8 MB beside variables, or of 64 MB in a frozen graph: a GraphDef can have 2 GB at most.
 
     Args:
         context: The graph and the target of the check.
     """
     index = context.index
+    large = _LARGE if context.of_types(HANDLES.__contains__) else _LARGE_WEIGHT
     for op in context.of_types(CONSTANTS.__contains__):
         size = index.nodes[op].ByteSize()
-        if size > _LARGE:
+        if size > large:
             name = index.names[op]
             yield Finding("huge-constants", "warning", f"Constant {name!r} has {format_size(size)}.", (name,))
 
@@ -119,6 +123,11 @@ def float64(context: LintContext) -> Iterator[Finding]:
             f"{len(double):,} op{'s' * (len(double) > 1)} in float64 among {single:,} in float32.",
             context.names(double),
         )
+
+
+def _is_uniform(value: Array) -> bool:
+    """Whether all elements are one number, as those of a bias or a batch normalization before any training."""
+    return bool(value.flat[0] == value.flat[-1] and (value == value.flat[0]).all())
 
 
 def _values(context: LintContext) -> Iterator[tuple[int, Array]]:

@@ -19,6 +19,7 @@ from tfgraphwidget.graph import (
     CONSTANTS,
     HANDLE_DTYPES,
     HANDLES,
+    SHAPE_QUERIES,
     TABLE,
     GraphIndex,
     by_key,
@@ -258,11 +259,17 @@ def _conditions(index: GraphIndex) -> set[str]:
     return {index.names[op] for op in ops if index.dtypes(op)[:1] == ("bool",)}
 
 
+def _reports(index: GraphIndex) -> set[str]:
+    """The ops that say something about a graph, and are not what it computes: shapes, and summaries of training."""
+    kinds = ((name, kind) for name, kind in zip(index.names, index.types, strict=True))
+    return {name for name, kind in kinds if kind in SHAPE_QUERIES or "Summary" in kind}
+
+
 def results(index: GraphIndex) -> tuple[str, ...]:
     """The ops that a graph seems to be for: those whose outputs have no consumer, training and bookkeeping left out.
 
-    Regularization losses that no loss reads, and conditions of asserts and conditionals, are left out where there is
-    anything else.
+    Regularization losses that no loss reads, conditions of asserts and conditionals, shapes and summaries are left out
+    where there is anything else.
 
     For who names no outputs. GraphEditError when there are none.
 
@@ -282,7 +289,7 @@ def results(index: GraphIndex) -> tuple[str, ...]:
     for variable in definitions(index, handles(index)).values():
         aside[sorted(own_ops(index, variable))] = True
     # A loss that only its gradients read is a result; what only feeds an optimizer or a Saver is none.
-    leftovers = _penalties(index) | _conditions(index)
+    leftovers = _penalties(index) | _conditions(index) | _reports(index)
     slopes, names = set(training), []
     for i in np.flatnonzero(~aside).tolist():
         readers = set(index.consumers.row(i).tolist())

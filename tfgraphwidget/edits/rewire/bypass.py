@@ -18,7 +18,17 @@ from tfgraphwidget.edits.rewire.gradients import GradientOps, gradients_of
 from tfgraphwidget.edits.rewire.operands import as_part, tensors
 from tfgraphwidget.edits.rewire.reroute import Rewire
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONTROL, GraphIndex, Mask, Selection, computed_from_outside, shape_text, traversal
+from tfgraphwidget.graph import (
+    CONTROL,
+    PRINTS,
+    SHAPE_QUERIES,
+    GraphIndex,
+    Mask,
+    Selection,
+    computed_from_outside,
+    shape_text,
+    traversal,
+)
 from tfgraphwidget.naming import names_text
 
 
@@ -38,8 +48,9 @@ class Bypass(Rewire):
 
     Without `by`, outputs and inputs are paired in order where they are equally many and fit. Otherwise each output is
     replaced by the only input of its dtype and static shape, or by the only such input that is not a constant or
-    variable. Outputs that are read only after other outputs, as by gradients, keep their consumers. Ops that wait for
-    an op of the part wait for what the part reads and waits for. The ops of the part stay in the graph.
+    variable and of which more is used than its shape. Outputs that are read only after other outputs, as by gradients,
+    keep their consumers. Ops that wait for an op of the part wait for what the part reads and waits for. The ops of the
+    part stay in the graph.
 
     Attributes:
         what: The op, scope or selection.
@@ -121,7 +132,7 @@ class Bypass(Rewire):
         pairs = list(zip(leaving, entering, strict=False)) if len(leaving) == len(entering) else []
         if len(pairs) == 1 or (pairs and all(_fits(moves, *pair) for pair in pairs)):
             return dict(pairs)
-        return {tensor: self._only_way(moves, tensor, entering) for tensor in leaving}
+        return {tensor: self._only_way(moves, tensor, boundary) for tensor in leaving}
 
     def _bypass_gradients(self, moves: EdgeMoves, part: Selection, backward: GradientOps) -> None:
         """Connect the consumers of the gradient of the part's input to the gradient of its output."""
@@ -153,10 +164,14 @@ class Bypass(Rewire):
             raise GraphEditError(f"by= names {name!r}, which is {len(candidates)} tensors; name one: 'op:0'.")
         return candidates[0]
 
-    def _only_way(self, moves: EdgeMoves, tensor: Tensor, entering: list[Tensor]) -> Tensor:
+    def _only_way(self, moves: EdgeMoves, tensor: Tensor, boundary: Boundary) -> Tensor:
         """The only tensor that comes in and fits the readers of one that goes out."""
+        entering = list(boundary.entering)
         fitting = [way for way in entering if _fits(moves, tensor, way)]
         fed = _computed_from_inputs(moves.index, fitting) if len(fitting) > 1 else fitting
+        if len(fed) > 1:  # a print has what it prints beside what it passes on, a dropout asks for a shape
+            index = moves.index
+            fed = [way for way in fed if any(_uses_value(index, op, k) for op, k in boundary.entering[way])]
         if len(fed) == 1:
             return fed[0]
         output_text = f"{moves.tensor_name(tensor)!r} ({_description(moves, tensor)})"
@@ -319,6 +334,12 @@ def _computed_from_inputs(index: GraphIndex, candidates: list[Tensor]) -> list[T
     """The tensors that depend on inputs from outside, and are not variables or constants of the layer."""
     fed = computed_from_outside(index)
     return [tensor for tensor in candidates if fed[tensor[0]]]
+
+
+def _uses_value(index: GraphIndex, op: int, k: int) -> bool:
+    """Whether an op computes with its input k, and does not only print it, check it or ask for its shape."""
+    kind = index.types[op]
+    return kind not in SHAPE_QUERIES and kind != "Assert" and not (kind in PRINTS and k > 0)
 
 
 def _fits(moves: EdgeMoves, tensor: Tensor, way: Tensor) -> bool:

@@ -1,6 +1,7 @@
 """Remove: remove ops and the ops that only they need.
 
-What waited for a removed op waits for what that waited for, so that the order in which things happen stays. What
+What waited for a removed op waits for what that waited for, so that the order in which things happen stays; in a loop
+or conditional of TensorFlow 1 for what that needed, where nothing else would say that it runs there. What
 stood beside it (colocation) stands alone.
 """
 
@@ -20,6 +21,7 @@ from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, OpsArgument,
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     EXIT,
+    V1_CONTROL_FLOW,
     GraphIndex,
     Mask,
     control_flow,
@@ -228,6 +230,8 @@ def _reconnect_control_inputs(index: GraphIndex, removed: set[int], rewriter: Co
             node = rewriter.node(waiting)
             inputs = [text for text in node.input if text != f"^{index.names[op]}"]
             more = [f"^{index.names[b]}" for b in before if f"^{index.names[b]}" not in inputs]
+            if not inputs and not more and control_flow.enclosing_blocks(index, waiting):
+                more = [f"^{index.names[b]}" for b in _anchors(index, op, waiting, removed)]
             node.input[:] = [*inputs, *more]
             if not node.input and control_flow.enclosing_blocks(index, waiting):
                 name = index.names[op]
@@ -250,6 +254,24 @@ def _remaining_control_inputs(index: GraphIndex, op: int, removed: set[int]) -> 
                 visited.add(before)
                 stack.append(before)
     return sorted(remaining)
+
+
+def _anchors(index: GraphIndex, op: int, waiting: int, removed: set[int]) -> list[int]:
+    """The ops that a removed op needed, itself or through removed ops, in the innermost block of what waited for it."""
+    block = control_flow.enclosing_blocks(index, waiting)[0]
+    visited, stack = {op}, [op]
+    anchors: set[int] = set()
+    while stack:
+        before = stack.pop()
+        for source in (*index.input_lists[before], *index.control_lists[before]):
+            if source in removed and source not in visited:
+                visited.add(source)
+                stack.append(source)
+            elif source not in removed and index.types[source] not in V1_CONTROL_FLOW:
+                blocks = control_flow.enclosing_blocks(index, source)
+                if blocks and blocks[0] is block:
+                    anchors.add(source)
+    return sorted(anchors)
 
 
 def _drop_colocation(index: GraphIndex, removed: set[int], rewriter: ConsumerRewriter) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tfgraphwidget.edits import rename_contexts
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
 from tfgraphwidget.export.formats import networkx_extras
 from tfgraphwidget.export.formats.function_library import complete_graph_def
@@ -112,6 +113,21 @@ def add_collections(
     return keys
 
 
+def drop_missing_values(meta_graph: MetaGraphDef) -> None:
+    """Let control flow contexts name only what is in the graph: those of a loop name the counter of its gradient.
+
+    Args:
+        meta_graph: The message to change.
+    """
+    names = {node.name: node.name for node in meta_graph.graph_def.node}
+    for key in ("while_context", "cond_context"):
+        message = tf_protos.collection_message(key)
+        if message is not None and key in meta_graph.collection_def:
+            values = meta_graph.collection_def[key].bytes_list.value
+            contexts = rename_contexts(map(message.FromString, values), names, {}, stays=False)
+            values[:] = [context.SerializeToString(deterministic=True) for context in contexts]
+
+
 def _is_shown(item: object, index: GraphIndex) -> bool:
     """Whether the index has all ops that an item of a collection refers to."""
     member = Member.of(item)
@@ -199,6 +215,7 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
     if in_file is not None and meta_graph.graph_def == in_file.graph_def:
         _copy_file_fields(meta_graph, in_file, bare=bare)
     _leave_out_saveables(meta_graph, request, variables)
+    drop_missing_values(meta_graph)
     request = request.with_signatures(_signatures(request))
     for signature in request.signatures:
         meta_graph.signature_def[signature.name].CopyFrom(signature_def(request.index, signature, signature))
@@ -254,6 +271,7 @@ def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
     graph_def = complete_graph_def(request)
     meta_graph = new_meta_graph(graph_def, graph, saver_of(index, variables))
     add_collections(meta_graph, graph, index, variables)
+    drop_missing_values(meta_graph)
     _add_signatures(meta_graph, request)
     serialized: bytes = meta_graph.SerializeToString(deterministic=True)
     return serialized
