@@ -301,7 +301,7 @@ print(json.dumps(refusals))
 """
 
 
-def test_files_are_looked_at_and_edited_where_only_the_bare_package_is_installed(
+def test_files_are_looked_at_and_edited_where_pandas_matplotlib_and_networkx_are_missing(
     models: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     optional = ("pandas", "matplotlib", "mpl_toolkits", "networkx", "scipy", "PIL", "fontTools")
@@ -309,6 +309,6 @@ def test_files_are_looked_at_and_edited_where_only_the_bare_package_is_installed
     run = run_without_tensorflow(packages, "-c", BARE, cwd=models)
     assert run.returncode == 0, run.stderr[-3000:]
     refusals = json.loads(run.stdout.splitlines()[-1])
-    extras = ["tables"] * 3 + ["plot", "networkx", "plot", "networkx", "networkx"]
-    ends = [f"which is not installed: run pip install 'tfgraphwidget[{extra}]'." for extra in extras]
+    missing = ["pandas"] * 3 + ["matplotlib", "networkx", "matplotlib", "networkx", "networkx"]
+    ends = [f"which is not installed: run pip install {package}." for package in missing]
     assert [text for text, end in zip(refusals, ends, strict=True) if not text.endswith(end)] == []

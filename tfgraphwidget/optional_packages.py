@@ -1,4 +1,8 @@
-"""Packages that only some calls need, and that need not be installed: pandas, matplotlib, networkx, SciPy."""
+"""Packages that only some calls need: pandas, matplotlib, networkx, SciPy. Where space is short they can be missing.
+
+`pip install` brings the first three, half of an installation without TensorFlow; docs/how-to/install.md says how to do
+without.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,6 @@ from importlib.util import find_spec
 from typing import Any
 
 from tfgraphwidget.errors import PackageMissing
-
-_INSTALL = {
-    "matplotlib": "'tfgraphwidget[plot]'",
-    "networkx": "'tfgraphwidget[networkx]'",
-    "pandas": "'tfgraphwidget[tables]'",
-    "scipy": "scipy",
-}
-"""What pip is given to install a package."""
 
 
 def import_package(module: str, need: str) -> Any:
@@ -49,4 +45,4 @@ def missing_package(package: str) -> str:
 
 
 def _way_out(package: str) -> str:
-    return f"which is not installed: run pip install {_INSTALL[package]}"
+    return f"which is not installed: run pip install {package}"
