@@ -88,10 +88,10 @@ class Rename(Command):
         ops = {name.lower() for name in stay}
         scopes = {scope.lower() for name in stay for scope in enclosing_scopes(name)}
         used = ops | scopes | index.reserved
-        taken = next(((old, new) for old, new in names.items() if new.lower() in used), None)
-        if taken is None:
+        conflict = next(((old, new) for old, new in names.items() if new.lower() in used), None)
+        if conflict is None:
             return
-        old, new = taken
+        old, new = conflict
         why = (
             "is taken in this graph"
             if new.lower() in ops | scopes
