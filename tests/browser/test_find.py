@@ -38,8 +38,8 @@ def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, ju
     keyboard.press("/")
     keyboard.type("type:MatMul shape:?x4")
     expect(hits).to_have_count(3)
-    # The closed scopes say how many they hold.
-    said = "root => window.drawnTexts(root).filter(({text}) => text === '1 found').length === 3"
+    # The closed group of the three scopes says how many it holds.
+    said = "root => window.drawnTexts(root).filter(({text}) => text === '3 found').length === 1"
     page.wait_for_function(said, arg=root.element_handle())
     assert [hit.get_attribute("data-name") for hit in hits.all()] == PRODUCTS
     expect(root.locator(".tgw-hit-scope")).to_have_text(["one", "two", "three"])
