@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.hands import Widget
 from tests.browser.lab import shoot
+from tests.browser.letters import record_texts
 from tests.browser.server import JupyterServer
 from tests.browser.test_widget import shown
 
@@ -32,10 +33,14 @@ def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, ju
     widget.notebook.kernel_eval("0", before="editor.close_all()")
     widget.settled()
 
+    record_texts(page)
     root.focus()
     keyboard.press("/")
     keyboard.type("type:MatMul shape:?x4")
     expect(hits).to_have_count(3)
+    # The closed group of the three scopes says how many it holds.
+    said = "root => window.drawnTexts(root).filter(({text}) => text === '3 found').length === 1"
+    page.wait_for_function(said, arg=root.element_handle())
     assert [hit.get_attribute("data-name") for hit in hits.all()] == PRODUCTS
     expect(root.locator(".tgw-hit-scope")).to_have_text(["one", "two", "three"])
     expect(root.locator(".tgw-hits-total")).to_have_text("3 found in 3 scopes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -326,3 +327,28 @@ def test_the_custom_gradient_of_a_new_layer_is_that_of_keras() -> None:
     assert len(gradients) == 4
     for one, other in zip(gradients, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def branches() -> Any:
+    one, other = keras.Input((6,)), keras.Input((3,))
+    joined = keras.layers.Concatenate()([keras.layers.Dense(4)(one), other])
+    return keras.Model([one, other], [keras.layers.Dense(3)(joined), keras.layers.Dense(1)(joined)])
+
+
+def named_ends() -> Any:
+    one, other = keras.Input((6,), name="a"), keras.Input((3,), name="b")
+    shared = keras.layers.Dense(5)
+    deep = keras.layers.Dense(3)(keras.layers.ReLU()(shared(one)))
+    joined = keras.layers.Add()([deep, other])
+    return keras.Model({"a": one, "b": other}, {"joined": joined, "shared": shared(one), "deep": deep * 2.0})
+
+
+@pytest.mark.parametrize("model", [branches, named_ends])
+def test_a_model_of_several_outputs_is_rebuilt(model: Callable[[], Any]) -> None:
+    original = model()
+    x = [np.ones((2, 6), np.float32), np.ones((2, 3), np.float32)]
+    feeds = dict(zip(("a", "b"), x, strict=True)) if isinstance(original.input, dict) else x
+    expected = keras.tree.flatten(original(feeds))
+    editor = tgw.edit(original)
+    for each, result in zip(expected, keras.tree.flatten(editor.keras()(feeds)), strict=True):
+        np.testing.assert_array_equal(each, result)

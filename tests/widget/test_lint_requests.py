@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import tfgraphwidget as tgw
+from tfgraphwidget.edits import Bypass, Rename
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.request_handler import RequestHandler
 
@@ -35,6 +36,11 @@ def test_a_finding_has_the_button_that_mends_it(editor: tgw.GraphEditor) -> None
     after, _ = handler.handle(p.Lint())
     assert isinstance(after, p.LintReply)
     assert "training-ops" not in {each.code for each in after.findings}
+
+
+def test_the_button_of_a_fix_without_words_of_its_own_says_the_name_of_the_edit(editor: tgw.GraphEditor) -> None:
+    offers = RequestHandler(editor)._edits.offer(Bypass(editor.index.names[3]), Rename("a", "b"))
+    assert [offer.text for offer in offers] == ["Bypass", "Name it 'b'"]
 
 
 def test_likely_inputs_and_outputs_are_proposed_as_a_signature_and_listed_when_there_is_one(

@@ -57,6 +57,7 @@ def test_a_graph_is_added_with_its_inputs_joined_and_its_values(
     reply, _ = requests.handle(p.Inputs(source))
     assert isinstance(reply, p.Joints)
     assert ("x:0", "x:0") in [(joint.input, joint.tensor) for joint in reply.joints]
+    assert reply.into == Path(source).stem  # a scope, not a path
     done, _ = requests.handle(p.Add(source, "more", ("x:0", "labels:0"), ("x:0", "")))
     assert isinstance(done, p.SceneReply)
     assert done.focus == "more"

@@ -161,3 +161,34 @@ def test_a_request_twice_gets_two_replies(front: FrontEnd) -> None:
 
 def test_every_reply_has_a_type_that_this_test_counts() -> None:
     assert {"scene_reply", "refusal"} <= {message_type(kind) for kind in get_args(p.Reply)}
+
+
+@pytest.mark.parametrize("fault", ["the refusal cannot be written", "the reply cannot be sent"])
+def test_what_goes_wrong_after_a_request_was_handled_is_a_reply_too(
+    front: FrontEnd, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    # ipywidgets logs an exception of a callback and goes on: the page would wait for ever.
+    handler = front.editor.widget._handler
+    if fault == "the refusal cannot be written":
+        monkeypatch.setattr(handler, "refusal_reply", lambda _: 1 / 0)
+        replies, kind = front.say({"id": 71, "type": "clone", **PART, "into": "not a scope"}), ZeroDivisionError
+    else:
+        monkeypatch.setattr(handler, "handle", lambda _: (p.PictureReply(HALF), []))
+        replies, kind = front.say({"id": 71, "type": "picture", "suffix": "svg"}), UnicodeEncodeError
+    ((reply, buffers),) = replies
+    assert (reply["id"], reply["type"], buffers) == (71, "refusal", [])
+    assert reply["why"].startswith(f"{kind.__name__} in the kernel: ")
+    monkeypatch.undo()
+    assert front.ask("ping")["type"] == "pong"
+
+
+def test_a_message_that_json_cannot_hold_is_not_taken_for_an_earlier_one(front: FrontEnd) -> None:
+    for number in (81, 82):
+        replies = front.editor.widget._delivery._messages
+        message = {"id": number, "type": "search", "text": {1, number}}
+        front.line.__dict__["sent"] = []
+        front.editor.widget._answer(number, message)
+        (data, _), *more = front.line.__dict__["sent"]
+        assert not more
+        assert (data["content"]["id"], data["content"]["type"]) == (number, "refusal")
+        assert (-1, 0) not in replies

@@ -26,6 +26,9 @@ _MOST_NUMBERS = 4_000  # requests that are known to be answered
 _LOST = "The reply was lost with the connection. The request was done, and is not repeated; History lists each edit."
 
 
+_NO_KEY = (-1, 0)
+
+
 class Sender(TypingProtocol):
     """What sends messages, as a widget does."""
 
@@ -68,8 +71,8 @@ class Delivery:
             buffers: The bytes that travel beside it.
         """
         messages, size = split(content, buffers)
-        if number >= 0:
-            key = _key(number, request)
+        key = _key(number, request)
+        if key != _NO_KEY and number >= 0:
             self._messages[key], self._sizes[key] = messages, size
             while len(self._sizes) > 1 and sum(self._sizes.values()) > _MOST_KEPT:
                 self._messages[self._sizes.popitem(last=False)[0]] = []
@@ -84,7 +87,7 @@ def _key(number: int, request: object) -> Key:
     try:
         return number, hash(json.dumps(request, sort_keys=True))
     except (RecursionError, TypeError, ValueError):  # no request, so it is refused each time
-        return -1, 0
+        return _NO_KEY
 
 
 def split(content: dict[str, object], buffers: list[bytes]) -> tuple[list[Message], int]:

@@ -93,7 +93,7 @@ class OtherGraphs:
             output = outputs[0] if len(outputs) == len(ends) == 1 else ""
             output = f"{output}:0" if output in own.ids else output
             joints.append(p.Joint(tensor, tensor_type(index, tensor), output or same))
-        return p.Joints(tuple(joints), self._editor.free_scope(Path(name).stem if "." in name else name))
+        return p.Joints(tuple(joints), self._editor.free_scope(Path(name).stem or "model"))
 
     def add(self, request: p.Add) -> tuple[str, str]:
         """Add another graph; what was done, in words, and the item to bring into view. Raises GraphEditError.

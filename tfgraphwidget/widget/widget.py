@@ -100,23 +100,35 @@ class GraphWidget(anywidget.AnyWidget):
         try:
             with Cancelling() as cancelling:
                 if not self._delivery.repeat(number, message):
-                    reply, buffers = self._reply(cancelling, number, message)
-                    self._delivery.reply(number, message, codec.encode(number, reply), buffers)
+                    self._send_reply(number, message, *self._reply(cancelling, number, message))
                 replied = True
         except KeyboardInterrupt:  # in the moment before Cancelling is there, or behind it
             if not replied:
-                self._delivery.reply(number, message, codec.encode(number, protocol.Refusal(_CANCELLED, ())), [])
+                self._send_reply(number, message, protocol.Refusal(_CANCELLED, ()), [])
 
     def _reply(self, cancelling: Cancelling, number: int, message: object) -> Answer:
         try:
-            return self._answer_or_refuse(cancelling, number, message)
-        except GraphEditError as error:
-            return self._handler.refusal_reply(error), []
+            try:
+                return self._answer_or_refuse(cancelling, number, message)
+            except GraphEditError as error:
+                return self._handler.refusal_reply(error), []
         except Exception as error:
-            # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
-            self.log.exception("tfgraphwidget: a request failed")
-            why = f"{type(error).__name__} in the kernel: {str(error)[:300]}; History says what was done before it."
-            return protocol.Refusal(why, ()), []
+            return self._failure(error), []
+
+    def _failure(self, error: Exception) -> protocol.Refusal:
+        """The person sees what went wrong; the traceback goes to the kernel's log, not into the panel."""
+        self.log.error("tfgraphwidget: a request failed", exc_info=error)
+        text = str(error)[:300].encode("utf-8", "backslashreplace").decode()
+        return protocol.Refusal(
+            f"{type(error).__name__} in the kernel: {text}; History says what was done before it.", ()
+        )
+
+    def _send_reply(self, number: int, message: object, reply: protocol.Reply, buffers: list[bytes]) -> None:
+        """Send a reply, or why it cannot be sent: ipywidgets would drop the exception, and the page wait for ever."""
+        try:
+            self._delivery.reply(number, message, codec.encode(number, reply), buffers)
+        except Exception as error:
+            self._delivery.reply(number, message, codec.encode(number, self._failure(error)), [])
 
     def _answer_or_refuse(self, cancelling: Cancelling, number: int, message: object) -> Answer:
         """The reply, or a refusal if the user cancels the request."""

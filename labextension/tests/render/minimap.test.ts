@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fitBox, inView } from "../../src/render/camera/camera";
-import { cameraAt, fitOf, frameOf, isUseful } from "../../src/render/minimap";
+import { cameraAt, fitOf, frameOf, isUseful, largestMap } from "../../src/render/minimap";
 
 const whole = { x: -100, y: 50, width: 4000, height: 2000 };
 const viewport = { width: 900, height: 600 };
@@ -15,6 +15,15 @@ describe("the minimap", () => {
       expect((box.x + box.width - fit.x) * fit.scale).toBeLessThanOrEqual(fit.width);
       expect((box.y + box.height - fit.y) * fit.scale).toBeLessThanOrEqual(fit.height);
     }
+  });
+
+  test("takes a quarter of each side of a small view at most", () => {
+    expect(largestMap(viewport)).toEqual({ width: 180, height: 120 });
+    const { width, height } = largestMap({ width: 500, height: 400 });
+    expect(width).toBeLessThanOrEqual(125);
+    expect(height).toBeLessThanOrEqual(100);
+    const fit = fitOf(whole, { width, height });
+    expect(fit.width).toBeLessThanOrEqual(width + 1);
   });
 
   test("a click brings what is below it to the middle of the view", () => {

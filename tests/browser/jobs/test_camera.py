@@ -125,7 +125,7 @@ def test_what_is_cloned_opened_and_laid_out_is_in_view(page: Page, jupyter_serve
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [840, 1440])
 def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server: JupyterServer, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
+    page.set_viewport_size({"width": width, "height": 900 if width == 1440 else 1200})
     graph = tf.Graph()
     with graph.as_default():
         x = tf.compat.v1.placeholder(tf.float32, [None, 4], name="x")
@@ -141,8 +141,12 @@ def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server:
     wide, high = (max(at[side] for at in places) - min(at[side] for at in places) for side in "xy")
     assert (wide > high) == (width == 1440)
     if width == 840:
-        # A drawer, above the drawing; a menu is above that.
+        # In a view that is too small for both, the panel is above the drawing, and a menu above that.
+        expect(root).to_have_attribute("data-panel", "below")
+        page.set_viewport_size({"width": width, "height": 600})
+        expect(root).to_have_attribute("data-panel", "over")
         page.get_by_role("button", name="Show or hide the side panel").click()
+        places = [root.evaluate(AT_REST, f"branch_{k}") for k in range(12)]
         # Nor does a tooltip lie below it.
         panel = root.get_by_role("complementary").bounding_box()
         assert panel

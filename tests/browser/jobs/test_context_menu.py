@@ -135,6 +135,23 @@ def test_ops_are_bypassed_marked_and_renamed(hand: Hand) -> None:
     assert entries(hand)[:2] == ["Clone the selection …", "Clone …"]
 
 
+def test_a_scope_is_moved_and_a_name_that_is_taken_has_a_button_with_a_free_one(hand: Hand) -> None:
+    hand.right_click("one/act")
+    hand.choose("Move to scope …")
+    hand.type("two")
+    hand.press("Enter")
+    expect(hand.widget.status).to_contain_text("'two/act' is taken in this graph")
+    hand.click(hand.widget.status.get_by_role("button", name="Name it 'two/act_1'"))
+    assert hand.lines(1) == ['editor.rename(old="one/act", new="two/act_1")']
+    # A scope is moved with all in it, to one that comes to be.
+    hand.right_click("one")
+    hand.choose("Move to scope …")
+    hand.type("net")
+    hand.press("Enter")
+    assert hand.lines(2)[1] == 'editor.rename(old="one/", new="net/one")'
+    assert hand.widget.notebook.kernel_eval("'net/one/product' in editor.index.ids") is True
+
+
 def test_names_are_copied_and_values_are_shown(hand: Hand) -> None:
     hand.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     for entry, text in (("Copy name", "one/act"), ("Copy tensor name", "one/act:0")):

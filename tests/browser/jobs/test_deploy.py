@@ -125,6 +125,23 @@ def test_a_graph_is_checked_mended_and_given_a_signature_whose_ends_are_ordered(
     signature = hand.widget.notebook.kernel_eval("editor.signatures[0].inputs")
     assert [key for key, _ in signature] == ["offset", order[0]]
 
+    # A signature is renamed, and removed, by one that is chosen.
+    hand.click(whole.get_by_role("button", name="Rename signature …"))
+    chosen = whole.get_by_role("combobox", name="Signature")
+    expect(chosen).to_have_value("serving_default")
+    expect(whole.get_by_role("textbox", name="New name")).to_be_focused()
+    hand.type("scores")
+    hand.press("Enter")
+    assert hand.lines(5)[4] == 'editor.rename_signature(name="serving_default", new="scores")'
+    hand.click(whole.get_by_role("button", name="Remove signature …"))
+    expect(chosen).to_have_value("scores")
+    expect(chosen).to_be_focused()
+    hand.click(whole.get_by_role("button", name="Apply"))
+    assert hand.lines(6)[5] == 'editor.remove_signature(name="scores")'
+    hand.click(whole.get_by_role("button", name="Remove signature …"))
+    expect(whole.get_by_role("alert").filter(has_text="The graph has no signature")).to_be_visible()
+    expect(whole.get_by_role("button", name="Apply")).to_be_disabled()
+
 
 @pytest.mark.slow
 def test_what_a_converter_refuses_is_lit_and_its_options_are_in_the_form(

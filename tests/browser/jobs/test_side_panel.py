@@ -92,6 +92,57 @@ def test_the_border_is_dragged_and_remembered(hand: Hand) -> None:
     assert again["width"] == after["width"]
 
 
+def test_in_a_narrow_and_tall_view_the_panel_is_below_the_drawing_and_nothing_is_cut_off(hand: Hand) -> None:
+    root, page = hand.root, hand.page
+    set_theme(page, dark=True)
+    root.evaluate("root => Object.assign(root.style, { width: '520px', height: '780px' })")
+    expect(root).to_have_attribute("data-panel", "below")
+    page.set_viewport_size({"width": 1360, "height": 1000})
+    root.scroll_into_view_if_needed()
+    root.focus()
+    page.keyboard.press("f")
+    panel, canvas = root.get_by_role("complementary"), root.locator(".tgw-stage canvas").first
+    expect(panel).to_be_visible()
+    below, drawing = panel.bounding_box(), canvas.bounding_box()
+    assert below
+    assert drawing
+    assert abs(drawing["y"] + drawing["height"] - below["y"]) <= 2
+    assert abs(drawing["width"] - below["width"]) <= 2
+    # A menu lies over the panel rather than scrolling above it.
+    hand.right_click("y")
+    assert hand.menu.evaluate("menu => menu.scrollHeight <= menu.clientHeight")
+    front = "entry => { const {x, y, width, height} = entry.getBoundingClientRect();"
+    front += " return entry.contains(document.elementFromPoint(x + width / 2, y + height / 2)); }"
+    assert all(entry.evaluate(front) for entry in hand.menu.get_by_role("menuitem").all())
+    shoot(root, "panel_below_menu_dark")
+    page.keyboard.press("Escape")
+    # The whole of a name is in its field.
+    hand.right_click("one/product")
+    hand.choose("Rename …")
+    field = hand.menu.get_by_role("textbox", name="Name")
+    assert field.evaluate("field => field.scrollWidth <= field.clientWidth && field.clientWidth > 100")
+    shoot(root, "panel_below_rename_dark")
+    page.keyboard.press("Escape")
+    # Its upper border is dragged.
+    x, y = below["x"] + below["width"] / 2, below["y"]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y - 60, steps=4)
+    page.mouse.up()
+    hand.widget.settled()
+    after = panel.bounding_box()
+    assert after
+    assert abs(after["height"] - below["height"] - 60) <= 4
+    separator = root.get_by_role("separator")
+    expect(separator).to_have_attribute("aria-orientation", "horizontal")
+    separator.focus()
+    page.keyboard.press("ArrowDown")
+    smaller = panel.bounding_box()
+    assert smaller
+    assert smaller["height"] == after["height"] - 16
+    shoot(root, "panel_below_dark")
+
+
 @pytest.mark.slow
 def test_a_part_is_cloned_by_ten_keys_and_the_button_is_five_tabs_away(hand: Hand) -> None:
     hand.root.focus()

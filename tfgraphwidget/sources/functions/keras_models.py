@@ -106,18 +106,24 @@ def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[int, str]:
     Raises:
         GraphEditError: The layers make other ops now than when the model was opened.
     """
-    keras = sys.modules["keras"]
-    tensors = [tensor for node in functional_nodes(model) for tensor in node.outputs]
-    inner, names = keras.Function(functional_ends(model)[0], tensors), list[str]()
+    tree = sys.modules["keras"].tree
+    names: dict[int, str] = {}
 
     def inference(*inputs: object) -> None:
-        names.extend(tensor.name for tensor in inner(*inputs))
+        # The order in which the model calls its layers: a Function of all tensors would call them in another one.
+        values = dict(zip(map(id, tree.flatten(functional_ends(model)[0])), tree.flatten(inputs), strict=True))
+        for node in functional_nodes(model):
+            if not node.is_input:
+                arguments, options = node.arguments.fill_in(values)
+                results = tree.flatten(node.operation(*arguments, **options))
+                values.update(zip(map(id, node.outputs), results, strict=False))
+        names.update((key, value.name) for key, value in values.items())
 
     trace = tf.function(inference).get_concrete_function(*_input_specs(model, f"Keras model {model.name!r}"))
     graph_ops = graph.get_operations()
     numbers = {op.name: number for number, op in enumerate(trace.graph.get_operations())}
     outputs = {}
-    for tensor, name in zip(tensors, names, strict=True):
+    for tensor, name in names.items():
         op, _, port = name.partition(":")
         number = numbers[op]
         kind = trace.graph.get_operation_by_name(op).type
@@ -125,7 +131,7 @@ def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[int, str]:
             raise GraphEditError(
                 f"Keras model {model.name!r} makes other ops now than when it was opened; open it again."
             )
-        outputs[id(tensor)] = f"{graph_ops[number].name}:{port}"
+        outputs[tensor] = f"{graph_ops[number].name}:{port}"
     return outputs
 
 

@@ -75,23 +75,13 @@ export function inlineForm(
   const inputs = fields.map((field) => ({ field, input: inputOf(field) }));
   const submit = element("button", { type: "submit", class: "tgw-button" }, "Apply");
   const form = element("form", { class: "tgw-inline" });
-  const listSignatures = async (select: HTMLSelectElement) => {
-    const names = await signatureNames(parts);
-    select.replaceChildren(...names.map((value) => element("option", { value }, value)));
-    submit.disabled = names.length === 0;
-    if (names.length === 0)
-      submit.before(element("p", { class: "tgw-field-error", role: "alert" }, NO_SIGNATURE));
-    preview?.update(true);
-  };
   for (const { field, input } of inputs) {
     form.append(labeledField(field.label, input));
     if (field.prefix) input.before(prefixOf(field.prefix, input));
-    if (input instanceof HTMLInputElement) {
-      if (field.tensor) form.append(...completion(input, parts));
-      else if (field.words) form.append(wordList(input, field.words));
-    }
+    form.append(...proposals(field, input, parts));
     if (field.hint) form.append(element("p", { class: "tgw-hint" }, field.hint));
-    if (input instanceof HTMLSelectElement) void listSignatures(input);
+    if (input instanceof HTMLSelectElement)
+      void listSignatures(input, submit, parts).then(() => preview?.update(true));
   }
   const values = (): Values => Object.fromEntries(inputs.map(({ field, input }) => [field.key, input.value]));
   const preview = call && createEditPreview(parts, () => (form.checkValidity() ? call(values()) : null));
@@ -135,6 +125,29 @@ function inputOf({
   });
   input.value = initial;
   return input;
+}
+
+/** What a field proposes while one types. */
+function proposals(
+  { tensor, words }: Field,
+  input: HTMLInputElement | HTMLSelectElement,
+  parts: Parts,
+): HTMLElement[] {
+  if (!(input instanceof HTMLInputElement)) return [];
+  if (tensor) return completion(input, parts);
+  return words ? [wordList(input, words)] : [];
+}
+
+/** Fill a list with the signatures that there are; without any there is nothing to apply. */
+async function listSignatures(
+  select: HTMLSelectElement,
+  submit: HTMLButtonElement,
+  parts: Parts,
+): Promise<void> {
+  const names = await signatureNames(parts);
+  select.replaceChildren(...names.map((value) => element("option", { value }, value)));
+  submit.disabled = names.length === 0;
+  if (submit.disabled) submit.before(element("p", { class: "tgw-field-error", role: "alert" }, NO_SIGNATURE));
 }
 
 /** The scope before a name that is edited; a long one is cut at its beginning. */
