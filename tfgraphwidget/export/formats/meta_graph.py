@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
+from tfgraphwidget.edits import nested_contexts, rename_contexts
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
 from tfgraphwidget.export.formats import networkx_extras
 from tfgraphwidget.export.formats.function_library import complete_graph_def
@@ -23,16 +25,26 @@ from tfgraphwidget.export.state.exported_state import ExportedState, present_val
 from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check, describe_difference, first_line
-from tfgraphwidget.graph import ASSIGNS, GraphIndex, Member, Signature, VariableDef, definitions, handles, needed_ops
+from tfgraphwidget.graph import (
+    ASSIGNS,
+    SWITCH,
+    GraphIndex,
+    Member,
+    Signature,
+    VariableDef,
+    definitions,
+    handles,
+    needed_ops,
+)
 from tfgraphwidget.naming import last_part, names_text, split_tensor
-from tfgraphwidget.runtime.live import proto_of
+from tfgraphwidget.runtime.live import COLLECTIONS, proto_of
 from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
 from tfgraphwidget.sources import StoredTensor, checkpoint_keys, copy_unknown_fields, tf_protos, write_bundle
 from tfgraphwidget.tensorflow_modules import installed_folder, tf, v1
 from tfgraphwidget.tf_internals import add_collection, new_meta_graph
-from tfgraphwidget.tf_types import MetaGraphDef, SaverDef, Session, TensorCompatible
+from tfgraphwidget.tf_types import ContextDef, MetaGraphDef, SaverDef, Session, TensorCompatible
 
 _RESTORES = "restore_all"
 
@@ -109,7 +121,26 @@ def add_collections(
     protos = [proto_of(variable).SerializeToString(deterministic=True) for variable in variables]
     if protos:
         meta_graph.collection_def[_GLOBAL].bytes_list.value.extend(protos)
+    for key in (key for key in COLLECTIONS.values() if key in meta_graph.collection_def):
+        contexts, kind = meta_graph.collection_def[key].bytes_list.value, tf_protos.collection_message(key)
+        assert kind is not None
+        present = _present_contexts([cast("ContextDef", kind.FromString(context)) for context in contexts], index)
+        contexts[:] = [context.SerializeToString(deterministic=True) for context in present]
     return keys
+
+
+def _present_contexts(contexts: Iterable[ContextDef], index: GraphIndex) -> tuple[ContextDef, ...]:
+    """Control flow contexts without what edits have removed: TensorFlow imports no file in which they name it."""
+    present = rename_contexts(contexts, {name: name for name in index.names}, {}, stays=False)
+    stack = list(present)
+    while stack:
+        context = stack.pop()
+        stack += nested_contexts(context)
+        switch = index.input_lists[index.ids[split_tensor(context.pivot_name)[0]]][:1]
+        if hasattr(context, "pred_name") and switch and index.types[switch[0]] in SWITCH:
+            slot = int(index.inputs.start[switch[0]]) + 1
+            context.pred_name = f"{index.names[index.inputs.values[slot]]}:{index.ports[slot]}"
+    return present
 
 
 def _is_shown(item: object, index: GraphIndex) -> bool:
