@@ -53,6 +53,16 @@ def test_inputs_control_inputs_and_consumers_are_matched_in_number_and_order(gra
     assert names(graph, ge.matcher(True).output_ops([None, None])) == ["b", "c"]
 
 
+def test_conditions_are_nested_as_in_tensorflow_1_4(graph: tf.Graph) -> None:
+    """Its own test: an input by its type, a consumer with control inputs, and one whose output nobody reads."""
+    add, name = ge.match.op_type("AddV2"), graph.get_operation_by_name
+    assert ge.OpMatcher("^d$").input_ops(add, ge.match.op_type("Placeholder"))(name("d"))
+    consumer = ge.OpMatcher("^e$").control_input_ops("^b$")
+    assert ge.OpMatcher("^c$").input_ops("^a$", "^b$").output_ops(["^d$", consumer])(name("c"))
+    assert ge.OpMatcher("^e$").input_ops(True).control_input_ops("^b$").output_ops([])(name("e"))
+    assert not ge.OpMatcher("^c$").output_ops([])(name("c"))
+
+
 def test_a_condition_that_is_none_and_a_second_call_are_refused(graph: tf.Graph) -> None:
     with pytest.raises(ValueError, match="a regular expression, an op, a function or True"):
         ge.matcher(3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,3 +103,43 @@ def test_a_pass_on_a_file_keeps_what_the_file_computes(network: Network, name: s
     assert list(again.index.nodes) == list(editor.index.nodes)
     editor.undo()
     assert not editor.diff()
+
+
+@pytest.mark.parametrize("name", ["merge_duplicates", "remove_identities", "fold_constants"])
+@pytest.mark.parametrize("build", ["loop", "conditional"])
+def test_a_meta_graph_of_loops_and_conditionals_is_imported_after_a_pass(build: str, name: str, tmp_path: Path) -> None:
+    """Its control flow contexts name no op that the pass has removed."""
+    network = NETWORKS[build]()
+    file = network.edit().save(tmp_path / "graph.meta", verify=False)
+    for editor in (network.edit(), tgw.edit(file)):
+        PASSES[name](editor)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "TensorFlow cannot make an op another one in place")
+            passed = editor.save(tmp_path / "passed.meta", verify=False)
+        renamed = dict(editor.history.done[-1].patch.output_renames)
+        fetches = [f"{renamed.get(output[:-2], output[:-2])}:0" for output in network.outputs]
+        with tf.Graph().as_default() as graph:
+            v1.train.import_meta_graph(str(passed))
+            x = graph.get_tensor_by_name("x:0")
+            assert v1.gradients(graph.get_tensor_by_name(fetches[0]), x)[0] is not None
+            with v1.Session(graph=graph) as session:
+                same(session.run(fetches, dict(network.feeds)), network.run())
+
+
+def test_what_can_be_fetched_in_an_imported_conditional_can_be_after_renames_and_their_undo(tmp_path: Path) -> None:
+    file = NETWORKS["conditional"]().edit().save(tmp_path / "graph.meta", verify=False)
+    with tf.Graph().as_default() as graph:
+        v1.train.import_meta_graph(str(file))
+
+    def fetchable(names: list[str]) -> list[bool]:
+        return [graph.is_fetchable(graph.get_operation_by_name(name)) for name in names]
+
+    editor = tgw.edit(graph)
+    names = list(editor.index.names)
+    before = fetchable(names)
+    editor.obfuscate_names()
+    renamed = dict(editor.history.done[-1].patch.renamed)
+    assert fetchable([renamed.get(name, name) for name in names]) == before
+    editor.undo()
+    assert fetchable(names) == before
+    assert all(before)

@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from tfgraphwidget.edits import rename_contexts
+from tfgraphwidget.edits import nested_contexts, rename_contexts
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
 from tfgraphwidget.export.formats import networkx_extras
 from tfgraphwidget.export.formats.function_library import complete_graph_def
@@ -25,9 +25,19 @@ from tfgraphwidget.export.state.exported_state import ExportedState, present_val
 from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check, describe_difference, first_line
-from tfgraphwidget.graph import ASSIGNS, GraphIndex, Member, Signature, VariableDef, definitions, handles, needed_ops
+from tfgraphwidget.graph import (
+    ASSIGNS,
+    SWITCH,
+    GraphIndex,
+    Member,
+    Signature,
+    VariableDef,
+    definitions,
+    handles,
+    needed_ops,
+)
 from tfgraphwidget.naming import last_part, names_text, split_tensor
-from tfgraphwidget.runtime.live import proto_of
+from tfgraphwidget.runtime.live import COLLECTIONS, proto_of
 from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
@@ -114,20 +124,32 @@ def add_collections(
     return keys
 
 
-def drop_missing_values(meta_graph: MetaGraphDef) -> None:
-    """Let control flow contexts name only what is in the graph: those of a loop name the counter of its gradient.
+def drop_missing_ops(meta_graph: MetaGraphDef, index: GraphIndex) -> None:
+    """Let control flow contexts name only what is in the graph.
 
     Args:
         meta_graph: The message to change.
+        index: The ops that are in it.
     """
-    names = {node.name: node.name for node in meta_graph.graph_def.node}
-    for key in ("while_context", "cond_context"):
-        message = tf_protos.collection_message(key)
-        if message is not None and key in meta_graph.collection_def:
-            values = meta_graph.collection_def[key].bytes_list.value
-            before = cast("list[ContextDef]", [message.FromString(value) for value in values])
-            contexts = rename_contexts(before, names, {}, stays=False)
-            values[:] = [context.SerializeToString(deterministic=True) for context in contexts]
+    for key in (key for key in COLLECTIONS.values() if key in meta_graph.collection_def):
+        contexts, kind = meta_graph.collection_def[key].bytes_list.value, tf_protos.collection_message(key)
+        assert kind is not None
+        present = _present_contexts([cast("ContextDef", kind.FromString(context)) for context in contexts], index)
+        contexts[:] = [context.SerializeToString(deterministic=True) for context in present]
+
+
+def _present_contexts(contexts: Iterable[ContextDef], index: GraphIndex) -> tuple[ContextDef, ...]:
+    """Control flow contexts without what edits have removed: TensorFlow imports no file in which they name it."""
+    present = rename_contexts(contexts, {name: name for name in index.names}, {}, stays=False)
+    stack = list(present)
+    while stack:
+        context = stack.pop()
+        stack += nested_contexts(context)
+        switch = index.input_lists[index.ids[split_tensor(context.pivot_name)[0]]][:1]
+        if hasattr(context, "pred_name") and switch and index.types[switch[0]] in SWITCH:
+            slot = int(index.inputs.start[switch[0]]) + 1
+            context.pred_name = f"{index.names[index.inputs.values[slot]]}:{index.ports[slot]}"
+    return present
 
 
 def _is_shown(item: object, index: GraphIndex) -> bool:
@@ -217,7 +239,7 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
     if in_file is not None and meta_graph.graph_def == in_file.graph_def:
         _copy_file_fields(meta_graph, in_file, bare=bare)
     _leave_out_saveables(meta_graph, request, variables)
-    drop_missing_values(meta_graph)
+    drop_missing_ops(meta_graph, request.index)
     request = request.with_signatures(_signatures(request))
     for signature in request.signatures:
         meta_graph.signature_def[signature.name].CopyFrom(signature_def(request.index, signature, signature))
@@ -273,7 +295,7 @@ def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
     graph_def = complete_graph_def(request)
     meta_graph = new_meta_graph(graph_def, graph, saver_of(index, variables))
     add_collections(meta_graph, graph, index, variables)
-    drop_missing_values(meta_graph)
+    drop_missing_ops(meta_graph, request.index)
     _add_signatures(meta_graph, request)
     serialized: bytes = meta_graph.SerializeToString(deterministic=True)
     return serialized

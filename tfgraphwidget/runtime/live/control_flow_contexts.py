@@ -8,7 +8,7 @@ already is joined: a copy in the body of a loop that was not copied, or one that
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeGuard
 
@@ -36,13 +36,16 @@ COLLECTIONS = {"WhileContextDef": "while_context", "CondContextDef": "cond_conte
 """The collection that each kind of outermost contexts is kept in."""
 
 
-def rebuild_contexts(graph: tf.Graph, change: Change, source: tf.Graph | None = None) -> None:
+def rebuild_contexts(
+    graph: tf.Graph, change: Change, source: tf.Graph | None = None, *, returning: Collection[str] = ()
+) -> None:
     """Build the control flow contexts of a change's ops, which are in the graph.
 
     Args:
         graph: The graph.
         change: The ops and contexts.
         source: The graph of the originals, if it is another.
+        returning: The ops that were hidden and are shown again: they can be fetched and fed as before.
     """
     if not change.contexts:
         return
@@ -50,7 +53,7 @@ def rebuild_contexts(graph: tf.Graph, change: Change, source: tf.Graph | None = 
     with graph.as_default(), tf.compat.v1.name_scope(None), _outside(graph):
         for context in change.contexts:
             rebuilding.add(context, None)
-    rebuilding.mark(source or graph)
+    rebuilding.mark(source or graph, returning)
     rebuilding.link_gradient_loops(source or graph)
 
 
@@ -143,8 +146,11 @@ class _ContextBuilder:
         for name in {_op_name(value) for value in values.values if value not in values.external_values} & self.new:
             set_control_flow_context(find_operation(self.graph, name), context)
 
-    def mark(self, source: tf.Graph) -> None:
-        """Make ops unfetchable and unfeedable that run once for each iteration, or not always, as TensorFlow does."""
+    def mark(self, source: tf.Graph, returning: Collection[str]) -> None:
+        """Make ops unfetchable and unfeedable that run once for each iteration, or not always, as TensorFlow does.
+
+        It does not do so in graphs that it imports: there a copy can be fetched where its original can.
+        """
         graph = self.graph
         find, find_original = operation_finder(graph), operation_finder(source)
         for original, name in self.copies.items():
@@ -157,15 +163,25 @@ class _ContextBuilder:
             for tensor, other in zip(op.outputs, like.outputs, strict=True):
                 if not source.is_feedable(other):
                     graph.prevent_feeding(tensor)
-        for op in map(find, self.new):
+        fetchable = self._copies_of_fetchable(source)
+        for op in map(find, self.new.difference(returning)):
             context = control_flow_context(op)
             if context is None or (context.outer_context is None and op.type in EXIT):
                 continue
-            if op.type not in MADE_OUTSIDE_CONTEXTS:
+            if op.type not in MADE_OUTSIDE_CONTEXTS and op.name not in fetchable:
                 graph.prevent_fetching(op)
             around = context if context.IsWhileContext() or context.pivot.op is not op else context.outer_context
             for tensor in op.outputs if around is not None and around.IsWhileContext() else ():
                 graph.prevent_feeding(tensor)
+
+    def _copies_of_fetchable(self, source: tf.Graph) -> set[str]:
+        """The copies of ops that lie in a loop or conditional and can be fetched, as in a graph that was imported."""
+        fetchable: set[str] = set()
+        for original, name in self.copies.items():
+            like = find_operation(source, original)
+            if control_flow_context(like) is not None and source.is_fetchable(like):
+                fetchable.add(name)
+        return fetchable
 
     def link_gradient_loops(self, source: tf.Graph) -> None:
         """Copied gradient loops belong to their forward loops: TensorFlow then refuses second gradients, as it must.

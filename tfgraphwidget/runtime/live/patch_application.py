@@ -251,7 +251,7 @@ def _roll_back(patch: Patch, graph: tf.Graph, record: Record, before: _State, ne
         rewire(graph, edited)
     set_static_shapes(graph, (shape for shape in patch.inverse().shapes if shape.op in there))
     remove_contexts(graph, patch.add)
-    rebuild_contexts(graph, patch.remove)
+    rebuild_contexts(graph, patch.remove, returning={node.name for node in patch.remove.nodes})
     names, members = {node.name for node in patch.add.nodes}, set(patch.add.members)
     restore_collections(
         graph, before.collections, lambda key, item: op_of_entry(item) in names or (key, Member.of(item)) in members
@@ -303,11 +303,12 @@ def _add_ops(validated: ValidatedNodes, patch: Patch, graph: tf.Graph, origin: t
 def _add(change: Change, graph: tf.Graph, record: Record, origin: tf.Graph) -> None:
     """Add the parts that are not ops."""
     nodes = {node.name: node for node in change.nodes}
+    returning = record.hidden & (nodes.keys() - record.failed.keys())
     if not record.hidden.isdisjoint(nodes):
         record.hidden.difference_update(nodes)
         record.generation += 1
     record.functions -= _functions(change)
-    rebuild_contexts(graph, change, origin)
+    rebuild_contexts(graph, change, origin, returning=returning)
     for definition in change.variables:
         if definition.name not in record.variables:
             record.variables[definition.name] = make_variable(graph, definition, nodes)
