@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import pytest

@@ -75,7 +75,7 @@ class Rename(Command):
             raise GraphEditError(f"A name has at most {LONGEST:,} characters, and this one {len(self.new):,}.")
         index = context.index
         names = self._names(index)
-        _check_free(index, names)
+        self._check_free(index, names)
         return rename_patch(index, names, _scopes(index, self.old, self.new, names))
 
     def _names(self, index: GraphIndex) -> dict[str, str]:
@@ -100,6 +100,22 @@ class Rename(Command):
         if old == new:
             raise NameTaken(f"{old!r} has that name already; give another one.", [old] if old in index.ids else [])
         return {index.names[i]: new + index.names[i][len(old) :] for i in sorted(along)}
+
+    def _check_free(self, index: GraphIndex, names: Mapping[str, str]) -> None:
+        stay = [name for name in index.names if name not in names]
+        ops = {name.lower() for name in stay}
+        scopes = {scope.lower() for name in stay for scope in enclosing_scopes(name)}
+        names_in_use = ops | scopes | index.reserved
+        for old, new in names.items():
+            low = new.lower()
+            if low in names_in_use:
+                why = (
+                    "is taken in this graph"
+                    if low in ops or low in scopes
+                    else "was the name of an op that an edit has removed, and is taken until that is undone"
+                )
+                mend = replace(self, new=free_name(self.new.rstrip("/"), names_in_use))
+                raise NameTaken(f"{new!r} {why}; {free_name(new, names_in_use)!r} is free.", [old], [mend])
 
 
 def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str, ...]) -> Patch:
@@ -143,23 +159,6 @@ def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str,
         output_renames=pairs,
         renamed=pairs,
     )
-
-
-def _check_free(index: GraphIndex, names: Mapping[str, str]) -> None:
-    stay = [name for name in index.names if name not in names]
-    ops = {name.lower() for name in stay}
-    scopes = {scope.lower() for name in stay for scope in enclosing_scopes(name)}
-    for old, new in names.items():
-        low = new.lower()
-        if low not in ops and low not in scopes and low not in index.reserved:
-            continue
-        names_in_use = ops | scopes | index.reserved
-        why = (
-            "is taken in this graph"
-            if low in ops or low in scopes
-            else ("was the name of an op that an edit has removed, and is taken until that is undone")
-        )
-        raise NameTaken(f"{new!r} {why}; {free_name(new, names_in_use)!r} is free.", [old])
 
 
 def _check_whole(index: GraphIndex, names: Mapping[str, str]) -> None:

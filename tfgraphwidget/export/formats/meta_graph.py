@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfgraphwidget.edits import rename_contexts
+from tfgraphwidget.edits import contexts_in
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
 from tfgraphwidget.export.formats import networkx_extras
 from tfgraphwidget.export.formats.function_library import complete_graph_def
@@ -119,13 +119,15 @@ def drop_missing_values(meta_graph: MetaGraphDef) -> None:
     Args:
         meta_graph: The message to change.
     """
-    names = {node.name: node.name for node in meta_graph.graph_def.node}
+    names = [node.name for node in meta_graph.graph_def.node]
     for key in ("while_context", "cond_context"):
         message = tf_protos.collection_message(key)
         if message is not None and key in meta_graph.collection_def:
             values = meta_graph.collection_def[key].bytes_list.value
-            contexts = rename_contexts(map(message.FromString, values), names, {}, stays=False)
+            contexts = contexts_in(map(message.FromString, values), names)
             values[:] = [context.SerializeToString(deterministic=True) for context in contexts]
+            if not values:
+                del meta_graph.collection_def[key]
 
 
 def _is_shown(item: object, index: GraphIndex) -> bool:
@@ -189,8 +191,7 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
         request: What to write, and of which graph.
     """
     if request.read_only:
-        with function_as_graph(request) as alone:
-            write_meta_graph(path, alone)
+        _write_unrunnable(path, request)
         return
     if installed_folder() is None:
         _write_alone(path, request)
@@ -230,8 +231,18 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
         _check_runs(path, request, present)
 
 
+def _write_unrunnable(path: Path, request: ExportRequest) -> None:
+    """Write what has no live graph: a function as a graph, or the graph of a file that is for other devices, say."""
+    if request.modules is not None:
+        with function_as_graph(request) as alone:
+            write_meta_graph(path, alone)
+        return
+    _write_alone(path, request)
+    request.add_notice(f"The graph that was opened cannot run here, so {path.name!r} was not run: {request.read_only}")
+
+
 def _write_alone(path: Path, request: ExportRequest) -> None:
-    """Write a MetaGraphDef where TensorFlow is not installed: with the file's collections and values, unverified."""
+    """Write a MetaGraphDef that TensorFlow does not import: with the file's collections and values, unverified."""
     index, values = request.index, request.stored_values()
     variables = index.variable_defs
     unsaved = [v.name for v in definitions(index, handles(index)).values() if v.handle not in values]
