@@ -196,9 +196,12 @@ def _remove_unused(editor: GraphEditor, ends: set[str]) -> None:
 def _unread_ops(editor: GraphEditor) -> set[str]:
     """The ops that no op reads or waits for; inputs and variables, which callers use, are none of them."""
     index = editor.index
-    kept = HANDLES | PLACEHOLDERS
-    readers = zip(index.consumer_lists, index.waiting_lists, index.types, strict=True)
-    return {index.names[op] for op, (data, waits, kind) in enumerate(readers) if not (data or waits or kind in kept)}
+    used_by_callers = HANDLES | PLACEHOLDERS
+    return {
+        name
+        for op, name in enumerate(index.names)
+        if not (index.consumer_lists[op] or index.waiting_lists[op] or index.types[op] in used_by_callers)
+    }
 
 
 def run_script(options: argparse.Namespace) -> int:

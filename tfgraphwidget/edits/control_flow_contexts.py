@@ -49,8 +49,8 @@ def contexts_in(contexts: Iterable[ContextDef], ops: Iterable[str]) -> tuple[Con
         contexts: The outermost contexts of the original.
         ops: The names of the ops that are there.
     """
-    kept = rename_contexts(contexts, {name: name for name in ops}, {}, stays=False)
-    return tuple(complete for context in kept for complete in _complete(context))
+    remaining = rename_contexts(contexts, {name: name for name in ops}, {}, stays=False)
+    return tuple(complete for context in remaining for complete in _complete(context))
 
 
 def _complete(context: ContextDef) -> Iterator[ContextDef]:
