@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -33,7 +34,7 @@ from tfgraphwidget.runtime.sync import checkpoints
 from tfgraphwidget.sources import StoredTensor, checkpoint_keys, copy_unknown_fields, tf_protos, write_bundle
 from tfgraphwidget.tensorflow_modules import installed_folder, tf, v1
 from tfgraphwidget.tf_internals import add_collection, new_meta_graph
-from tfgraphwidget.tf_types import MetaGraphDef, SaverDef, Session, TensorCompatible
+from tfgraphwidget.tf_types import ContextDef, MetaGraphDef, SaverDef, Session, TensorCompatible
 
 _RESTORES = "restore_all"
 
@@ -124,7 +125,7 @@ def drop_missing_values(meta_graph: MetaGraphDef) -> None:
         message = tf_protos.collection_message(key)
         if message is not None and key in meta_graph.collection_def:
             values = meta_graph.collection_def[key].bytes_list.value
-            contexts = contexts_in(map(message.FromString, values), names)
+            contexts = contexts_in(cast("Iterator[ContextDef]", map(message.FromString, values)), names)
             values[:] = [context.SerializeToString(deterministic=True) for context in contexts]
             if not values:
                 del meta_graph.collection_def[key]
