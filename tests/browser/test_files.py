@@ -104,6 +104,31 @@ def kinds_of(files: Files) -> list[str]:
     return [str(option.get_attribute("value")) for option in options.all()]
 
 
+def test_a_file_that_another_process_writes_is_followed_with_the_edits(files: Files, folder: Path) -> None:
+    path = folder / "graph.pb"
+    message = v1.GraphDef.FromString(path.read_bytes())
+    widget = files.open("graph.pb")
+    remove(widget, "net/logits")
+    more = message.node.add(name="written_later", op="Identity", input=["x"])
+    more.attr["T"].type = 1
+    data = message.SerializeToString()
+    path.write_bytes(data[: len(data) // 2])  # half of it, then the rest
+    path.write_bytes(data)
+    expect(files.document).to_contain_text("1 edit was made again", timeout=CELL)
+    widget.click("written_later")
+    expect(files.dirty).to_have_count(1)
+    shoot(files.page, "file_watched_1_followed")
+    for node in [node for node in message.node if node.name.startswith("net/logits")]:
+        message.node.remove(node)
+    path.write_bytes(message.SerializeToString())
+    expect(files.document).to_contain_text("the edits do not fit it", timeout=CELL)
+    widget.click("written_later")
+    shoot(files.page, "file_watched_2_does_not_fit")
+    path.unlink()
+    expect(files.document).to_contain_text("graph.pb is gone", timeout=CELL)
+    widget.click("written_later")
+
+
 def test_a_graph_is_opened_edited_and_saved(files: Files, folder: Path) -> None:
     widget = files.open("graph.pb")
     shoot(files.page, "file_1_opened")

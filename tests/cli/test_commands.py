@@ -434,6 +434,35 @@ def test_a_terminal_sees_a_bar_and_a_file_sees_lines(monkeypatch: pytest.MonkeyP
             assert out.getvalue() == "Opening g.pb …\nDoing the edits …\n"
 
 
+def test_what_lint_has_fixed_has_no_finding_when_it_is_opened_again_and_computes_the_same(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], "x")
+        rate = v1.placeholder_with_default(0.0, [], "rate")
+        hidden = v1.nn.dropout(tf.nn.relu(x), rate=rate, name="dropout")
+        with tf.control_dependencies([v1.debugging.Assert(tf.reduce_all(hidden >= 0), [hidden])]):
+            tf.identity(tf.matmul(hidden, tf.constant(np.eye(4, dtype=np.float32))), "y")
+    (tmp_path / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    file, out = str(tmp_path / "graph.pb"), str(tmp_path / "clean.pb")
+    assert main(["lint", file]) == 1
+    assert main(["lint", file, "--fix", "--out", out]) == 0
+    assert main(["lint", out]) == 0
+    names = tgw.edit(out).index.names
+    assert "rate" in names, "what callers feed stays"
+    assert not any(name.startswith("dropout/") for name in names)
+    feeds = {"x:0": np.arange(8, dtype=np.float32).reshape(2, 4)}
+    assert "equal" in repr(tgw.edit(out).compare(feeds, ["y:0"], other=file))
+
+
+def test_the_devices_of_a_graph_that_cannot_run_here_are_taken_out_of_a_meta_graph(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, tf.device("/job:ps/task:0"):
+        tf.identity(v1.placeholder(tf.float32, [], "x"), "y")
+    meta = v1.MetaGraphDef(graph_def=graph.as_graph_def())
+    (tmp_path / "pinned.meta").write_bytes(meta.SerializeToString())
+    out = tmp_path / "clean.meta"
+    assert main(["lint", str(tmp_path / "pinned.meta"), "--fix", "--out", str(out)]) == 0
+    assert not any(node.device for node in v1.MetaGraphDef.FromString(out.read_bytes()).graph_def.node)
+
+
 def test_lint_lists_what_it_finds_and_writes_what_it_has_fixed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

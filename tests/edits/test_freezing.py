@@ -433,3 +433,23 @@ def test_a_loop_whose_gradient_is_stripped_is_written_without_the_counter_of_the
         assert np.array_equal(other.run("y:0", {"x:0": [1.0, 1.0]}), before)
         assert loaded.get_collection("while_context")
         assert v1.gradients(loaded.get_tensor_by_name("y:0"), loaded.get_tensor_by_name("x:0"))
+
+
+def test_a_conditional_whose_predicate_is_removed_is_no_context_of_a_meta_graph(tmp_path: Path) -> None:
+    v1.disable_control_flow_v2()
+    try:
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [3], "x")
+            with tf.control_dependencies([v1.debugging.Assert(tf.reduce_all(x > 0), [x], name="check")]):
+                tf.identity(x, "y")
+    finally:
+        v1.enable_control_flow_v2()
+    editor = tgw.edit(graph)
+    for finding in editor.lint(only="asserts"):
+        assert finding.fix is not None
+        editor.edit(finding.fix)
+    path = editor.save(tmp_path / "clean.meta")
+    with tf.Graph().as_default() as loaded, v1.Session() as session:
+        v1.train.import_meta_graph(str(path))
+        assert not loaded.get_collection("cond_context")
+        assert list(session.run("y:0", {"x:0": [-1.0, 0.0, 1.0]})) == [-1, 0, 1]

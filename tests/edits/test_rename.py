@@ -158,8 +158,9 @@ def test_a_loop_comes_back_under_its_old_name(while_loop: tf.Graph) -> None:
 
 def test_names_that_are_taken_or_unknown_are_refused(line: tf.Graph) -> None:
     editor = tgw.edit(line)
-    with pytest.raises(NameTaken, match="'c' is taken in this graph; 'c_1' is free"):
+    with pytest.raises(NameTaken, match="'c' is taken in this graph; 'c_1' is free") as refusal:
         editor.rename("b", "c")
+    assert editor.impact(refusal.value.mends[0]).renamed == (("b", "c_1"),)
     with pytest.raises(NameTaken, match="'a' is taken"):
         editor.rename("b/y", "a")
     with pytest.raises(NameTaken, match="is no name"):

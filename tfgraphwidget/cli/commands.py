@@ -19,7 +19,7 @@ from tfgraphwidget.cli.console import print_note, print_output
 from tfgraphwidget.cli.formatting import format_count
 from tfgraphwidget.cli.progress_bar import progress_bar
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import ChangedValue, Difference
+from tfgraphwidget.graph import HANDLES, PLACEHOLDERS, ChangedValue, Difference
 from tfgraphwidget.naming import escape
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import is_checkpoint, locate_file, parse_path
@@ -155,9 +155,10 @@ def print_lint(options: argparse.Namespace) -> int:
         editor = _open_editor(options)
         report = editor.lint(options.target, **rules)
         if options.fix:
+            ends = _unread_ops(editor)
             for fix in report.fixes:
                 _apply_fix(editor, fix)
-            _remove_unused(editor)
+            _remove_unused(editor, ends)
             _save(editor, options.out)
             report = editor.lint(options.target, **rules)
     if options.json:
@@ -169,19 +170,38 @@ def print_lint(options: argparse.Namespace) -> int:
     return 1 if report else 0
 
 
-def _apply_fix(editor: GraphEditor, fix: Command) -> None:
+def _apply_fix(editor: GraphEditor, fix: Command) -> bool:
     """Apply a fix; one that an earlier fix has made needless or impossible is left out, with a note."""
     try:
         editor.edit(fix)
     except GraphEditError as error:
         print_note(f"tfgraphwidget: note: {escape(fix.code())} was not applied: {escape(error.why)}")
+        return False
+    return True
 
 
-def _remove_unused(editor: GraphEditor) -> None:
-    """Remove the ops that fixes have left without consumers, which a reader of the file would take for outputs."""
-    unused = editor.core.executor.unused_ops()
-    if unused:
-        _apply_fix(editor, import_module("tfgraphwidget.edits").Remove(unused if len(unused) > 1 else unused[0]))
+def _remove_unused(editor: GraphEditor, ends: set[str]) -> None:
+    """Remove what fixes have left without consumers, which a reader of the file would take for outputs.
+
+    Args:
+        editor: The editor.
+        ends: The ops that had no consumers before.
+    """
+    remove = import_module("tfgraphwidget.edits").Remove
+    while unused := editor.core.executor.unused_ops() or tuple(sorted(_unread_ops(editor) - ends)):
+        if not _apply_fix(editor, remove(unused if len(unused) > 1 else unused[0])):
+            break
+
+
+def _unread_ops(editor: GraphEditor) -> set[str]:
+    """The ops that no op reads or waits for; inputs and variables, which callers use, are none of them."""
+    index = editor.index
+    used_by_callers = HANDLES | PLACEHOLDERS
+    return {
+        name
+        for op, name in enumerate(index.names)
+        if not (index.consumer_lists[op] or index.waiting_lists[op] or index.types[op] in used_by_callers)
+    }
 
 
 def run_script(options: argparse.Namespace) -> int:

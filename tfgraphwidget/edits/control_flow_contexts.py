@@ -14,6 +14,7 @@ from tfgraphwidget.tf_types import ContextDef, ControlFlowContextDef, Message
 
 # What a context is called, and the tensors outside that it hangs on.
 _NOT_INSIDE = frozenset({"context_name", "pred_name", "maximum_iterations_name"})
+_REQUIRED = ("pivot_name", "pred_name", "pivot_for_pred_name", "pivot_for_body_name")
 
 
 def rename_contexts(
@@ -37,6 +38,31 @@ def rename_contexts(
     """
     renaming = _Renaming(names, frames, stays)
     return tuple(new for context in contexts for new in renaming.copies(context))
+
+
+def contexts_in(contexts: Iterable[ContextDef], ops: Iterable[str]) -> tuple[ContextDef, ...]:
+    """The contexts of a graph that has only some ops of the original, as TensorFlow reads them.
+
+    They name no op that is not there, and one whose pivot or predicate is gone is none.
+
+    Args:
+        contexts: The outermost contexts of the original.
+        ops: The names of the ops that are there.
+    """
+    remaining = rename_contexts(contexts, {name: name for name in ops}, {}, stays=False)
+    return tuple(complete for context in remaining for complete in _complete(context))
+
+
+def _complete(context: ContextDef) -> Iterator[ContextDef]:
+    """A context with those nested in it, without those that have no pivot or predicate."""
+    nested = [complete for inner in nested_contexts(context) for complete in _complete(inner)]
+    if not all(getattr(context, name, "any") for name in _REQUIRED):
+        yield from nested
+        return
+    context.ClearField("nested_contexts")
+    for inner in nested:
+        _set_content(context.nested_contexts.add(), inner)
+    yield context
 
 
 class _Renaming:

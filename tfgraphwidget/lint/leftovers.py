@@ -114,9 +114,9 @@ def asserts(context: LintContext) -> Iterator[Finding]:
     """
     index = context.index
     for types, what in ((CHECKS, "assert"), (PRINTS, "print")):
-        needed = [op for op in _with_body(context, types) if context.needed_mask[op]]
-        passing = [op for op in needed if index.consumers.row(op).size]
-        for ops in (passing, [op for op in needed if op not in passing]):
+        matches = [op for op in _with_body(context, types) if context.needed_mask[op]]
+        passing = [op for op in matches if index.consumers.row(op).size]
+        for ops in (passing, [op for op in matches if op not in passing]):
             if ops:
                 yield Finding(
                     "asserts",

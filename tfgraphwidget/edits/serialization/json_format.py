@@ -478,7 +478,7 @@ def _fields(kind: type, fields_json: Mapping[str, object]) -> Iterator[tuple[str
         value = decode(json_value)
         is_reference = "callable" in writable[name].metadata or "external" in writable[name].metadata
         if not _fits(value, _types(kind)[name]) or (is_reference and not _is_named(value)):
-            raise NotDecodable(f"{name!r} cannot be {value_text(value)}")
+            raise NotDecodable(f"{name!r} cannot be {value_text(value)}; it is of type {writable[name].type}")
         yield name, value
 
 

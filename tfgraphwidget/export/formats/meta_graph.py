@@ -13,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from tfgraphwidget.edits import nested_contexts, rename_contexts
+from tfgraphwidget.edits import contexts_in, nested_contexts
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
 from tfgraphwidget.export.formats import networkx_extras
 from tfgraphwidget.export.formats.function_library import complete_graph_def
@@ -131,16 +131,18 @@ def drop_missing_ops(meta_graph: MetaGraphDef, index: GraphIndex) -> None:
         meta_graph: The message to change.
         index: The ops that are in it.
     """
-    for key in (key for key in COLLECTIONS.values() if key in meta_graph.collection_def):
+    for key in [key for key in COLLECTIONS.values() if key in meta_graph.collection_def]:
         contexts, kind = meta_graph.collection_def[key].bytes_list.value, tf_protos.collection_message(key)
         assert kind is not None
         present = _present_contexts([cast("ContextDef", kind.FromString(context)) for context in contexts], index)
         contexts[:] = [context.SerializeToString(deterministic=True) for context in present]
+        if not present:
+            del meta_graph.collection_def[key]
 
 
 def _present_contexts(contexts: Iterable[ContextDef], index: GraphIndex) -> tuple[ContextDef, ...]:
     """Control flow contexts without what edits have removed: TensorFlow imports no file in which they name it."""
-    present = rename_contexts(contexts, {name: name for name in index.names}, {}, stays=False)
+    present = contexts_in(contexts, index.names)
     stack = list(present)
     while stack:
         context = stack.pop()
@@ -213,8 +215,7 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
         request: What to write, and of which graph.
     """
     if request.read_only:
-        with function_as_graph(request) as alone:
-            write_meta_graph(path, alone)
+        _write_unrunnable(path, request)
         return
     if installed_folder() is None:
         _write_alone(path, request)
@@ -254,8 +255,18 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
         _check_runs(path, request, present)
 
 
+def _write_unrunnable(path: Path, request: ExportRequest) -> None:
+    """Write what has no live graph: a function as a graph, or the graph of a file that is for other devices, say."""
+    if request.modules is not None:
+        with function_as_graph(request) as alone:
+            write_meta_graph(path, alone)
+        return
+    _write_alone(path, request)
+    request.add_notice(f"The graph that was opened cannot run here, so {path.name!r} was not run: {request.read_only}")
+
+
 def _write_alone(path: Path, request: ExportRequest) -> None:
-    """Write a MetaGraphDef where TensorFlow is not installed: with the file's collections and values, unverified."""
+    """Write a MetaGraphDef that TensorFlow does not import: with the file's collections and values, unverified."""
     index, values = request.index, request.stored_values()
     variables = index.variable_defs
     unsaved = [v.name for v in definitions(index, handles(index)).values() if v.handle not in values]
