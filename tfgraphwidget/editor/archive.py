@@ -410,6 +410,8 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
     with suppress(GraphEditError):
         if saved.path[1:]:
             replay.enter(core.executor, saved.path[1:])
+        elif len(core.navigator.path) > 1:  # opening a SavedModel enters a function; that one was left
+            core.navigator.leave(0)
         if saved.boundary[1]:
             core.view.mark(*saved.boundary)
         elif saved.selected:
