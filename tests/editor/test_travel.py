@@ -289,7 +289,16 @@ def test_each_edit_is_made_again_there_and_undone(sources: Sources, tmp_path: Pa
     assert set(other.notices) <= set(editor.notices)
     while other.history.done:
         other.undo()
+    other.leave(0)  # undo shows the function that it changes
     assert sorted(other.index.names) == sorted(editor.core.target.first.names)
+
+
+def test_an_editor_of_a_saved_model_is_there_where_it_was_left(sources: Sources) -> None:
+    editor = tgw.edit(sources.once("saved", sources.save_module), signature="twice")
+    assert len(editor.breadcrumb) > 1
+    assert tgw.edit(editor.to_bytes()).breadcrumb[1:] == editor.breadcrumb[1:]
+    editor.leave(0)
+    assert len(tgw.edit(editor.to_bytes()).breadcrumb) == 1
 
 
 def test_slices_of_a_partitioned_variable_go_on_as_copies_too(tmp_path: Path) -> None:
