@@ -226,16 +226,20 @@ class ObjectGraphEdit:
     def _set_signature(self, number: int, was: Signature, now: Signature, bindings: Mapping[str, int]) -> None:
         saved = self.objects.nodes[number].bare_concrete_function
         old = saved.concrete_function_name
+        template, facts = self._old[old], self.objects.concrete_functions[old]
         if self._is_same(was, now) and self._same_functions(was):
+            if self._input_shapes_differ(was):
+                self._set_inputs(facts, saved, renamed_inputs(was, now), now)
             return
         call = _only_call(self._before, was, old)
-        template, facts = self._old[old], self.objects.concrete_functions[old]
         if call and self._is_same(was, now, functions=False):
             name = called_function(self._after.nodes[self._after.ids[call]])
             if name == old or (self._successor(old) == name and self._new_arguments(old, name) is not None):
                 if _output_shapes(self._before, was) != _output_shapes(self._after, now):
                     _check_keys(facts.output_signature, was.outputs, was.name)
                     self._set_outputs(facts, now)
+                if self._input_shapes_differ(was):
+                    self._set_inputs(facts, saved, renamed_inputs(was, now), now)
                 return
         used_names = {name.lower() for name in (*self._after.functions, *self._old, *self._new)}
         name = free_name(f"{old}_edited", used_names) if old in self._reachable else old
@@ -250,7 +254,7 @@ class ObjectGraphEdit:
         exchanged.CopyFrom(facts)
         exchanged.bound_inputs[:] = function.bound_inputs
         self._new[name] = function.definition
-        self._set_inputs(exchanged, saved, renamed)
+        self._set_inputs(exchanged, saved, renamed, now)
         self._set_outputs(exchanged, now)
         self.objects.concrete_functions[name].CopyFrom(exchanged)
         saved.concrete_function_name = name
@@ -317,13 +321,34 @@ class ObjectGraphEdit:
             if name in self._old
         )
 
+    def _input_shapes_differ(self, signature: Signature) -> bool:
+        """Whether inputs of a signature have other static shapes after the edits."""
+        before, after = (
+            [index.shape(*end) for end in pairs(index, [tensor for _, tensor in signature.inputs])]
+            for index in (self._before, self._after)
+        )
+        return before != after
+
     def _set_inputs(
-        self, facts: SavedConcreteFunction, saved: SavedBareConcreteFunction, renamed: Mapping[str, str]
+        self,
+        facts: SavedConcreteFunction,
+        saved: SavedBareConcreteFunction,
+        renamed: Mapping[str, str],
+        now: Signature,
     ) -> None:
-        """Let a signature take its inputs under other keys, and not those that it has no more."""
+        """Let a signature take its inputs under other keys and with other shapes, and not those that it has no more."""
+        fields = facts.canonicalized_input_signature.tuple_value.values[1].dict_value.fields
+        tensors = dict(now.inputs)
+        for key, new in renamed.items():
+            op, port = pairs(self._after, [tensors[new]])[0]
+            declared = fields[key].tensor_spec_value.shape
+            shape = type(declared)()
+            _set_shape(shape, self._after.shape(op, port))
+            if declared != shape:
+                declared.CopyFrom(shape)
+                saved.ClearField("function_spec")
         if all(renamed.get(key) == key for key in saved.argument_keywords):
             return
-        fields = facts.canonicalized_input_signature.tuple_value.values[1].dict_value.fields
         specs = {key: type(value)() for key, value in fields.items()}
         for key, value in fields.items():
             specs[key].CopyFrom(value)
@@ -410,7 +435,7 @@ class ObjectGraphEdit:
     def _set_function_outputs(
         self, library: FunctionDefLibrary, exchanged: Mapping[str, str], moves: Mapping[str, str]
     ) -> None:
-        """Let objects' functions declare the static shapes that their edited bodies give: TensorFlow holds them to it.
+        """Let objects' functions declare the static shapes of their edited bodies: TensorFlow holds them to it.
 
         The functions of signatures do so already.
         """
@@ -424,6 +449,23 @@ class ObjectGraphEdit:
             specs = list(_tensor_specs(self.objects.concrete_functions[name].output_signature))
             for spec, shape in zip(specs, shapes[name], strict=True) if len(specs) == len(shapes[name]) else ():
                 _set_shape(spec.shape, shape)
+            self._set_function_inputs(name, by_name[name])
+
+    def _set_function_inputs(self, name: str, function: FunctionDef) -> None:
+        """Let an object's function declare the static shapes that its arguments have."""
+        facts = self.objects.concrete_functions[name]
+        specs = list(_tensor_specs(facts.canonicalized_input_signature))
+        if len(specs) + len(facts.bound_inputs) != len(function.signature.input_arg):
+            return
+        holders = (saved.function for saved in self.objects.nodes if saved.WhichOneof("kind") == "function")
+        signatures = [each.function_spec.input_signature for each in holders if name in each.concrete_functions]
+        declared = [list(_tensor_specs(signature)) for signature in signatures]
+        for place, spec in enumerate(specs):
+            attributes = function.arg_attr[place].attr if place in function.arg_attr else {}
+            shapes = attributes[_INFERRED].list.shape if _INFERRED in attributes else ()
+            if shapes and spec.shape != shapes[0]:
+                for each in (spec, *(one[place] for one in declared if len(one) == len(specs))):
+                    each.shape.CopyFrom(shapes[0])
 
     def _is_unchanged_wrapper(self, function: FunctionDef) -> bool:
         """Whether a function that the graph calls does what it did, and gives the static shapes that it gave.

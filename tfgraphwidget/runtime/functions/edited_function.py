@@ -29,7 +29,7 @@ from tfgraphwidget.naming import free_name, names_text, split_input, split_tenso
 from tfgraphwidget.runtime.sandbox.preflight import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.sources import Body, OpTypes
-from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef, TensorShapeProto
 
 # What TensorFlow writes beside a function's attributes of other functions, made of it as it was.
 _DERIVED = ("forward_function_name", "backward_function_name", "forward_backward_function_name")
@@ -262,7 +262,8 @@ def call_instead(
         node, calls.exchange(node, {door.label: new.signature.name}, [handle.op for handle in handles])
     )
     add = replace(state or Change(), functions=tuple(_lacking(new_functions, index, inner)))
-    return _with_shapes(index, Patch(add=add, changed=(changed,)))
+    old = index.extras.function(door.function)
+    return _with_shapes(index, Patch(add=add, changed=(changed, *_following_placeholders(index, [(node, old, new)]))))
 
 
 def call_everywhere(
@@ -301,6 +302,8 @@ def call_everywhere(
         calls = _Calls(index, handles, definitions, library)
         for node in caller.node_def:
             exchange = _replacements(node, index.functions, names)
+            for _, old_callee, new_callee in _exchanges(index, node, names, library):
+                _follow(caller, _passed_shapes(node, old_callee, new_callee))
             node.CopyFrom(calls.exchange(node, exchange, [handle.argument for handle in own]))
         _add_arguments(caller, own)
         definitions.append(_name_function(caller, name))
@@ -313,7 +316,8 @@ def call_everywhere(
         if (labels := _replacements(node, index.functions, names))
     )
     add = replace(state or Change(), functions=tuple(_lacking(definitions, index, inner)))
-    return _with_shapes(index, Patch(add=add, changed=changed))
+    exchanges = (each for node in index.nodes for each in _exchanges(index, node, names, library))
+    return _with_shapes(index, Patch(add=add, changed=(*changed, *_following_placeholders(index, exchanges))))
 
 
 def _with_shapes(index: GraphIndex, patch: Patch) -> Patch:
@@ -516,6 +520,7 @@ def rewrite_definition(
         new.attr.pop(key, None)
     for argument, name in zip(new.signature.input_arg, body_writer.names, strict=True):
         argument.name = name
+    _set_argument_shapes(new, edition)
     _add_arguments(new, handles)
     body_writer.arguments.update((handle.node.name, handle.argument) for handle in handles)
     del new.node_def[:]
@@ -540,6 +545,88 @@ def rewrite_definition(
     op_defs = (index.typing.definition(node.op) for node in new.node_def)
     new.signature.is_stateful |= any(op_def is not None and op_def.is_stateful for op_def in op_defs)
     return _name_function(new, definition.signature.name)
+
+
+def _argument_shape(definition: FunctionDef, place: int) -> TensorShapeProto | None:
+    """The static shape of an argument; None where the function says none."""
+    if place not in definition.arg_attr or _SHAPES not in definition.arg_attr[place].attr:
+        return None
+    shapes = definition.arg_attr[place].attr[_SHAPES].list.shape
+    return shapes[0] if shapes else None
+
+
+def _set_argument_shape(definition: FunctionDef, place: int, shape: TensorShapeProto) -> None:
+    """Let an argument have a static shape, if it is another one than it has."""
+    old = _argument_shape(definition, place)
+    if old == shape or (old is None and shape.unknown_rank):
+        return
+    shapes = definition.arg_attr[place].attr[_SHAPES].list.shape
+    (shapes[0] if shapes else shapes.add()).CopyFrom(shape)
+    if _INPUT_SHAPES in definition.attr and place < len(definition.attr[_INPUT_SHAPES].list.shape):
+        definition.attr[_INPUT_SHAPES].list.shape[place].CopyFrom(shape)
+
+
+def _set_argument_shapes(definition: FunctionDef, edition: Edition) -> None:
+    """Let the arguments have the static shapes that they have in an edited body."""
+    index = edition.index
+    for place, name in enumerate(edition.ends[0]):
+        op = index.ids.get(split_tensor(name)[0])
+        if op is not None and index.types[op] in REQUIRED_PLACEHOLDERS and "shape" in index.nodes[op].attr:
+            _set_argument_shape(definition, place, index.nodes[op].attr["shape"].shape)
+
+
+def _passed_shapes(node: NodeDef, old: FunctionDef, new: FunctionDef) -> dict[str, tuple[Any, Any]]:
+    """What a call gives to arguments that have another static shape now: input -> (the shape before, the shape now)."""
+    data = [text for text in node.input if text[:1] != "^"]
+    if node.op not in FUNCTION_CALLS or len(data) != len(old.signature.input_arg):
+        return {}
+    shapes = ((text, _argument_shape(old, k), _argument_shape(new, k)) for k, text in enumerate(data))
+    return {text: (before, now) for text, before, now in shapes if now is not None and before != now}
+
+
+def _follow(caller: FunctionDef, passed: Mapping[str, tuple[Any, Any]]) -> None:
+    """Let the arguments of a function that it hands on as they are have the static shapes that they have there."""
+    for place, argument in enumerate(caller.signature.input_arg):
+        before, now = passed.get(argument.name, (None, None))
+        if now is not None and (before is None or _argument_shape(caller, place) == before):
+            _set_argument_shape(caller, place, now)
+
+
+def _exchanges(
+    index: GraphIndex, node: NodeDef, names: Mapping[str, str], library: Mapping[str, FunctionDef]
+) -> Iterator[tuple[NodeDef, FunctionDef, FunctionDef]]:
+    """The op with each function that it calls and the one that it calls in its place."""
+    for door in called_functions(node, index.functions):
+        if door.function in names:
+            yield node, index.extras.function(door.function), library[names[door.function]]
+
+
+def _following_placeholders(
+    index: GraphIndex, calls: Iterable[tuple[NodeDef, FunctionDef, FunctionDef]]
+) -> tuple[NodeChange, ...]:
+    """Placeholders that a call gives to the function as they are, with the static shape that its argument has now.
+
+    Args:
+        index: The graph.
+        calls: The op that calls, the function before the edit, and the function after it.
+    """
+    changes: dict[str, NodeChange] = {}
+    for node, old, new in calls:
+        for text, (before, now) in _passed_shapes(node, old, new).items():
+            op = index.ids[split_input(text)[0]]
+            placeholder = index.nodes[op]
+            if index.types[op] not in REQUIRED_PLACEHOLDERS or "shape" not in placeholder.attr:
+                continue
+            if before is None or placeholder.attr["shape"].shape == before:
+                copy = type(placeholder)()
+                copy.CopyFrom(placeholder)
+                copy.attr["shape"].shape.CopyFrom(now)
+                if copy.attr[_SHAPES].list.shape:
+                    copy.attr[_SHAPES].list.shape[0].CopyFrom(now)
+                else:
+                    del copy.attr[_SHAPES]
+                changes[placeholder.name] = NodeChange(placeholder, copy)
+    return tuple(changes.values())
 
 
 def unedited_name(function: str) -> str:
