@@ -494,3 +494,14 @@ def test_several_outputs_of_which_one_goes_into_the_other_from_outside_are_refus
 
     with pytest.raises(GraphEditError, match="depends on an output"):
         tgw.edit(graph_of(build)).replace_all("a=MatMul(x, p); b=MatMul(x, q)", lambda x, p, q: [x @ p, x @ q])
+
+
+def test_gradients_that_stay_behind_are_said() -> None:
+    editor = tgw.example()
+    report = editor.replace_all("Relu(x)", "Elu(x)")
+    assert "The gradients of what was replaced ('gradients/net/hidden/Relu_grad/ReluGrad') stay as they were" in str(
+        report
+    )
+    editor.undo()
+    editor.strip_training(["net/logits"])
+    assert "gradients" not in str(editor.replace_all("Relu(x)", "Elu(x)"))

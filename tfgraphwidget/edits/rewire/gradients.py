@@ -15,7 +15,7 @@ from tfgraphwidget.edits.freeze.commands import without_training
 from tfgraphwidget.edits.rewire.operands import as_part
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Mask, Selection
-from tfgraphwidget.naming import enclosing_scopes
+from tfgraphwidget.naming import enclosing_scopes, names_text
 
 _GRAD = re.compile(r"_grad(_\d+)?/")
 _TAPE = re.compile(r"((?:.+/)?gradient_tape(?:_\d+)?/)(.+)/[^/]+")
@@ -84,6 +84,21 @@ def gradient_op_names(index: GraphIndex, part: Mask) -> list[str]:
         part: Whether each op is in the part.
     """
     return [name for op, name in enumerate(index.names) if not part[op] and scope_of_gradients(index, part, name)]
+
+
+def gradient_notes(index: GraphIndex, part: Mask, what: str) -> tuple[str, ...]:
+    """A sentence about the gradient ops of a part that is replaced, which stay; none if there are none.
+
+    Args:
+        index: The graph.
+        part: Whether each op is in the part.
+        what: The part, in words.
+    """
+    gradients = gradient_op_names(index, part)
+    if not gradients:
+        return ()
+    named = names_text(gradients)
+    return (f"The gradients of {what} ({named}) stay as they were; compute them again before you train.",)
 
 
 def scope_of_gradients(index: GraphIndex, part: Mask, name: str) -> str:

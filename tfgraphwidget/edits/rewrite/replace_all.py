@@ -26,6 +26,7 @@ from tfgraphwidget.edits.patch import (
     removal_of,
 )
 from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.rewire.gradients import gradient_notes
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
     OpsArgument,
@@ -493,6 +494,8 @@ class _Round:
         )
         if not self.removed:
             return patch
+        notes = gradient_notes(index, traversal.mask_of(index, sorted(self.removed)), "what was replaced")
+        patch = replace(patch, notes=(*patch.notes, *notes))
         external = tuple(name for name in self.context.external_tensors if name not in dict(renames))
         names = tuple(index.names[op] for op in sorted(self.removed))
         return combine(index, patch, Remove(names).patch(apply_patch(index, patch), external))

@@ -14,7 +14,7 @@ from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch, apply_patch, combine
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
-from tfgraphwidget.edits.rewire.gradients import gradient_op_names
+from tfgraphwidget.edits.rewire.gradients import gradient_notes
 from tfgraphwidget.edits.rewire.validation import check
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
@@ -84,21 +84,14 @@ class Replace(Command):
             raise GraphEditError("Other ops of the graph have their attributes already; leave out attributes.")
         patch = self._by_part(context.index) if is_part else self._by_function(context)
         index = context.index
-        patch = replace(patch, notes=(*patch.notes, *self._gradient_notes(index)))
+        notes = gradient_notes(index, traversal.mask_of(index, self.part(index).ids), subject_text(self.what))
+        patch = replace(patch, notes=(*patch.notes, *notes))
         if not self.remove:
             return patch
         external = tuple(name for name in context.external_tensors if name not in dict(patch.output_renames))
         part = self.part(index)
         rest = Remove((*part.ops, *_captured_for(index, part))).patch(apply_patch(index, patch), external)
         return combine(index, patch, rest)
-
-    def _gradient_notes(self, index: GraphIndex) -> tuple[str, ...]:
-        """A sentence about the gradient ops of what is replaced, which stay."""
-        gradients = gradient_op_names(index, traversal.mask_of(index, self.part(index).ids))
-        if not gradients:
-            return ()
-        what = f"The gradients of {subject_text(self.what)} ({names_text(gradients)})"
-        return (f"{what} stay as they were; compute them again before you train.",)
 
     def part(self, index: GraphIndex) -> Part:
         """The ops to be replaced, with their inputs and outputs.

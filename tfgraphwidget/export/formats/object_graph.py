@@ -590,7 +590,7 @@ class ObjectGraphEdit:
             if paths:
                 self.notices.append(
                     f"{names_text(paths)} of the saved object is unchanged, because a signature that was not edited "
-                    "calls it too; edit it with everywhere=True to change all calls."
+                    "calls it too; enter it by editor.enter(op, everywhere=True) to edit it for all calls."
                 )
 
     def _paths(self, function: str) -> tuple[str, ...]:
