@@ -70,7 +70,7 @@ class EditAPI(ArgumentChecks):
         Without `inputs` and `outputs`, the marked boundary or the selected ops are copied. With `outputs` alone,
         everything that they depend on is copied. An input that the outputs do not use is left out;
         `report.dropped` of the copy says so. In a function's body the clone is a tf.Module, or with `graph` ops and
-        variables of that graph.
+        variables of that graph. The boundary is marked then, and stays so after undo; `mark()` unmarks it.
 
         Args:
             inputs: Tensors or ops that enter the part; or a Selection, whose ops are copied.
