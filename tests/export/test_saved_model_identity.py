@@ -267,8 +267,8 @@ def test_what_calls_the_unedited_function_is_named_in_a_notice(exported: Path, t
     editor.save(tmp_path / "new/")
     (notice,) = editor.notices
     assert notice == (
-        "'serve' of the saved object is unchanged, because a signature that was not edited calls it too; edit it with "
-        "everywhere=True to change all calls."
+        "'serve' of the saved object is unchanged, because a signature that was not edited calls it too; enter it "
+        "by editor.enter(op, everywhere=True) to edit it for all calls."
     )
 
 

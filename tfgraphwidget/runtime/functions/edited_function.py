@@ -556,12 +556,11 @@ def _argument_shape(definition: FunctionDef, place: int) -> TensorShapeProto | N
 
 
 def _set_argument_shape(definition: FunctionDef, place: int, shape: TensorShapeProto) -> None:
-    """Let an argument have a static shape, if it is another one than it has."""
+    """Let an argument have a static shape, if the function says another one; handles of variables have none."""
     old = _argument_shape(definition, place)
-    if old == shape or (old is None and shape.unknown_rank):
+    if old is None or old == shape:
         return
-    shapes = definition.arg_attr[place].attr[_SHAPES].list.shape
-    (shapes[0] if shapes else shapes.add()).CopyFrom(shape)
+    old.CopyFrom(shape)
     if _INPUT_SHAPES in definition.attr and place < len(definition.attr[_INPUT_SHAPES].list.shape):
         definition.attr[_INPUT_SHAPES].list.shape[place].CopyFrom(shape)
 
@@ -588,7 +587,7 @@ def _follow(caller: FunctionDef, passed: Mapping[str, tuple[Any, Any]]) -> None:
     """Let the arguments of a function that it hands on as they are have the static shapes that they have there."""
     for place, argument in enumerate(caller.signature.input_arg):
         before, now = passed.get(argument.name, (None, None))
-        if now is not None and (before is None or _argument_shape(caller, place) == before):
+        if now is not None and _argument_shape(caller, place) == before:
             _set_argument_shape(caller, place, now)
 
 
@@ -617,7 +616,7 @@ def _following_placeholders(
             placeholder = index.nodes[op]
             if index.types[op] not in REQUIRED_PLACEHOLDERS or "shape" not in placeholder.attr:
                 continue
-            if before is None or placeholder.attr["shape"].shape == before:
+            if placeholder.attr["shape"].shape == before:
                 copy = type(placeholder)()
                 copy.CopyFrom(placeholder)
                 copy.attr["shape"].shape.CopyFrom(now)
