@@ -81,6 +81,8 @@ NOT_OURS = (
     ("Disposed", "._handleNewSession ("),
     # Jupyter's icon tells whether the kernel is busy; a test that cuts the network keeps it from being fetched.
     ("ERR_INTERNET_DISCONNECTED", "/static/favicons/"),
+    # JupyterLab asks now and then for the file of a document that a test has deleted.
+    ("the server responded with a status of 404", "/a_file_that_another_/"),
     # And what JupyterLab asks for every few seconds, and when its layout has changed.
     ("ERR_INTERNET_DISCONNECTED", "/api/terminals"),
     ("ERR_INTERNET_DISCONNECTED", "/lab/api/workspaces"),

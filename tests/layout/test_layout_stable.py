@@ -146,12 +146,12 @@ def made_by_lot(seed: int) -> GraphIndex:
 
 def test_what_is_opened_and_closed_by_lot_moves_little_else_even_where_lines_come_and_go():
     found = []
-    for seed in range(8 * ROUNDS):
+    for seed in range(12 * ROUNDS):
         direction = ("down", "right")[seed % 2]
         found += list(walk(made_by_lot(seed), frozenset(), direction, 9, seed))
     same = np.array([far for far, changed in found if not changed])
     other = np.array([far for far, changed in found if changed])
-    assert len(same) > 580 * ROUNDS
+    assert len(same) > 450 * ROUNDS
     assert len(other) > 148 * ROUNDS
     # A box may come down to stand beside another, or lose the line that it stood below.
     assert (same > TRACKS).mean() < 0.01

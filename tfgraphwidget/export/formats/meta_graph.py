@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 
 from tfgraphwidget.edits import contexts_in, nested_contexts
-from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
+from tfgraphwidget.errors import GraphEditError, NotRunnable, TensorFlowMissing
 from tfgraphwidget.export.formats import networkx_extras
 from tfgraphwidget.export.formats.function_library import complete_graph_def
 from tfgraphwidget.export.formats.function_module import function_as_graph
@@ -93,6 +93,7 @@ def _restores(index: GraphIndex, op: str, variables: Sequence[VariableDef]) -> b
     return assigned == {v.handle for v in variables} and keys == set(map(key_of, variables))
 
 
+_INITIALIZATION = {"asset_filepaths", "saved_model_main_op", "legacy_init_op"}  # what a SavedModel of TF 1 begins with
 _GLOBAL = tf_protos.GLOBAL_VARIABLES
 
 
@@ -261,6 +262,8 @@ def _write_unrunnable(path: Path, request: ExportRequest) -> None:
         with function_as_graph(request) as alone:
             write_meta_graph(path, alone)
         return
+    if not _INITIALIZATION.isdisjoint(request.index.collections):  # of tables, from asset files that stay behind
+        raise NotRunnable(request.read_only)
     _write_alone(path, request)
     request.add_notice(f"The graph that was opened cannot run here, so {path.name!r} was not run: {request.read_only}")
 
