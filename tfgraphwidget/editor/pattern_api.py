@@ -152,12 +152,13 @@ class PatternAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
+            >>> removed = editor.strip_training("net/logits:0")
             >>> report = editor.replace_all("Relu(x)", "LeakyRelu(x, alpha=0.1)", into="leaky")
             >>> print(report)
             replaced 1 of 1 match
-            1 op added, 1 op removed, 3 ops changed
-            >>> editor.lines
-            ('editor.replace_all(pattern="Relu(x)", by="LeakyRelu(x, alpha=0.1)", into="leaky")',)
+            1 op added, 1 op removed, 1 op changed
+            >>> editor.lines[-1]
+            'editor.replace_all(pattern="Relu(x)", by="LeakyRelu(x, alpha=0.1)", into="leaky")'
         """
         definition = patterns.pattern(pattern)
         command = edits.ReplaceAll(
