@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -21,7 +20,7 @@ from tests.bench import clock
 from tests.bench.nets import written
 from tests.bench.peers import EXPLORER, NETRON, PEERS, Peer
 from tests.browser.lab import OpenNotebook, open_notebook, show_folder, write_notebook
-from tests.browser.server import JupyterServer, free_port
+from tests.browser.server import JupyterServer
 
 pytestmark = [pytest.mark.bench, pytest.mark.browser]
 BUNDLE = Path(tfgraphwidget.__file__).parent / "static" / "widget.js"
@@ -100,34 +99,26 @@ def cpu_of_children() -> float:
     return sum(time.user + time.system + time.children_user + time.children_system for time in times)
 
 
-@pytest.fixture(scope="module")
-def cold_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
-    """A JupyterLab whose kernels are new Python processes, as those of a user are."""
-    home = tmp_path_factory.mktemp("cold")
-    server = JupyterServer(home, home / "root", free_port())
-    server.start()
-    yield server
-    server.stop()
-
-
 @pytest.mark.parametrize("peer", [NETRON, EXPLORER], ids=lambda peer: peer.name)
-def test_from_double_click_to_picture(peer: Peer, folder: Path, browser: Browser, cold_server: JupyterServer) -> None:
+def test_from_double_click_to_picture(
+    peer: Peer, folder: Path, browser: Browser, jupyter_server: JupyterServer
+) -> None:
     """JupyterLab is open, and has no kernel yet; of a peer its command is started, with the browser open."""
     file = written("g3k", folder)
-    models = cold_server.root / "models"
+    models = jupyter_server.root / "models"
     models.mkdir(exist_ok=True)
     shutil.copy(file, models)
     peer.install()
     with browser.new_context(viewport=VIEWPORT) as context:
         page = context.new_page()
-        show_folder(page, cold_server, models.name)
+        show_folder(page, jupyter_server, models.name)
         cpu = cpu_of_children()
         clock.expect_picture(page, gesture="dblclick")
         page.locator(".jp-DirListing-item").filter(has_text=file.name).dblclick()
         ours = clock.picture(page, PATIENCE["g3k"])
         say("double-click", "g3k", "tfgraphwidget", f"{ours:.2f} s, {cpu_of_children() - cpu:.1f} CPU-s")
-        for session in cold_server.api("sessions"):
-            cold_server.api(f"sessions/{session['id']}", "DELETE")
+        for session in jupyter_server.api("sessions"):
+            jupyter_server.api(f"sessions/{session['id']}", "DELETE")
     cpu, start = cpu_of_children(), time.perf_counter()
     with peer.served(file) as url, browser.new_context(viewport=VIEWPORT, bypass_csp=True) as context:
         peer.open(context, url, 3 * PATIENCE["g3k"])

@@ -54,7 +54,7 @@ def test_inputs_control_inputs_and_consumers_are_matched_in_number_and_order(gra
 
 
 def test_conditions_are_nested_as_in_tensorflow_1_4(graph: tf.Graph) -> None:
-    """Its own test: an input by its type, a consumer with control inputs, and one whose output nobody reads."""
+    """The test of TensorFlow 1.4: an input by its type, a consumer with control inputs, an op without consumers."""
     add, name = ge.match.op_type("AddV2"), graph.get_operation_by_name
     assert ge.OpMatcher("^d$").input_ops(add, ge.match.op_type("Placeholder"))(name("d"))
     consumer = ge.OpMatcher("^e$").control_input_ops("^b$")

@@ -157,7 +157,7 @@ NOT_FOUND: dict[str, tuple[str, Callable[[], tgw.GraphEditor]]] = {
     "a batch of any size": ("batch-size", lambda: graph_of(dense)),
     "a vector that is no batch": ("batch-size", lambda: graph_of(tf.nn.relu, (4,))),
     "a shape of unknown sizes": ("unknown-shape", lambda: graph_of(tf.nn.relu, (None, None))),
-    "zeros that nobody has trained": ("duplicate-weights", lambda: graph_of(zeros)),
+    "zeros of an untrained network": ("duplicate-weights", lambda: graph_of(zeros)),
     "a frozen weight of 48 MB": ("huge-constants", lambda: graph_of(dense_with(HUGE))),
     "float64 throughout": ("float64", lambda: graph_of(lambda x: tf.sqrt(tf.exp(tf.cast(x, tf.float64))))),
     "the -inf of a mask": ("not-finite", lambda: graph_of(lambda x: x + tf.constant(-np.inf))),

@@ -340,6 +340,8 @@ class ObjectGraphEdit:
         fields = facts.canonicalized_input_signature.tuple_value.values[1].dict_value.fields
         tensors = dict(now.inputs)
         for key, new in renamed.items():
+            if key not in fields or not fields[key].HasField("tensor_spec_value"):  # sparse or ragged: several tensors
+                continue
             op, port = pairs(self._after, [tensors[new]])[0]
             declared = fields[key].tensor_spec_value.shape
             shape = type(declared)()
