@@ -89,9 +89,20 @@ def test_no_line_asks_for_a_graph_s_table_of_names_once_for_each_op():
     assert [f"{path.name}: {line.strip()}" for path, line in lines if asking.search(line)] == []
 
 
-def test_every_file_of_the_map_in_contributing_is_there():
+def test_contributing_is_one_screen():
+    assert len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()) <= 60
+
+
+def test_every_file_that_contributing_names_is_there():
+    named = re.findall(r"`([\w./-]+/[\w./-]*)`", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    assert len(named) > 20
+    roots = (ROOT, ROOT / "tfgraphwidget", ROOT / "labextension", ROOT / "labextension" / "src")
+    assert [name for name in named if not any((root / name).exists() for root in roots)] == []
+
+
+def test_every_file_of_the_map_for_contributors_is_there():
     table = re.findall(
-        r"^\| [^|]+ \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE
+        r"^\| [^|]+ \| ([^|]*) \| ([^|]*) \| ([^|]*) \|$", (ROOT / "docs" / "contributing.md").read_text(), re.MULTILINE
     )
     rows = [row for row in table if "`" in "".join(row)]
     assert len(rows) > 10

@@ -335,10 +335,10 @@ def test_no_module_asks_which_command_a_command_is() -> None:
 
 
 def test_the_command_in_the_guide_for_contributors_is_a_whole_one(editor: tgw.GraphEditor) -> None:
-    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = (PACKAGE.parent / "docs" / "contributing.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     registry.unregister("turn_over")
-    exec(compile(block, "CONTRIBUTING.md", "exec"), globals() | {"register": registry.register})
+    exec(compile(block, "contributing.md", "exec"), globals() | {"register": registry.register})
     assert editor.turn_over("less").changed == ("less",)
     assert less(editor) == -1.0
     assert editor.undo() == 'editor.turn_over(op="less")'
