@@ -79,6 +79,21 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if collection_path.suffix == ".py" and not collection_path.name.startswith("test_") else None
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the parameter sets of a test marked `sample(n)`, mark all `slow` but n, which are spread evenly."""
+    tests: dict[tuple[str, int], list[pytest.Item]] = {}
+    for item in items:
+        mark = item.get_closest_marker("sample")
+        if mark and not item.get_closest_marker("slow"):
+            tests.setdefault((item.nodeid.partition("[")[0], *mark.args), []).append(item)
+    for (_, size), cases in tests.items():
+        kept = {k * len(cases) // size for k in range(size)}
+        for k, item in enumerate(cases):
+            if k not in kept:
+                item.add_marker("slow")
+
+
 def pytest_collection_finish() -> None:
     """No collection of garbage goes again through what is there before the first test: TensorFlow, and all tests.
 

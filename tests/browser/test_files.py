@@ -104,6 +104,7 @@ def kinds_of(files: Files) -> list[str]:
     return [str(option.get_attribute("value")) for option in options.all()]
 
 
+@pytest.mark.slow
 def test_a_file_that_another_process_writes_is_followed_with_the_edits(files: Files, folder: Path) -> None:
     path = folder / "graph.pb"
     message = v1.GraphDef.FromString(path.read_bytes())
@@ -187,6 +188,7 @@ NOTES_NEWS = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_long_opening_shows_how_far_it_is_and_long_saving_is_cancelled(files: Files, folder: Path) -> None:
     write_large_graph(folder / "large.pb")
     files.page.get_by_role("button", name="Refresh the file browser.").click()

@@ -224,6 +224,7 @@ def test_a_file_that_is_closed_and_opened_again_at_once_is_open(files: Files, ju
     assert widget.notebook.kernel_eval("__import__('os').getpid()") != was
 
 
+@pytest.mark.slow
 def test_a_typed_suffix_chooses_the_kind_of_file(files: Files) -> None:
     remove(files.open("graph.pb"), "net/logits")
     files.document.get_by_role("button", name="Save").click()

@@ -75,6 +75,7 @@ def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, ju
     expect(place).not_to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_query_is_said_and_the_syntax_is_at_hand(
     page: Page, jupyter_server: JupyterServer
 ) -> None:

@@ -74,6 +74,7 @@ def use_badly(browser, jupyter_server):
             page.evaluate("() => { setTimeout(() => { throw new Error('thrown by the test'); }); }")
 
 
+@pytest.mark.slow
 def test_a_page_that_misbehaves_fails_and_leaves_no_kernel(browser, jupyter_server):
     with pytest.raises(AssertionError) as caught:
         use_badly(browser, jupyter_server)

@@ -147,6 +147,7 @@ def test_the_help_sheet_holds_the_focus_and_gives_it_back(page: Page, jupyter_se
     expect(root).to_be_focused()
 
 
+@pytest.mark.slow
 def test_the_toolbar_is_one_stop_and_its_menu_says_what_is_on(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "bar")
     notebook, root = widget.notebook, widget.root
@@ -197,6 +198,7 @@ def test_the_outline_is_typed_into_and_tells_all(page: Page, jupyter_server: Jup
     assert widget.notebook.kernel_eval("len(editor.selection)") > 0
 
 
+@pytest.mark.slow
 def test_a_narrow_view_has_a_drawer_and_overflows_nowhere(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "narrow")
     root = widget.root
@@ -222,6 +224,7 @@ def test_a_narrow_view_has_a_drawer_and_overflows_nowhere(page: Page, jupyter_se
     expect(root.get_by_role("button", name="View", exact=True)).to_be_focused()
 
 
+@pytest.mark.slow
 def test_the_clone_button_is_in_view_at_1280_by_800(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     widget = shown(page, jupyter_server, "fold")
@@ -284,6 +287,7 @@ def test_two_views_stay_in_step_each_with_its_camera(page: Page, jupyter_server:
     expect(turned).to_have_attribute("aria-checked", "true")
 
 
+@pytest.mark.slow
 def test_high_contrast_and_dark(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "contrast")
     widget.click("x", "Shift")

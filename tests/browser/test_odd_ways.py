@@ -46,6 +46,7 @@ def test_a_box_inside_an_open_scope_stays_where_it_is_dropped(page: Page, jupyte
     assert landed == pytest.approx((before[0] + 60 + shift[0], before[1] + 25 + shift[1]), abs=2)
 
 
+@pytest.mark.slow
 def test_the_end_of_the_help_sheet_can_be_reached_by_keyboard(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "reading_help")
     root = widget.root
@@ -156,6 +157,7 @@ def test_what_was_found_follows_an_edit(page: Page, jupyter_server: JupyterServe
     expect(root.locator(".tgw-hit-place")).to_have_text("3 of 3")
 
 
+@pytest.mark.slow
 def test_forced_colours_leave_the_legend_its_own(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "forced_colours")
     page.emulate_media(forced_colors="active")

@@ -277,6 +277,7 @@ def test_no_control_of_the_page_asks_for_a_kernel(opened: Open, tab: str, where:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1600])
+@pytest.mark.sample(1)
 def test_nothing_sticks_out_at_any_width(page: Page, opened: Open, width: int, scheme: Any) -> None:
     page.set_viewport_size({"width": width, "height": 700})
     page.emulate_media(color_scheme=scheme)
@@ -364,6 +365,7 @@ def test_it_is_dark_for_who_likes_it_dark(page: Page, opened: Open, inception: G
 
 
 @pytest.mark.parametrize("name", ["unicode", "markup", "names of a thousand characters", "self-loops and cycles"])
+@pytest.mark.sample(1)
 def test_odd_names_are_text(page: Page, opened: Open, name: str) -> None:
     dialogs: list[Any] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog), dialog.dismiss()))

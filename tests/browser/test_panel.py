@@ -174,6 +174,7 @@ def test_a_busy_kernel_is_said_to_be_busy_and_can_be_interrupted(empty: OpenNote
     shoot(empty.page, "panel_no_graph")
 
 
+@pytest.mark.slow
 def test_a_kernel_that_takes_a_cell_late_is_said_to_be_busy_then(empty: OpenNotebook) -> None:
     """As one that is starting still, and has the cell to run as soon as it can."""
     kernel = empty.kernel_eval("__import__('os').getpid()")

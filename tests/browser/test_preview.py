@@ -99,6 +99,7 @@ def test_a_preview_is_read_and_one_variable_is_shared(page: Page, jupyter_server
     assert widget.notebook.kernel_eval("list(editor.lines)") == [line]
 
 
+@pytest.mark.slow
 def test_chosen_ops_are_cloned_without_a_boundary(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "chosen")
     root = widget.root

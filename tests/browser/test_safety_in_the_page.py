@@ -105,6 +105,7 @@ def test_a_notebook_that_is_not_trusted_runs_nothing(page: Page, jupyter_server:
     assert list(page.evaluate(kept)[STATE]["state"])
 
 
+@pytest.mark.slow
 def test_a_notebook_that_is_trusted_shows_what_it_has_saved(page: Page, jupyter_server: JupyterServer) -> None:
     """The same file with a signature: so the test above would notice code that runs. The picture is inert even so."""
     notebook = opened(page, jupyter_server, "trusted.ipynb", "lab", trusted=True)

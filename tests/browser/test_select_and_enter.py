@@ -138,6 +138,7 @@ def test_selections_lead_to_selections(page: Page, jupyter_server: JupyterServer
     ]
 
 
+@pytest.mark.slow
 def test_functions_are_rooms(page: Page, jupyter_server: JupyterServer) -> None:
     cells = [FUNCTION, "editor"]
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "rooms.ipynb", cells))
@@ -194,6 +195,7 @@ def test_ops_of_later_cells_appear_by_themselves(page: Page, jupyter_server: Jup
     assert widget.place("late")
 
 
+@pytest.mark.slow
 def test_an_empty_graph_says_so_and_fills(page: Page, jupyter_server: JupyterServer) -> None:
     cells = [
         "import tensorflow as tf, tfgraphwidget as tgw\ngraph = tf.Graph()\neditor = tgw.edit(graph)\neditor",

@@ -89,6 +89,7 @@ def test_gestures(page: Page, jupyter_server: JupyterServer) -> None:
     widget.settled()
 
 
+@pytest.mark.slow
 def test_inspector_and_search_lead_to_ops(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "inspector")
     root = widget.root
@@ -159,6 +160,7 @@ def test_refusals_are_sentences_and_change_nothing(page: Page, jupyter_server: J
     expect(root).to_have_attribute("data-selected-ops", str(notebook.kernel_eval("len(editor.selection)")))
 
 
+@pytest.mark.slow
 def test_cells_views_and_clicks_stay_in_step(page: Page, jupyter_server: JupyterServer) -> None:
     composed = (
         "import ipywidgets\n"
@@ -190,6 +192,7 @@ def test_cells_views_and_clicks_stay_in_step(page: Page, jupyter_server: Jupyter
     expect(root).to_have_attribute("data-ops", str(int(ops) + 1))
 
 
+@pytest.mark.slow
 def test_keyboard_and_outline_do_what_the_mouse_does(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "outline")
     tree = widget.root.get_by_role("tree")

@@ -221,6 +221,7 @@ DEEP: dict[str, tuple[Callable[[tf.Tensor, tf.Variable], tf.Tensor], list[tuple[
 
 
 @pytest.mark.parametrize("name", DEEP)
+@pytest.mark.sample(3)
 def test_gradients_through_an_edited_body_are_those_of_small_steps_however_deep_it_is(name: str) -> None:
     build, path, factor = DEEP[name]
     built = live(build)
@@ -260,6 +261,7 @@ def dense(gradient: Any, shape: tuple[int, ...]) -> Any:
 
 
 @pytest.mark.parametrize("name", KINDS)
+@pytest.mark.sample(2)
 def test_the_gradient_after_an_undo_is_that_of_the_body_as_it_was(name: str) -> None:
     build, op_type, label, _ = KINDS[name]
     values = []
@@ -279,6 +281,7 @@ def test_the_gradient_after_an_undo_is_that_of_the_body_as_it_was(name: str) -> 
 
 
 @pytest.mark.parametrize("name", KINDS)
+@pytest.mark.sample(2)
 def test_gradient_ops_that_were_there_before_an_edit_are_named_by_it_and_new_ones_are_right(name: str) -> None:
     build, op_type, label, wanted = KINDS[name]
     graph = tf.Graph()
@@ -345,6 +348,7 @@ def edited_functions(editor: GraphEditor) -> set[str]:
 
 
 @pytest.mark.parametrize("file", ["graph.pb", "graph.pbtxt", "frozen.pb", "model.meta", "model/"])
+@pytest.mark.sample(9)
 def test_what_is_saved_at_the_root_holds_the_edit(kind: Any, file: str, tmp_path: Path) -> None:
     built, op, label, wanted = kind
     built.editor.enter(op, label)
@@ -362,6 +366,7 @@ def test_what_is_saved_at_the_root_holds_the_edit(kind: Any, file: str, tmp_path
             assert np.allclose(session.run("y:0", FEED), wanted)
 
 
+@pytest.mark.sample(2)
 def test_a_file_is_edited_in_a_body_before_and_after_its_import(kind: Any, tmp_path: Path) -> None:
     built, op, label, wanted = kind
     path = built.editor.save(f"{tmp_path}/model.meta", "x:0", "y:0")
@@ -711,6 +716,7 @@ def test_a_saved_model_of_tensorflow_1_is_edited_in_a_loop(tmp_path: Path) -> No
         assert np.allclose(session.run("y:0", FEED), KINDS["while"][3])
 
 
+@pytest.mark.slow
 def test_a_script_makes_edits_in_bodies_again_in_another_process(tmp_path: Path, warm_python: list[str]) -> None:
     nested = Nested()
     tf.saved_model.save(nested, f"{tmp_path}/left", signatures=nested.call)
@@ -733,6 +739,7 @@ def test_a_script_makes_edits_in_bodies_again_in_another_process(tmp_path: Path,
     [(patch_application, "rewire"), (patch_application, "set_static_shapes"), (Renewal, "apply")],
     ids=lambda step: step[1],
 )
+@pytest.mark.sample(3)
 def test_an_edit_in_a_body_that_fails_or_is_interrupted_leaves_all_as_it_was(
     shared: Live, step: tuple[Any, str], error: BaseException
 ) -> None:
@@ -1054,6 +1061,7 @@ def mixed(x: tf.Tensor, v: tf.Variable) -> tf.Tensor:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.sample(1)
 def test_the_graph_has_what_random_edits_in_bodies_have_made_and_undo_and_redo_lead_back(seed: int) -> None:
     choose, built = random.Random(seed), live(mixed)
     editor, seen = built.editor, [built.y()]
@@ -1073,6 +1081,7 @@ def test_the_graph_has_what_random_edits_in_bodies_have_made_and_undo_and_redo_l
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.sample(1)
 def test_random_edits_in_bodies_of_a_file_are_replayed_to_the_same_graph(seed: int, tmp_path: Path) -> None:
     path = live(mixed).editor.save(tmp_path / "model.meta", "x:0", "y:0")
     choose, editor = random.Random(seed), opened(path)

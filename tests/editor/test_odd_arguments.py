@@ -736,6 +736,7 @@ def test_every_public_method_of_an_editor_is_called() -> None:
 
 
 @pytest.mark.parametrize("source", slow_if(lambda source: source not in QUICK_SOURCES, SOURCES))
+@pytest.mark.sample(1)
 def test_an_editor_refuses_odd_arguments_in_a_sentence_and_stays_as_it_was(source: str, folder: Path) -> None:
     assert failures_of_editor(source, folder) == []
 
@@ -779,6 +780,7 @@ def without_values(editor: GraphEditor) -> GraphEditor:
 
 @pytest.mark.parametrize("source", ["the example", slow("a MetaGraphDef"), slow("a graph of TensorFlow 1")])
 @pytest.mark.parametrize("ended", [closed, finalized, without_values])
+@pytest.mark.sample(1)
 def test_every_verb_on_a_session_or_a_graph_that_is_no_use_is_refused_in_a_sentence_or_done(
     source: str, ended: Callable[[GraphEditor], GraphEditor], folder: Path
 ) -> None:
@@ -801,6 +803,7 @@ def test_every_verb_on_a_session_or_a_graph_that_is_no_use_is_refused_in_a_sente
 @pytest.mark.parametrize(
     "op", ["Initializer/Const", "Assign", "Read/ReadVariableOp", "IsInitialized/VarIsInitializedOp"]
 )
+@pytest.mark.sample(3)
 def test_what_was_cut_from_a_variable_does_not_hinder_what_comes_after(
     op: str, how: dict[str, bool], folder: Path
 ) -> None:

@@ -167,6 +167,7 @@ REPLACED: list[tuple[str, Any]] = [
 ]
 
 
+@pytest.mark.sample(3)
 def test_replacements_compute_the_same_are_one_step_each_and_undone_in_each_source(editor: tgw.GraphEditor) -> None:
     """Semantics 3, 4, 6, 13, 14."""
     nodes, done = list(editor.index.nodes), len(editor.history.done)

@@ -94,6 +94,7 @@ def carried(editor: tgw.GraphEditor) -> Any:
 
 
 @pytest.mark.parametrize("verb", EDITS)
+@pytest.mark.sample(9)
 def test_every_edit_is_the_same_when_it_was_written_down(verb: str) -> None:
     first, second = opened(), opened()
     EDITS[verb](first)

@@ -328,6 +328,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.sample(1)
 def test_random_edits_are_the_same_from_a_script_and_from_json(seed: int, odd: Path, tmp_path: Path) -> None:
     chosen = [*FILES[seed::6], *([odd, MODELS / "dqn_online_train.meta"] if seed % 2 else [odd])]
     done: Counter[str] = Counter()
@@ -355,6 +356,7 @@ def test_random_edits_are_the_same_from_a_script_and_from_json(seed: int, odd: P
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.sample(1)
 def test_undo_gives_back_the_start_and_redo_the_end_collections_in_their_order(seed: int) -> None:
     for k, path in enumerate(FILES[seed::6]):
         live = k % 2 == 0

@@ -67,6 +67,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize("verb", EDITS)
+@pytest.mark.sample(3)
 def test_ops_that_come_in_the_middle_of_an_edit_are_taken_in(
     verb: str, editor: GraphEditor, session: v1.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,6 +312,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["net.pb", "net.pbtxt", "net.meta", "saved", "bytes"])
+@pytest.mark.sample(2)
 def test_a_refused_call_leaves_a_file_with_its_edits_as_it_was(kind: str, folder: Path, tmp_path: Path) -> None:
     """Imported into TensorFlow, the new dtype would take a placeholder of another name."""
     path = folder / kind

@@ -90,6 +90,7 @@ def editor() -> Iterator[GraphEditor]:
 
 
 @pytest.mark.parametrize("name", VERBS)
+@pytest.mark.sample(6)
 def test_listeners_hear_of_an_edit_once_when_it_is_done(name: str, editor: GraphEditor) -> None:
     verb = VERBS[name]
     verb.before(editor)
@@ -101,6 +102,7 @@ def test_listeners_hear_of_an_edit_once_when_it_is_done(name: str, editor: Graph
 
 @pytest.mark.parametrize("error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"])
 @pytest.mark.parametrize("name", VERBS)
+@pytest.mark.sample(10)
 def test_an_edit_that_fails_leaves_everything_as_it_was(name: str, error: BaseException, editor: GraphEditor) -> None:
     verb = VERBS[name]
     verb.before(editor)
@@ -120,6 +122,7 @@ def test_an_edit_that_fails_leaves_everything_as_it_was(name: str, error: BaseEx
 
 
 @pytest.mark.parametrize("name", VERBS)
+@pytest.mark.sample(6)
 def test_every_verb_is_a_transaction(name: str, monkeypatch: pytest.MonkeyPatch, editor: GraphEditor) -> None:
     begun: list[EditExecutor] = []
     works = EditExecutor.transaction

@@ -105,6 +105,7 @@ WITH_VALUES = [
 
 @pytest.mark.parametrize("kind", WITH_VALUES)
 @pytest.mark.parametrize("has_travelled", [False, True], ids=["here", "travelled"])
+@pytest.mark.sample(4)
 def test_a_part_that_is_extracted_has_the_values_that_the_whole_has(
     sources: Sources, kind: str, has_travelled: bool
 ) -> None:

@@ -130,6 +130,7 @@ def told(graph: tf.Graph) -> list[Any]:
 
 
 @every_model
+@pytest.mark.sample(4)
 def test_a_copy_runs_beside_its_original_and_has_its_gradient(model: Model) -> None:
     graph = built(model)
     editor, session = opened(graph)
@@ -145,6 +146,7 @@ def test_a_copy_runs_beside_its_original_and_has_its_gradient(model: Model) -> N
 
 
 @every_model
+@pytest.mark.sample(4)
 def test_a_copy_of_a_differentiated_model_computes_its_gradient_too(model: Model) -> None:
     graph = built(model)
     with graph.as_default():
@@ -160,6 +162,7 @@ def test_a_copy_of_a_differentiated_model_computes_its_gradient_too(model: Model
 
 
 @every_model
+@pytest.mark.sample(4)
 def test_copies_lie_in_contexts_like_those_of_their_originals(model: Model) -> None:
     graph = built(model)
     with graph.as_default():
@@ -180,6 +183,7 @@ def test_copies_lie_in_contexts_like_those_of_their_originals(model: Model) -> N
 
 
 @every_model
+@pytest.mark.sample(4)
 def test_the_contexts_of_the_original_stay_as_they_are(model: Model) -> None:
     graph = built(model)
     with graph.as_default():
@@ -194,6 +198,7 @@ def test_the_contexts_of_the_original_stay_as_they_are(model: Model) -> None:
 
 
 @every_model
+@pytest.mark.sample(4)
 def test_undo_takes_the_contexts_out_of_the_graph_and_redo_brings_them_back(model: Model) -> None:
     graph = built(model)
     before = contexts_held(graph)
@@ -210,18 +215,19 @@ def test_undo_takes_the_contexts_out_of_the_graph_and_redo_brings_them_back(mode
     assert copied == pytest.approx(dx)
 
 
-def test_a_copy_can_be_fed_by_its_original() -> None:
-    for model in MODELS:
-        graph = built(model)
-        editor, session = opened(graph)
-        editor.clone("x:0", "y", into="copy", replace={"x:0": "y:0"})
-        chained = gradient(graph, "copy/y:0")
-        first, one = gradient(graph, "y:0"), gradient(graph, "copy/y:0", "y:0")
-        for fed in ({"x:0": 0.7, "p:0": True}, {"x:0": 0.4, "p:0": False}):
-            y, copied = session.run(["y:0", "copy/y:0"], fed)
-            np.testing.assert_allclose(copied, session.run("y:0", {**fed, "x:0": y}), rtol=1e-4)
-            through, outer, inner = session.run([chained, one, first], fed)
-            np.testing.assert_allclose(through, outer * inner, rtol=1e-4)
+@every_model
+@pytest.mark.sample(4)
+def test_a_copy_can_be_fed_by_its_original(model: Model) -> None:
+    graph = built(model)
+    editor, session = opened(graph)
+    editor.clone("x:0", "y", into="copy", replace={"x:0": "y:0"})
+    chained = gradient(graph, "copy/y:0")
+    first, one = gradient(graph, "y:0"), gradient(graph, "copy/y:0", "y:0")
+    for fed in ({"x:0": 0.7, "p:0": True}, {"x:0": 0.4, "p:0": False}):
+        y, copied = session.run(["y:0", "copy/y:0"], fed)
+        np.testing.assert_allclose(copied, session.run("y:0", {**fed, "x:0": y}), rtol=1e-4)
+        through, outer, inner = session.run([chained, one, first], fed)
+        np.testing.assert_allclose(through, outer * inner, rtol=1e-4)
 
 
 def outcome(graph: tf.Graph, y: str) -> str:
@@ -357,6 +363,7 @@ def test_half_a_loop_is_refused_and_nothing_changes() -> None:
 
 
 @every_model
+@pytest.mark.sample(4)
 def test_a_copy_in_another_graph_has_the_gradient_too(model: Model) -> None:
     graph, other = built(model), tf.Graph()
     editor, session = opened(graph)

@@ -456,6 +456,7 @@ def test_the_printed_line_makes_an_equal_command(line: tf.Graph, tmp_path: Path)
 
 
 @pytest.mark.parametrize("verb", ["insert", "replace"])
+@pytest.mark.sample(2)
 def test_a_variable_that_cannot_be_initialised_leaves_nothing_in_the_graph_and_its_name_free(
     verb: str, editor: tgw.GraphEditor, session: v1.Session
 ) -> None:
@@ -476,6 +477,7 @@ def test_a_variable_that_cannot_be_initialised_leaves_nothing_in_the_graph_and_i
 
 
 @pytest.mark.parametrize(("owner", "step"), [(traced_ops, "initialize"), (Renewal, "apply")])
+@pytest.mark.sample(2)
 def test_an_edit_that_is_made_again_after_it_failed_gives_first_values_to_what_it_makes(
     owner: Any, step: str, mlp: tf.Graph, session: v1.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

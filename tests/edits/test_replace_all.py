@@ -167,6 +167,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
 @pytest.mark.parametrize(("by", "expected"), TEXTS)
+@pytest.mark.sample(8)
 def test_a_number_of_a_replacement_has_the_dtype_that_the_op_wants_there(
     by: str, expected: Callable[[Any], Any], dtype: str, tmp_path: Path
 ) -> None:

@@ -228,6 +228,7 @@ def truth(graph: tf.Graph, index: GraphIndex) -> dict[Any, set[int]]:
 
 
 @pytest.mark.parametrize("write", NATIVE, ids=lambda write: write.__name__)
+@pytest.mark.sample(5)
 def test_loops_are_those_of_tensorflow(write: Callable[[], None]) -> None:
     graph, index = built(write)
     contexts = {c.name: (c, ops) for c, ops in truth(graph, index).items() if c.IsWhileContext()}
@@ -242,6 +243,7 @@ def test_loops_are_those_of_tensorflow(write: Callable[[], None]) -> None:
 
 
 @pytest.mark.parametrize("write", NATIVE, ids=lambda write: write.__name__)
+@pytest.mark.sample(5)
 def test_branches_are_those_of_tensorflow(write: Callable[[], None]) -> None:
     graph, index = built(write)
     found: dict[str, list[Conditional]] = {}
@@ -256,6 +258,7 @@ def test_branches_are_those_of_tensorflow(write: Callable[[], None]) -> None:
 
 
 @pytest.mark.parametrize("write", NATIVE, ids=lambda write: write.__name__)
+@pytest.mark.sample(5)
 def test_what_is_around_an_op_is_what_tensorflow_says(write: Callable[[], None]) -> None:
     graph, index = built(write)
     for op in graph.get_operations():
@@ -431,6 +434,7 @@ def test_halves_of_loops_and_conditionals_are_told_as_far_as_they_go() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
+@pytest.mark.sample(8)
 def test_a_damaged_graph_gives_some_answer(seed: int) -> None:
     rng = random.Random(seed)
     _, index = built(loop_in_cond_in_loop)

@@ -17,6 +17,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised
+from tests.slow import slow_if
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
 from tfgraphwidget.jupyterlab import documents
 from tfgraphwidget.jupyterlab.comm_handler import CommHandler
@@ -343,7 +344,7 @@ def test_a_kind_that_needs_a_choice_says_so_and_comes_last(frozen: Path) -> None
     assert not any(kind["refused"] for kind in document.kinds()["kinds"])
 
 
-@pytest.mark.parametrize("kind", [kind.kind for kind in save_formats._ALL])
+@pytest.mark.parametrize("kind", slow_if("tflite".__eq__, [kind.kind for kind in save_formats._ALL]))
 def test_every_kind_is_written_under_the_name_it_proposes(meta: Path, kind: str) -> None:
     document = open_at(meta)
     document.editor.mark("x:0", "net/logits:0")

@@ -42,6 +42,7 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return request.param, tgw.edit(written(request.param, tmp_path_factory.mktemp("models"))).index
 
 
+@pytest.mark.sample(1)
 def test_a_fully_open_model_is_sound_and_fills_its_sheet(model):
     name, index = model
     shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index)[0].names)))

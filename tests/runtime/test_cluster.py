@@ -177,6 +177,7 @@ def test_values_come_over_grpc_into_a_session_of_this_process(cluster: Cluster) 
 
 
 @pytest.mark.parametrize("has_synced", [False, True])
+@pytest.mark.sample(1)
 def test_the_death_of_the_server_that_the_session_is_on_is_no_hang(cluster: Cluster, has_synced: bool) -> None:
     graph, a, b, init = two_places(resource=True)
     session = cluster.session(graph)

@@ -131,6 +131,7 @@ REFUSED: dict[str, Callable[[GraphEditor, Path], Any]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.sample(10)
 def test_what_the_session_cannot_place_is_refused_and_the_session_runs_on(
     what: str, editor: GraphEditor, tmp_path: Path
 ) -> None:
@@ -157,6 +158,7 @@ def test_a_preview_refuses_what_the_clone_refuses(what: str, editor: GraphEditor
     assert told.value.why == done.value.why
 
 
+@pytest.mark.sample(1)
 def test_the_ways_out_that_a_refusal_names_are_ways_out(editor: GraphEditor, tmp_path: Path) -> None:
     with pytest.raises(SessionRefused) as refusal:
         editor.clone(*BOUNDARY, "q", device=GPU)
@@ -354,6 +356,7 @@ def test_a_line_of_code_from_another_machine_is_refused_as_the_edit_is(tmp_path:
 
 
 @pytest.mark.parametrize("what", ["device", "kernel"])
+@pytest.mark.sample(2)
 def test_whatever_is_left_unplaced_after_a_failure_the_session_runs_on(
     what: str, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -380,6 +383,7 @@ def test_whatever_is_left_unplaced_after_a_failure_the_session_runs_on(
         assert editor.extract(["x:0"], ["net/logits:0"]).session
 
 
+@pytest.mark.sample(1)
 def test_an_interrupt_while_copies_are_loaded_leaves_a_session_that_runs(
     editor: GraphEditor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -396,6 +400,7 @@ def test_an_interrupt_while_copies_are_loaded_leaves_a_session_that_runs(
 
 
 @pytest.mark.parametrize("build", [lambda: pinned(GPU)(tf.constant(1.0)), lambda: without_kernel(tf.zeros([4, 4]))])
+@pytest.mark.sample(2)
 def test_renewal_frees_a_session_that_an_op_of_another_cell_has_ended(
     build: Build, editor: GraphEditor, tmp_path: Path
 ) -> None:

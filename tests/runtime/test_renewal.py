@@ -107,6 +107,7 @@ def test_an_interactive_session_goes_on() -> None:
             session.close()
 
 
+@pytest.mark.sample(1)
 def test_a_session_in_a_with_block_closes_after_it(mlp: tf.Graph) -> None:
     with initialised(mlp) as session:
         for _ in range(3):

@@ -205,6 +205,7 @@ def test_in_a_branch_the_op_runs_when_the_branch_does(new_control_flow: bool) ->
 
 @KINDS
 @pytest.mark.parametrize("tau", [1.0, 0.5])
+@pytest.mark.sample(2)
 def test_when_one_original_has_no_value_no_copy_changes(resource: bool, tau: float) -> None:
     graph = tf.Graph()
     with graph.as_default():
@@ -611,6 +612,7 @@ def still_syncs(editor: GraphEditor, copy: Copy, values: list[np.ndarray]) -> No
 
 
 @pytest.mark.parametrize("way", slow_if(lambda way: way in {"sync with tau", "mix_op"}, WAYS))
+@pytest.mark.sample(1)
 def test_a_fault_in_the_first_sync_leaves_nothing_to_be_seen(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     create = tf.Graph._create_op_internal
     number, calls = 0, [0]
@@ -638,6 +640,7 @@ def test_a_fault_in_the_first_sync_leaves_nothing_to_be_seen(way: str, monkeypat
 
 
 @pytest.mark.parametrize("way", slow_if(lambda way: way in {"sync with tau", "mix_op"}, WAYS))
+@pytest.mark.sample(1)
 def test_a_first_sync_that_is_interrupted_leaves_nothing_to_be_seen(way: str) -> None:
     for moment in moments(cloned_and_trained, lambda prepared: WAYS[way](prepared[1])):
         editor, copy, values = cloned_and_trained()

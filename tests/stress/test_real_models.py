@@ -361,7 +361,7 @@ def _reached(graph: Any) -> set[int]:
     return {id(v) for v in graph.variables if id(v.handle) in handles}
 
 
-_QUICK = {"preprocessing, exported", "Hub, default"}
+_QUICK = {"Hub, default"}
 _MODELS = [model for model in REAL_MODELS if model.is_small or ROUNDS > 1]
 
 

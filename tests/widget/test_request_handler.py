@@ -293,6 +293,7 @@ def test_targets_are_told_why_they_cannot_read_a_tensor(answers: RequestHandler,
     ],
     ids=lambda value: value.verb if isinstance(value, p.Change) else "",
 )
+@pytest.mark.sample(10)
 def test_the_panel_s_forms_are_calls(answers: RequestHandler, asked: p.Change, line: str) -> None:
     reply = drawn(answers.handle(asked))
     assert line in reply.state.code[0]

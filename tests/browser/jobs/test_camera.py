@@ -61,6 +61,7 @@ def covered(widget: Widget, name: str, control: Locator) -> bool:
     return box["x"] <= x <= box["x"] + box["width"] and box["y"] <= y <= box["y"] + box["height"]
 
 
+@pytest.mark.slow
 def test_what_is_cloned_opened_and_laid_out_is_in_view(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "camera.ipynb", [GRAPH, "editor"]))

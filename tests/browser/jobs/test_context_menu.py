@@ -135,6 +135,7 @@ def test_ops_are_bypassed_marked_and_renamed(hand: Hand) -> None:
     assert entries(hand)[:2] == ["Clone the selection …", "Clone …"]
 
 
+@pytest.mark.slow
 def test_a_scope_is_moved_and_a_name_that_is_taken_has_a_button_with_a_free_one(hand: Hand) -> None:
     hand.right_click("one/act")
     hand.choose("Move to scope …")
@@ -152,6 +153,7 @@ def test_a_scope_is_moved_and_a_name_that_is_taken_has_a_button_with_a_free_one(
     assert hand.widget.notebook.kernel_eval("'net/one/product' in editor.index.ids") is True
 
 
+@pytest.mark.slow
 def test_names_are_copied_and_values_are_shown(hand: Hand) -> None:
     hand.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     for entry, text in (("Copy name", "one/act"), ("Copy tensor name", "one/act:0")):
@@ -201,6 +203,7 @@ def test_an_edge_has_a_menu_with_its_tensor(hand: Hand) -> None:
     expect(hand.menu).to_contain_text("Go to y")
 
 
+@pytest.mark.slow
 def test_the_selection_and_the_canvas_have_menus(hand: Hand) -> None:
     hand.widget.click("y", "Control")
     hand.widget.settled()

@@ -18,6 +18,7 @@ LEAST = 9 - 1e-6  # the size of the smallest letters
 ACTS = tf.nn.relu, tf.tanh, tf.sqrt, tf.negative, tf.abs, tf.exp
 
 
+@pytest.mark.slow
 def test_what_is_open_at_first_can_be_read_in_its_pane(page: Page, jupyter_server: JupyterServer) -> None:
     with tf.Graph().as_default() as graph:
         x = tf.compat.v1.placeholder(tf.float32, [None, 4], name="x")

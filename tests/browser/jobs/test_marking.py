@@ -69,6 +69,7 @@ def test_a_part_is_marked_and_cloned(page: Page, jupyter_server: JupyterServer) 
     assert notebook.kernel_eval("list(editor.inputs)") == ["conv1/Relu:0"]
 
 
+@pytest.mark.slow
 def test_of_several_tensors_of_a_scope_some_are_ticked(page: Page, jupyter_server: JupyterServer) -> None:
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "ticks.ipynb", [GRAPH, "editor"]))
     notebook.run_cell(0)

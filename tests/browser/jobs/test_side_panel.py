@@ -70,6 +70,7 @@ def test_the_tab_in_front_follows_what_is_clicked(hand: Hand) -> None:
     shoot(hand.root, "panel_costs_light")
 
 
+@pytest.mark.slow
 def test_the_border_is_dragged_and_remembered(hand: Hand) -> None:
     panel = hand.root.get_by_role("complementary")
     before = panel.bounding_box()
@@ -166,6 +167,7 @@ def test_a_part_is_cloned_by_ten_keys_and_the_button_is_five_tabs_away(hand: Han
     assert line == 'tower = editor.clone(inputs=["x"], outputs=["y"], into="tower")'
 
 
+@pytest.mark.slow
 def test_the_history_is_sentences_and_shows_what_each_changed(hand: Hand) -> None:
     hand.widget.notebook.kernel_eval(
         "0",

@@ -57,6 +57,7 @@ def same(a: list[Any], b: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PASSES if name not in ("sort", "obfuscate_names")])
+@pytest.mark.sample(12)
 def test_a_pass_on_a_live_graph_keeps_what_its_session_computes_and_is_undone(network: Network, name: str) -> None:
     before, editor = network.run(), network.edit()
     names, nodes = list(editor.index.names), list(editor.index.nodes)
@@ -74,6 +75,7 @@ def test_a_pass_on_a_live_graph_keeps_what_its_session_computes_and_is_undone(ne
 
 
 @pytest.mark.parametrize("name", PASSES)
+@pytest.mark.sample(14)
 def test_a_pass_on_a_file_keeps_what_the_file_computes(network: Network, name: str, tmp_path: Path) -> None:
     path, passed = tmp_path / "graph.pb", tmp_path / "passed.pb"
     path.write_bytes(network.graph.as_graph_def().SerializeToString(deterministic=True))
@@ -107,6 +109,7 @@ def test_a_pass_on_a_file_keeps_what_the_file_computes(network: Network, name: s
 
 @pytest.mark.parametrize("name", ["merge_duplicates", "remove_identities", "fold_constants"])
 @pytest.mark.parametrize("build", ["loop", "conditional"])
+@pytest.mark.sample(3)
 def test_a_meta_graph_of_loops_and_conditionals_is_imported_after_a_pass(build: str, name: str, tmp_path: Path) -> None:
     """Its control flow contexts name no op that the pass has removed."""
     network = NETWORKS[build]()
