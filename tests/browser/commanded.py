@@ -34,7 +34,7 @@ def printed_url(home: Path, *words: str, folder: Path | None = None) -> Iterator
             os.killpg(running.pid, signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
                 running.wait(timeout=30)
-            if running.poll() is None:
+            with suppress(ProcessLookupError):  # a JupyterLab that has not heard the first signal outlives the command
                 os.killpg(running.pid, signal.SIGKILL)
 
 

@@ -71,7 +71,12 @@ def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
     if browser:
         command.append(f"--LabApp.default_url=/{where}")
     # The token is in the environment, and not where everybody on the machine reads what was called with what.
-    with subprocess.Popen(command, env={**os.environ, "JUPYTER_TOKEN": token}, cwd=_apart()) as server:
+    environment = {**os.environ, "JUPYTER_TOKEN": token}
+    if os.name == "posix":  # the server takes the place of this process: what ends the command ends the server
+        sys.stdout.flush()
+        os.chdir(_apart())
+        os.execve(command[0], command, environment)
+    with subprocess.Popen(command, env=environment, cwd=_apart()) as server:
         while True:
             with contextlib.suppress(KeyboardInterrupt):  # the server has got it too, and asks whether it is meant
                 return server.wait()
