@@ -392,7 +392,9 @@ def main(names: Sequence[str]) -> int:
     failures = 0
     for name in names or ARCHITECTURES:
         command = [sys.executable, "-m", "tests.stress.architectures", "--one", name]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False)
+        done = subprocess.run(
+            ["timeout", str(_PATIENCE), *command], capture_output=True, text=True, check=False
+        )  # a row that fails, not the end of the table
         if done.returncode:
             why = (done.stderr.strip().splitlines() or ["no message"])[-1]
             sys.stdout.write(f"{done.stderr[-2000:]}\n{name}: FAILED: {why}\n")
