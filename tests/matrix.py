@@ -24,9 +24,9 @@ TABLE = ROOT / "docs" / "versions.md"
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 NONE, NIGHTLY = "none", "nightly"
 RELEASES = (NONE, "2.16", "2.17", "2.18", "2.19", "2.20", "2.21", NIGHTLY)
-# What each environment has beside: the oldest that is promised of ipywidgets, the newest of all else. From protobuf
-# 6.33 on, tf.io.write_graph of TensorFlow 2.20 warns or fails, and with it the fixture of 29 tests.
-BESIDE = {"2.16": ["ipywidgets==7.6.*"], "2.20": ["protobuf<6.33"]}
+# What each environment has beside: the oldest that is promised of ipywidgets, the newest of all else. With TensorFlow
+# 2.20 goes the protobuf of Colab: with protobuf 6 it warns when it is imported, or when tf.io.write_graph writes text.
+BESIDE = {"2.16": ["ipywidgets==7.6.*"], "2.20": ["protobuf<6"]}
 TESTS = (
     "tests/test_tensorflow_facts.py",
     "tests/test_tf_internals.py",

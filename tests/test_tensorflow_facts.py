@@ -805,3 +805,20 @@ def test_a_graph_counts_its_ops_as_its_list_does() -> None:
             tf.add(tf.constant(1), tf.constant(2))
     body = tf.function(lambda x: x + 1).get_concrete_function(tf.TensorSpec([])).graph
     assert operation_count(body) == len(body.get_operations()) > 0
+
+
+def test_a_lookup_refuses_dtypes_by_which_an_export_of_a_table_would_end_the_process() -> None:
+    def look_up(table: tf.Tensor) -> None:
+        tf.raw_ops.LookupTableFindV2(table_handle=table, keys=tf.zeros([0], tf.string), default_value=0.0)
+
+    pairs = ["a"], tf.constant([1], tf.int64)
+    static = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(*pairs), -1)
+    mutable = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, [-1])
+    for table in (static, mutable):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Signature mismatch"):
+            look_up(table.resource_handle)
+    handle = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64)  # without what is in it
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Signature mismatch"):
+        look_up(handle)
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="wrong dtype"):
+        look_up(tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64))

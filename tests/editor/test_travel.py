@@ -302,6 +302,17 @@ def test_an_editor_of_a_saved_model_is_there_where_it_was_left(sources: Sources)
     assert len(tgw.edit(editor.to_bytes()).breadcrumb) == 1
 
 
+def test_a_saved_model_of_tensorflow_1_without_variables_goes_along(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 4], "x")
+        v1.saved_model.simple_save(session, str(tmp_path / "saved"), {"x": x}, {"y": tf.nn.relu(x, name="out")})
+    editor = tgw.edit(tmp_path / "saved")
+    editor.rename("out", "renamed")
+    other = tgw.edit(editor.save(tmp_path / "editor.tgw"))
+    assert (other.lines, other.notices) == (editor.lines, ())
+    assert counted(other.session, fetch="renamed:0").tolist() == [[1] * 4] * 2
+
+
 def test_slices_of_a_partitioned_variable_go_on_as_copies_too(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph, v1.Session() as session:
         x = v1.placeholder(tf.float32, [None, 4], "x")

@@ -344,6 +344,45 @@ def test_a_table_of_a_saved_model_is_read_from_the_file(tmp_path: Path) -> None:
     check_same(words, clone(editor), tf.constant(["b", "a"]), [words.w])
 
 
+class TwoTables(tf.Module):
+    """Tables whose values are of two dtypes, and of which one has values of several numbers."""
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self.numbers = kind(tf.int64, -1)
+        self.weights = kind(tf.float32, 0.5)
+        self.pairs = tf.lookup.experimental.MutableHashTable(tf.string, tf.float32, [0.0, 0.0])
+        self.pairs.insert(["a"], [[5.0, 6.0]])
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="words")])
+    def __call__(self, words: tf.Tensor) -> tf.Tensor:
+        once = tf.cast(self.numbers.lookup(words), tf.float32) * self.weights.lookup(words)
+        return once[:, None] + self.pairs.lookup(words)
+
+
+def _filled_static(dtype: Any, default: Any) -> Any:
+    pairs = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([1, 2], dtype))
+    return tf.lookup.StaticHashTable(pairs, default)
+
+
+def _filled_mutable(dtype: Any, default: Any) -> Any:
+    table = tf.lookup.experimental.MutableHashTable(tf.string, dtype, default)
+    table.insert(["a", "b"], tf.constant([1, 2], dtype))
+    return table
+
+
+@pytest.mark.parametrize("kind", [_filled_static, _filled_mutable])
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_tables_of_several_dtypes_are_each_copied(kind: Any, is_saved: bool, tmp_path: Path) -> None:
+    tables, given = TwoTables(kind), tf.constant(["b", "a", "c"])
+    expected = tables(given).numpy().tolist()
+    if is_saved:
+        tf.saved_model.save(tables, str(tmp_path), signatures=tables.__call__)
+    module = tgw.edit(str(tmp_path) if is_saved else tables.__call__).module()
+    result = module(given)
+    assert (next(iter(result.values())) if isinstance(result, dict) else result).numpy().tolist() == expected
+
+
 def test_a_table_in_a_called_function_is_found() -> None:
     words = Words(_static())
     editor = tgw.edit(words.__call__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import Any
 
 from google.protobuf.unknown_fields import UnknownFieldSet
@@ -13,17 +14,29 @@ _FIXED = {1: "<Q", 5: "<I"}
 _BYTES = 2
 
 
-def copy_unknown_fields(source: Message, target: Message) -> None:
-    """Add the fields to a message that another one of its kind has and that we do not know.
+def copy_unknown_fields(source: Message, target: Message, *parts: str) -> None:
+    """Add the fields to a message that another one of its kind has and that we do not know, unless it has such fields.
 
     Args:
         source: The message that has them.
         target: The message that gets them.
+        parts: Fields whose messages get theirs too, at any depth, by the key in a map: "signature_def".
     """
     fields: Any = UnknownFieldSet(source)  # types-protobuf does not know that it can be gone through
     encoded = b"".join(map(_encode, fields))
-    if encoded:
+    if encoded and not len(UnknownFieldSet(target)):
         target.MergeFromString(encoded)
+    for one, other in (pair for part in parts for pair in _counterparts(source, target, part)):
+        copy_unknown_fields(one, other, *(field.name for field, _ in one.ListFields()))
+
+
+def _counterparts(source: Any, target: Any, field: str) -> Iterator[tuple[Message, Message]]:
+    """The messages that a field holds in two messages of a kind; of a repeated field none."""
+    one, other = getattr(source, field), getattr(target, field)
+    if hasattr(one, "keys"):
+        yield from ((one[key], other[key]) for key in one if key in other and hasattr(one[key], "ListFields"))
+    elif hasattr(one, "ListFields") and source.HasField(field) and target.HasField(field):
+        yield one, other
 
 
 def has_unknown_fields(message: Message) -> bool:

@@ -58,6 +58,21 @@ def test_unknown_fields_and_values_survive_an_edit(make: Any, suffix: str, tmp_p
     assert has_unknown_fields(renamed)
 
 
+@pytest.mark.parametrize("suffix", [".meta", ".tgw"])
+def test_unknown_fields_of_a_meta_graph_and_its_signatures_survive_an_edit(suffix: str, tmp_path: Path) -> None:
+    meta = tf_protos.MetaGraphDef(graph_def=graph_def())
+    signature = meta.signature_def["serving_default"]
+    signature.inputs["x"].name, signature.outputs["y"].name = "x:0", "y:0"
+    for message in (meta, meta.meta_info_def, signature, signature.inputs["x"], signature.outputs["y"]):
+        message.MergeFromString(UNKNOWN)
+    path = tmp_path / "graph.meta"
+    path.write_bytes(meta.SerializeToString())
+    editor = tgw.edit(path)
+    editor.rename("y", "renamed")
+    saved = tgw.edit(editor.save(tmp_path / f"edited{suffix}")).save(tmp_path / "again.meta")
+    assert saved.read_bytes().count(TEXT) == path.read_bytes().count(TEXT) == 7
+
+
 def test_text_that_would_lose_unknown_fields_is_refused(tmp_path: Path) -> None:
     editor = tgw.edit(pb(tmp_path))
     with pytest.raises(

@@ -181,6 +181,17 @@ def test_a_damaged_checkpoint_is_named(checkpoint: Path, tmp_path: Path) -> None
     assert refused(source)
 
 
+def test_a_damaged_value_is_named_when_the_session_is_opened(checkpoint: Path, tmp_path: Path) -> None:
+    for file in checkpoint.parent.iterdir():
+        shutil.copy(file, tmp_path)
+    shard = tmp_path / "m.ckpt.data-00000-of-00001"
+    shard.write_bytes(b"\xff" + shard.read_bytes()[1:])
+    source = open_source(tmp_path / "m.ckpt.meta", checkpoint=tmp_path / "m.ckpt")
+    assert not source.notices
+    assert "m.ckpt' cannot be read: the value of " in refused(source).why
+    assert refused(source).why.endswith("has another checksum than its bytes; copy it again.")
+
+
 def test_a_saved_model_without_its_variables_opens_alone(tf2_saved_model: Path, tmp_path: Path) -> None:
     copied = tmp_path / "copied"
     shutil.copytree(tf2_saved_model, copied)

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,16 @@ from tensorflow.core.protobuf import trackable_object_graph_pb2
 
 from tests.conftest import v1
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.crc32c import crc32c, masked_crc32c
-from tfgraphwidget.sources.files.tensor_bundle import StoredTensor, TensorBundle, write_bundle
+from tfgraphwidget.sources.files.tensor_bundle import (
+    StoredTensor,
+    TensorBundle,
+    _table,
+    _table_entries,
+    write_bundle,
+)
 
 DTYPES = (
     *(tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16),
@@ -140,6 +148,19 @@ def compress(path: Path) -> None:
     path.write_bytes(data)
 
 
+def with_header(**fields: Any) -> Callable[[Path], None]:
+    """Say so in the version of the index."""
+
+    def change(path: Path) -> None:
+        entries = dict(_table_entries(path.read_bytes()))
+        header = tf_protos.BundleHeaderProto.FromString(entries.pop(b""))
+        header.version.MergeFrom(type(header.version)(**fields))
+        messages = {key: tf_protos.BundleEntryProto.FromString(value) for key, value in entries.items()}
+        path.write_bytes(_table({b"": header, **messages}))
+
+    return change
+
+
 def masked(data: bytes) -> bytes:
     return struct.pack("<I", masked_crc32c(bytes(data)))
 
@@ -149,7 +170,17 @@ def masked(data: bytes) -> bytes:
     [
         ("index", cut, "cut off, or not one; copy it again"),
         ("index", flip(30), "a block of its index has another checksum than its bytes; copy it again"),
-        ("index", compress, "compressed, as TensorFlow does not write them; load it with the program that wrote it"),
+        (
+            "index",
+            compress,
+            "m' has a compressed index, as TensorFlow does not write one; load it with the program that",
+        ),
+        (
+            "index",
+            with_header(producer=7, min_consumer=3),
+            "is in version 7 of the format, and this release reads version",
+        ),
+        ("index", with_header(producer=7, bad_consumers=[1]), "is in version 7 of the format, and this release reads"),
         ("index", lambda path: path.write_bytes(b""), "cut off, or not one; copy it again"),
         ("data-00000-of-00001", flip(5), "the value of 'w' has another checksum than its bytes; copy it again"),
         ("data-00000-of-00001", flip(-1), "the value of 'z' has another checksum than its bytes; copy it again"),
@@ -165,6 +196,23 @@ def test_a_damaged_checkpoint_is_refused_in_one_sentence(
     checkpoint = Checkpoint(str(prefix))
     with pytest.raises(GraphEditError, match=sentence):
         _ = [checkpoint.value(name) for name in checkpoint.shapes]
+
+
+def test_a_newer_version_that_readers_of_this_one_may_read_is_read(tmp_path: Path) -> None:
+    prefix = save(tmp_path / "m", {"w": tf.range(5)})
+    with_header(producer=7)(Path(f"{prefix}.index"))
+    assert np.array_equal(Checkpoint(str(prefix)).value("w"), range(5))
+
+
+def test_a_value_of_a_dtype_that_numpy_does_not_have_is_refused_and_the_others_are_read(tmp_path: Path) -> None:
+    some = tf.raw_ops.TensorListReserve(element_shape=[2], num_elements=3, element_dtype=tf.float32)
+    checkpoint = Checkpoint(str(save(tmp_path / "m", {"list": some, "w": tf.range(5)})))
+    assert checkpoint.dtypes["list"] == "variant"
+    with pytest.raises(
+        GraphEditError, match=r"the value of 'list' is of variant dtype, which numpy has no arrays for; "
+    ):
+        checkpoint.value("list")
+    assert np.array_equal(checkpoint.value("w"), range(5))
 
 
 def test_a_missing_index_is_said_without_asking_tensorflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

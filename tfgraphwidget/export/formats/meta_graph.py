@@ -179,6 +179,7 @@ _BARE = (
 )
 _SAVEABLE = tf_protos.SAVEABLE_OBJECTS
 _TOLD = "The MetaGraphDef with its checkpoint"
+_KEPT = ("meta_info_def", "signature_def")  # what a newer TensorFlow says in these of the file is written again
 
 
 def siblings(path: Path) -> list[Path]:
@@ -236,8 +237,6 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
             f"Collection {key!r} holds Python objects, which no MetaGraphDef can hold, so it is left out."
         )
     in_file = None if request.file_meta_graph is None else request.file_meta_graph()
-    if in_file is not None:
-        copy_unknown_fields(in_file, meta_graph)
     if in_file is not None and meta_graph.graph_def == in_file.graph_def:
         _copy_file_fields(meta_graph, in_file, bare=bare)
     _leave_out_saveables(meta_graph, request, variables)
@@ -245,6 +244,8 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
     request = request.with_signatures(_signatures(request))
     for signature in request.signatures:
         meta_graph.signature_def[signature.name].CopyFrom(signature_def(request.index, signature, signature))
+    if in_file is not None:
+        copy_unknown_fields(in_file, meta_graph, *_KEPT)
     path.write_bytes(meta_graph.SerializeToString(deterministic=True))
     if bare:
         request.add_notice(_BARE.format(path.name))
@@ -311,6 +312,9 @@ def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
     add_collections(meta_graph, graph, index, variables)
     drop_missing_ops(meta_graph, request.index)
     _add_signatures(meta_graph, request)
+    in_file = None if request.file_meta_graph is None else request.file_meta_graph()
+    if in_file is not None:
+        copy_unknown_fields(in_file, meta_graph, *_KEPT)
     serialized: bytes = meta_graph.SerializeToString(deterministic=True)
     return serialized
 
@@ -327,7 +331,6 @@ def _meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
     original = None if request.file_meta_graph is None else request.file_meta_graph()
     if original is not None:
         meta_graph.meta_info_def.CopyFrom(original.meta_info_def)
-        copy_unknown_fields(original, meta_graph)
         for key in original.collection_def.keys() - index.collections.keys():
             if original.graph_def.node == request.nodes_as_in_file(index.nodes):  # else it may name what is not there
                 meta_graph.collection_def[key].CopyFrom(original.collection_def[key])
@@ -340,6 +343,8 @@ def _meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
     if saver is not None:
         meta_graph.saver_def.CopyFrom(saver)
     _add_signatures(meta_graph, request)
+    if original is not None:
+        copy_unknown_fields(original, meta_graph, *_KEPT)
     result: MetaGraphDef = meta_graph
     return result
 

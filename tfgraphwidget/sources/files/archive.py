@@ -222,7 +222,8 @@ def _message(kind: type[_Message], file: Path) -> _Message:
 
 def _open_graph(root: Path, where: str, options: OpenOptions, signature: str | None, file: str) -> Source:
     meta = _message(tf_protos.MetaGraphDef, root / file)
-    if options.signature is None and signature in meta.signature_def:  # edits may have removed it
+    # protobuf 4 looks up no None. Edits may have removed the signature.
+    if options.signature is None and signature is not None and signature in meta.signature_def:
         options = replace(options, signature=signature)
     return open_message(meta, "", where, replace(options, tags=None))
 

@@ -167,7 +167,14 @@ class Checkpoint:
     def value(self, name: str) -> np.ndarray | bytes:
         """The numpy value of that name; GraphEditError when it cannot be read, or cannot be in the files."""
         dtype = self.dtypes[name]
-        size = math.prod(self.shapes[name]) * (1 if dtype == "string" else tf_protos.numpy_dtype(dtype).itemsize)
+        try:
+            item_size = 1 if dtype == "string" else tf_protos.numpy_dtype(dtype).itemsize
+        except TypeError as error:  # "variant", or "" for one of a newer TensorFlow
+            raise GraphEditError(
+                f"Checkpoint {shorten(self.prefix)}: the value of {name[:200]!r} is of {dtype or 'an unknown'} dtype, "
+                "which numpy has no arrays for; save the checkpoint without it, or restore it with TensorFlow."
+            ) from error
+        size = math.prod(self.shapes[name]) * item_size
         if size > self._bytes:  # no room is made for it before
             raise GraphEditError(
                 f"Checkpoint {shorten(self.prefix)} lists {size:,} bytes for {name[:200]!r}, and its files have "

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tfgraphwidget.errors import NotRunnable
+from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources.files.assets import relocate_assets
@@ -60,10 +60,23 @@ def import_file(file: FileGraph) -> ImportedGraph:
         raise
     except Exception as error:  # whatever TensorFlow finds wrong with a file
         session.close()
+        why = _damaged_value(file.checkpoint) if isinstance(error, tf.errors.DataLossError) else ""
         raise NotRunnable(
-            f"TensorFlow cannot import {file.where}: {first_line(error)[:_LONGEST]}; it can be looked at only."
+            why or f"TensorFlow cannot import {file.where}: {first_line(error)[:_LONGEST]}; it can be looked at only."
         ) from error
     return ImportedGraph(GraphBody(graph, saved_names=file.body.saved_names), graph, session)
+
+
+def _damaged_value(checkpoint: Checkpoint | None) -> str:
+    """Which value of a checkpoint is damaged, as a sentence; "" if each can be read."""
+    if checkpoint is None:
+        return ""
+    try:
+        for name in checkpoint.shapes:
+            checkpoint.value(name)
+    except GraphEditError as error:
+        return error.why
+    return ""
 
 
 def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> None:

@@ -136,9 +136,14 @@ class FileStoredData:
         return {name: partial(checkpoint.value, name) for name in checkpoint.replaced}
 
     def all_values(self) -> Mapping[str, Callable[[], object]]:
-        """Readers of all values that the checkpoint has, by their names in it; empty without a checkpoint."""
+        """Readers of all values that the checkpoint has, by their names in it; empty without a checkpoint.
+
+        TensorFlow 1 writes none beside a SavedModel without variables.
+        """
         checkpoint = self._file.checkpoint
-        return {} if checkpoint is None else {name: partial(checkpoint.value, name) for name in checkpoint.shapes}
+        if checkpoint is None or (not self._variables and checkpoint.missing()):
+            return {}
+        return {name: partial(checkpoint.value, name) for name in checkpoint.shapes}
 
     def creation_lines(self, op: str, function: str = "") -> tuple[str, ...]:
         """The lines of Python that created an op of the graph or of a function; empty if the file does not say."""

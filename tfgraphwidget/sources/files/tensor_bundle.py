@@ -27,13 +27,18 @@ from tfgraphwidget.tf_types import BundleEntryProto, Message, TensorSliceProto
 _FOOTER = 48
 _MAGIC = 0xDB4775248B80FB57
 _TRAILER = 5  # bytes behind a block: how it is compressed, and its checksum
-_BIG = 1  # BundleHeaderProto.BIG
+_LITTLE = 0  # BundleHeaderProto.LITTLE
+_VERSION = 1  # of the format, as TensorFlow counts it
 _STATE = "checkpoint"  # the file in which a Saver lists what it has written, a CheckpointState as text
 _NEWEST = re.compile(r'^\s*model_checkpoint_path:\s*"((?:[^"\\]|\\.)*)"', re.MULTILINE)
 _MOST_BITS = 64  # of a number that is written in groups of seven
 _BLOCK = 1 << 14  # bytes after which a block of the index ends
 _PIECE = 1 << 24  # bytes that are written at a time
 SHARD = ".data-00000-of-00001"
+
+
+class _Compressed(ValueError):
+    """A block of the index is compressed."""
 
 
 class TensorBundle:
@@ -50,13 +55,25 @@ class TensorBundle:
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        entries = dict(_table_entries(Path(f"{prefix}.index").read_bytes()))
+        try:
+            entries = dict(_table_entries(Path(f"{prefix}.index").read_bytes()))
+        except _Compressed:
+            raise GraphEditError(
+                f"Checkpoint {prefix!r} has a compressed index, as TensorFlow does not write one; load it with the "
+                "program that wrote it, and save it with tf.train.Checkpoint or tf.compat.v1.train.Saver."
+            ) from None
         if b"" not in entries:
             raise ValueError("its index has no header")
         header = _parse_message("BundleHeaderProto", entries.pop(b""))
-        if header.endianness == _BIG:
+        if header.endianness != _LITTLE:
             raise GraphEditError(
                 f"Checkpoint {prefix!r} was written on a machine with big-endian numbers; save it again on this one."
+            )
+        version = header.version
+        if version.min_consumer > _VERSION or _VERSION in version.bad_consumers:
+            raise GraphEditError(
+                f"Checkpoint {prefix!r} is in version {version.producer} of the format, and this release reads version "
+                f"{_VERSION}; save it again with an older TensorFlow, or run pip install --upgrade tfgraphwidget."
             )
         self._shards = header.num_shards
         self._entries = {key: _parse_message("BundleEntryProto", value) for key, value in entries.items()}
@@ -179,7 +196,7 @@ def write_shard(file: IO[bytes], tensors: Iterable[StoredTensor]) -> bytes:
             part.extent.add(start=begin, length=length)
         entries[_slice_key(key, part)] = entry
     header = tf_protos.BundleHeaderProto(num_shards=1)
-    header.version.producer = 1
+    header.version.producer = _VERSION
     return _table({b"": header, **entries})
 
 
@@ -309,10 +326,7 @@ def _block_entries(table: bytes, offset: int, size: int) -> Iterator[tuple[bytes
     if masked_crc32c(block + trailer[:1]) != struct.unpack("<I", trailer[1:])[0]:
         raise ValueError("a block of its index has another checksum than its bytes")
     if trailer[0]:
-        raise GraphEditError(
-            "The blocks of this checkpoint's index are compressed, as TensorFlow does not write them; load it with the "
-            "program that wrote it, and save it with tf.train.Checkpoint or tf.compat.v1.train.Saver."
-        )
+        raise _Compressed
     restarts = struct.unpack("<I", block[-4:])[0]
     entries, at, key = block[: max(0, size - 4 - 4 * restarts)], 0, b""
     while at < len(entries):

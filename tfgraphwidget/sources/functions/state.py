@@ -475,11 +475,26 @@ def _export_table(
 ) -> Table | None:
     """Keys and values of a lookup table; None for other ops and dtypes, and for a table that is not filled."""
     for keys, values in dtypes:
+        if not _may_have_dtypes(table, keys, values, run):
+            continue
         with suppress(tf.errors.InvalidArgumentError, tf.errors.NotFoundError, tf.errors.FailedPreconditionError):
             contents = run(tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values))
             table_keys, table_values = contents
             return table_keys, table_values
     return None
+
+
+def _may_have_dtypes(table: Tensor, keys: int, values: int, run: Callable[[tuple[Tensor]], Iterable[object]]) -> bool:
+    """Whether a lookup of no key does not refuse these dtypes; exporting others ends the process.
+
+    (test_tensorflow_facts.py::test_a_lookup_refuses_dtypes_by_which_an_export_of_a_table_would_end_the_process)
+    """
+    try:
+        nothing = tf.zeros([0], tf.as_dtype(keys)), tf.zeros([], tf.as_dtype(values))
+        tuple(run((tf.raw_ops.LookupTableFindV2(table_handle=table, keys=nothing[0], default_value=nothing[1]),)))
+    except (tf.errors.OpError, ValueError) as error:
+        return not any(refusal in str(error) for refusal in ("Signature mismatch", "wrong dtype"))
+    return True
 
 
 def _constants(body: Body) -> dict[str, Tensor]:
