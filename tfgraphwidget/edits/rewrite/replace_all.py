@@ -225,6 +225,7 @@ class _Planner:
         self.pattern = pattern_of(command.pattern)
         self.by = replacement_of(self.pattern, command.by)
         self.traces: dict[object, TracedFunction] = {}
+        self.external = tuple(context.external_tensors)  # of the graph before the next round
         self.replaced: list[ReplacedMatch] = []
         self.skipped: list[SkippedMatch] = []
 
@@ -241,6 +242,7 @@ class _Planner:
         """All rounds as one patch."""
         original = self.context.index
         rounds, index = [first], apply_patch(original, self.context.infer_shapes(original, first))
+        self._rename_ends(first)
         digests = {structure_digest(original), structure_digest(index)}
         note = f"Stopped after {_MOST_ROUNDS} rounds, and there are matches left."
         while len(rounds) < _MOST_ROUNDS:
@@ -257,8 +259,14 @@ class _Planner:
                 break
             digests.add(digest)
             rounds.append(patch)
+            self._rename_ends(patch)
             index = after
         return _join(original, index, rounds, (note,))
+
+    def _rename_ends(self, patch: Patch) -> None:
+        """Let what signatures and callers name be what it is after a round."""
+        renamed = dict(patch.output_renames)
+        self.external = tuple(renamed.get(name, name) for name in self.external)
 
     # One round
 
@@ -273,7 +281,7 @@ class _Planner:
             index,
             self.pattern,
             within=mask,
-            external=self.context.external_tensors,
+            external=self.external,
             effects=self.command.effects,
         )
         step = _Round(self, index)
@@ -430,7 +438,7 @@ class _Round:
             by: Replacement = self.planner.by
             for of in match.results:
                 name = tensor_name(self.index, of)
-                if not self.index.consumer_lists[of[0]] and name not in self.context.external_tensors:
+                if not self.index.consumer_lists[of[0]] and name not in self.planner.external:
                     raise GraphEditError(
                         f"nothing reads {name!r}, so it may be a result; give it a consumer, or keep it."
                     )
@@ -496,7 +504,7 @@ class _Round:
             return patch
         notes = gradient_notes(index, traversal.mask_of(index, sorted(self.removed)), "what was replaced")
         patch = replace(patch, notes=(*patch.notes, *notes))
-        external = tuple(name for name in self.context.external_tensors if name not in dict(renames))
+        external = tuple(dict(renames).get(name, name) for name in self.planner.external)
         names = tuple(index.names[op] for op in sorted(self.removed))
         return combine(index, patch, Remove(names).patch(apply_patch(index, patch), external))
 
@@ -513,7 +521,7 @@ class _Round:
     def _pass_waits_on(self, match: Match, reading: Sequence[Sequence[int]], waits: Sequence[str]) -> None:
         """Let the consumers of a match wait for what it waits for, as no new op can; raises where they cannot."""
         index = self.index
-        fetched = any(tensor_name(index, of) in self.context.external_tensors for of in match.results)
+        fetched = any(tensor_name(index, of) in self.planner.external for of in match.results)
         consumers = [op for ops in reading for op in ops]
         if fetched or not consumers or any(index.types[op] in V1_CONTROL_FLOW for op in consumers):
             raise GraphEditError(

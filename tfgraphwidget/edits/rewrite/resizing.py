@@ -121,7 +121,7 @@ class Resizing:
         return apply_patch(self.index, replace(patch, shapes=()))
 
     def _shapes(self, patch: Patch) -> tuple[dict[Tensor, tuple[Shape, Shape]], GraphEditError | None]:
-        """Static shapes before and after, by op number in the graph after; as far as no op refuses what it is argument_sizes."""
+        """Static shapes before and after, by op number in the graph after; as far as no op refuses what it is given."""
         index, refusal = self.index, None
         try:
             patch_shapes = self.context.infer_shapes(index, patch)
