@@ -286,7 +286,7 @@ class _Planner:
             external=self.external,
             effects=self.command.effects,
         )
-        accepted = self._accepted(matches)
+        accepted = self._matches_to_replace(matches)
         refusals: dict[int, str] = {}  # matches, by their places: a shape that an op cannot take
         while True:
             step, patch, skipped = self._attempt(index, accepted, refusals)
@@ -302,7 +302,7 @@ class _Planner:
             self.skipped += skipped
             return patch
 
-    def _accepted(self, matches: Matches) -> list[Match]:
+    def _matches_to_replace(self, matches: Matches) -> list[Match]:
         """The matches that `where` accepts."""
         return [match for match in matches if self._accepts(match)]
 
@@ -467,7 +467,7 @@ class _Round:
         """The place of the match whose replacement has the shape that an op refuses; None if it cannot be told."""
         index = self.index
         for op in refusal.ops:
-            new = [place for place, pairs in self.replaced.items() if self._made(pairs, op)]
+            new = [place for place, pairs in self.replaced.items() if self._is_made_for(pairs, op)]
             if new:
                 return new[0]
             if op in index.ids:
@@ -476,7 +476,7 @@ class _Round:
                 return next((k for k, match in resized if any(needed[of[0]] for of in match.results)), None)
         return None
 
-    def _made(self, replaced: ReplacedMatch, op: str) -> bool:
+    def _is_made_for(self, replaced: ReplacedMatch, op: str) -> bool:
         """Whether an op was made for a match."""
         scopes = {scope for scope in self.scopes if any(new.startswith(f"{scope}/") for _, new in replaced.outputs)}
         return any(op.startswith(f"{scope}/") for scope in scopes)
