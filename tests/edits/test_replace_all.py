@@ -506,3 +506,54 @@ def test_gradients_that_stay_behind_are_said() -> None:
     editor.undo()
     editor.strip_training(["net/logits"])
     assert "gradients" not in str(editor.replace_all("Relu(x)", "Elu(x)"))
+
+
+def four_layers() -> tf.Graph:
+    """Four Relu ops; two of them are multiplied by a matrix of four rows."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2, 4], "x")
+        for k in range(4):
+            layer = tf.tanh(tf.nn.relu(x + float(k), f"relu{k}"))
+            tf.identity(layer @ tf.ones([4, 1]) if k % 2 else layer, f"y{k}")
+    return graph
+
+
+# semantics 13, 14
+@pytest.mark.parametrize(
+    ("pattern", "by"),
+    [
+        ("Relu(x)", lambda x: tf.concat([x, x], 1)),
+        ("Relu(x)", "L2Loss(x)"),
+        ("Relu(AddV2(x, b))", "b"),
+    ],
+    ids=["function", "text", "text that passes on"],
+)
+@pytest.mark.parametrize("until", ["once", "fixed"])
+@pytest.mark.parametrize("live", [True, False])
+def test_a_match_whose_replacement_has_a_wrong_shape_stays_and_the_others_are_replaced(
+    pattern: str, by: Any, until: Any, *, live: bool
+) -> None:
+    graph = four_layers()
+    editor = tgw.edit(graph, session=v1.Session(graph=graph)) if live else tgw.edit(graph.as_graph_def())
+    before = editor.index.names
+    report = editor.replace_all(pattern, by, until=until)
+    assert [each.ops[-1] for each in report.replaced] == ["relu0", "relu2"]
+    assert [each.ops[-1] for each in report.skipped] == ["relu1", "relu3"]
+    assert all("cannot take" in each.why and each.why.startswith("'relu") for each in report.skipped)
+    assert "replaced 2 of 4 matches" in str(report)
+    feeds = {"x:0": np.ones((2, 4), np.float32)}
+    assert np.shape(editor.session.run("y1:0", feeds)) == (2, 1)
+    assert len(editor.history.done) == 1
+    editor.undo()
+    assert editor.index.names == before
+    editor.redo()
+    assert editor.of_type("Relu").ops == ("relu1", "relu3")
+
+
+def test_a_wrong_shape_at_every_match_is_refused_and_nothing_changes() -> None:
+    editor = tgw.edit(four_layers().as_graph_def())
+    before = [node.SerializeToString() for node in editor.index.nodes]
+    with pytest.raises(GraphEditError, match=r"No match is replaced: 'relu1:0': Op .* cannot take .* 1 more match"):
+        editor.replace_all("Relu(x)", "L2Loss(x)", where=lambda match: match.outputs[0] in ("relu1:0", "relu3:0"))
+    assert [node.SerializeToString() for node in editor.index.nodes] == before
+    assert not editor.history.done

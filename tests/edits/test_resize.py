@@ -53,6 +53,18 @@ CASES: dict[str, tuple[Callable[[tf.Tensor, int], tf.Tensor], list[int]]] = {
         lambda x, n: x + tf.cast(tf.raw_ops.Range(start=0, limit=n, delta=1), tf.float32)[:, None],
         [2],
     ),
+    "reshape to a part of the shape": (lambda x, _: tf.reshape(x, [tf.shape(x)[0], -1]), [2, 3]),
+    "reshape to parts of the shape": (lambda x, _: tf.reshape(x, tf.stack([tf.shape(x)[0], 6])), [2, 3]),
+    "tile": (lambda x, n: x + tf.tile(tf.ones([1, 2]), [n, 1]), [2]),
+    "gather": (lambda x, n: tf.gather(x, tf.range(n)), [2]),
+    "cond": (lambda x, n: tf.cond(tf.reduce_sum(x) > 0, lambda: tf.reshape(x, [n, 1, 2]), lambda: x[:, None]), [2]),
+    "loop": (
+        lambda x, n: tf.while_loop(
+            lambda _: True, lambda y: tf.reshape(tf.reshape(y, [-1]), [n, 2]), [x], maximum_iterations=3
+        ),
+        [2],
+    ),
+    "scan": (lambda x, n: tf.scan(lambda a, r: a + tf.reshape(r, [n, 2]), tf.transpose(x, [1, 0, 2])), [3, 2]),
 }
 
 
@@ -69,6 +81,119 @@ def test_constants_that_hold_the_old_size_are_found_and_rewritten(name: str, siz
     assert given.shape == tuple(wanted.as_list())
     editor.undo()
     assert saved(editor, tmp_path) == before
+
+
+def nested(build: Callable[[tf.Tensor], tf.Tensor]) -> Callable[[tf.Tensor], tf.Tensor]:
+    """What is built, in a function that a function calls."""
+    inner = tf.function(build, autograph=False)
+    return tf.function(lambda x: tf.nn.relu(inner(x)), autograph=False)
+
+
+class Nested(tf.Module):
+    """A batch of 4 in each of the functions that call each other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = tf.Variable(tf.ones([8, 3]))
+
+    @tf.function
+    def inner(self, x: Any, n: Any) -> Any:
+        return tf.reshape(tf.nn.relu(x), [n, 2, 4])
+
+    @tf.function
+    def outer(self, x: Any) -> Any:
+        return tf.matmul(tf.reshape(self.inner(x, tf.constant(4)), [tf.shape(x)[0], 8]), self.w)
+
+    @tf.function(input_signature=[tf.TensorSpec([4, 8])])
+    def scores(self, x: Any) -> Any:
+        return {"y": tf.reshape(self.outer(x) + 1.0, [4, 3])}
+
+
+@pytest.mark.parametrize("size", [None, 6])
+@pytest.mark.parametrize("depth", [None, 0, 1])
+def test_functions_of_saved_models_that_call_each_other_take_the_new_size(
+    depth: int | None, size: int | None, tmp_path: Path
+) -> None:
+    module = Nested()
+    tf.saved_model.save(module, str(tmp_path / "model"), signatures=module.scores)
+    editor = tgw.edit(tmp_path / "model")
+    if depth is not None:
+        editor.leave(depth)
+    done = editor.change_batch_size(size)
+    assert len({one.function for one in done.constants} - {""}) >= 2
+    assert any(note.startswith("In function '__inference_inner") for note in done.notes)
+    editor.save(tmp_path / "other")
+    function = tf.saved_model.load(tmp_path / "other").signatures["serving_default"]
+    x = tf.random.stateless_normal([6, 8], [1, 2])
+    np.testing.assert_allclose(function(x=x)["y"], tf.nn.relu(x) @ module.w + 1.0, rtol=1e-6)
+    editor.undo()
+    assert not editor.diff()
+    editor.redo()
+    editor.undo()
+    assert not editor.diff()
+
+
+def test_a_tf_function_and_its_callees_take_the_new_size() -> None:
+    module = Nested()
+    editor = tgw.edit(module.scores)
+    editor.change_batch_size(None)
+    x = tf.random.stateless_normal([6, 8], [1, 2])
+    np.testing.assert_allclose(editor.function()(x)["y"], tf.nn.relu(x) @ tf.ones([8, 3]) + 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("source", ["live", "pb"])
+def test_functions_that_a_graph_calls_take_the_new_size_outside_of_the_graph(source: str, tmp_path: Path) -> None:
+    graph = graph_of(nested(lambda x: tf.reshape(x, [4, 1, 2])), [4, 2])
+    session = v1.Session(graph=graph)
+    editor = tgw.edit(graph, session=session) if source == "live" else tgw.edit(written(graph, tmp_path))
+    with pytest.raises(
+        GraphEditError, match=r"Function '.*', which 'PartitionedCall' calls: .*'Reshape/shape' still hold"
+    ):
+        editor.replace_input("x:0", [6, 2])
+    assert not editor.history.done
+    for _ in range(2):
+        editor.replace_input("x:0", [6, 2], fix=True)
+        x = np.ones((6, 2), np.float32)
+        assert editor.session.run("y:0", {"x:0": x}).shape == (6, 1, 2)
+        editor.undo()
+        assert editor.session.run("y:0", {"x:0": x[:4]}).shape == (4, 1, 2)
+
+
+def test_a_function_that_cannot_take_the_size_is_named_and_nothing_changes(tmp_path: Path) -> None:
+    graph = graph_of(nested(lambda x: tf.eye(4) @ tf.reshape(x, [4, 2])), [4, 2])
+    editor = tgw.edit(written(graph, tmp_path))
+    before = saved(editor, tmp_path)
+    with pytest.raises(GraphEditError, match=r"which 'PartitionedCall' calls: Op 'matmul' cannot take"):
+        editor.change_batch_size(6)
+    assert saved(editor, tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: tf.map_fn(lambda row: row * 2.0, x),
+        lambda x: tf.stack(tf.unstack(x)),
+        lambda x: tf.concat(tf.split(x, 4), 0),
+    ],
+    ids=["map_fn", "unstack", "split"],
+)
+def test_a_number_of_rows_that_a_loop_or_an_op_has_fixed_is_told(
+    build: Callable[[tf.Tensor], tf.Tensor], tmp_path: Path
+) -> None:
+    editor = tgw.edit(written(graph_of(build, [4, 2]), tmp_path))
+    done = editor.change_batch_size(None)
+    assert any("still holds the old size, 4, for" in note for note in done.notes)
+
+
+def test_attributes_that_a_file_leaves_out_stay_out(tmp_path: Path) -> None:
+    graph = graph_of(lambda x: tf.reshape(x[1:, 0], [3, 1]), [4, 2]).as_graph_def()
+    for node in graph.node:  # as SavedModels do, with masks that are 0
+        for key in [key for key, value in node.attr.items() if key.endswith("_mask") and not value.i]:
+            del node.attr[key]
+    (tmp_path / "g.pb").write_bytes(graph.SerializeToString())
+    editor = tgw.edit(tmp_path / "g.pb")
+    editor.replace_input("x:0", [None, 2], fix=True)
+    assert not [key for node in editor.index.nodes for key, value in node.attr.items() if not value.WhichOneof("value")]
 
 
 def test_without_fix_they_are_told(tmp_path: Path) -> None:
@@ -97,7 +222,7 @@ def test_a_shape_that_does_not_go_through_is_refused_and_the_fix_offered(tmp_pat
     "build",
     [
         lambda x: tf.reshape(x, [-1, 4]) @ tf.ones([4, 4]),
-        lambda x: tf.reshape(x, tf.concat([tf.shape(x)[:1], [4, 1]], 0)),
+        lambda x: tf.reshape(x, tf.concat([tf.shape(x, out_type=tf.int32)[1:], [-1]], 0)),
         lambda x: x @ tf.ones([4, 4]),
         lambda x: tf.slice(x, [0, 0], [2, 4]),
         lambda x: x + tf.fill([4], 1.0),

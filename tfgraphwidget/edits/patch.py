@@ -148,7 +148,7 @@ class StaleConstant(NamedTuple):
 
     `proposed` is what it should hold, with a text where only a run of the graph shows it; None if it is not known.
     `at` is the place of the size in it, None for one that holds it as its own shape; `slot` the reader's input. At run
-    time the size is `times` that of dimension `position` of the input.
+    time the size is `times` that of dimension `position` of the input. `function` is the function whose body has it.
     """
 
     op: str
@@ -159,6 +159,7 @@ class StaleConstant(NamedTuple):
     slot: int = 0
     position: int = 0
     times: int = 1
+    function: str = ""
 
 
 @dataclass(frozen=True)

@@ -38,13 +38,13 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
                 (name, *refusal.ops),
             )
             continue
-        constants = tuple(dict.fromkeys(constant.op for constant in stale))
+        constants = tuple(dict.fromkeys((constant.function, constant.op) for constant in stale))
         baked = f", which is also in {len(constants):,} constant{'s' * (len(constants) > 1)}" if constants else ""
         yield Finding(
             "batch-size",
             "warning",
             f"Placeholder {name!r} takes batches of {shape[0]} only{baked}.",
-            (name, *constants),
+            (name, *(op for function, op in constants if not function)),
             context.fix(command) if all(constant.proposed is not None for constant in stale) else None,
         )
 

@@ -365,7 +365,9 @@ def plan(command: Command, context: PlanContext) -> Patch:
 
 def _plan_with_shapes(command: Command, context: PlanContext) -> Patch:
     patch = command.plan(context)  # may import the graph
-    return replace(context.infer_shapes(context.index, patch), function=context.function)
+    if not patch.shapes:  # a command that asks whether shapes fit has inferred them
+        patch = context.infer_shapes(context.index, patch)
+    return replace(patch, function=context.function)
 
 
 def _works(command: Command, context: PlanContext) -> bool:

@@ -11,8 +11,8 @@ from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter
-from tfgraphwidget.edits.rewrite.input_spec import Resizing
 from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
+from tfgraphwidget.edits.rewrite.resizing import Resizing
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLE_DTYPES, REQUIRED_PLACEHOLDERS, GraphIndex, Shape
 from tfgraphwidget.naming import names_text, split_tensor
@@ -72,7 +72,7 @@ class ChangeBatchSize(Command):
             patch = replace(patch, notes=(f"{names_text([index.names[op] for op in others])} stay what they are.",))
         old = {shape[0] for op in ops if (shape := index.shape(op, 0))}
         sizes = tuple((0, was, self.size) for was in sorted(size for size in old if size is not None))
-        return Resizing(context.infer_shapes, index, ops[0], sizes, fix=True).run(patch)
+        return Resizing(context, ops[0], sizes, fix=True).run(patch)
 
 
 def _batch_inputs(index: GraphIndex, inputs: tuple[str, ...]) -> tuple[list[int], list[int]]:

@@ -182,7 +182,8 @@ class _ConstantFolding:
         read = [(source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[op])]
         shapes = [index.shape(*tensor) for tensor in read]
         node = index.nodes[op]
-        dtype = np.int64 if node.attr["out_type"].type == 9 else np.int32  # DT_INT64
+        is_long = "out_type" in node.attr and node.attr["out_type"].type == 9  # DT_INT64
+        dtype = np.int64 if is_long else np.int32
         values: list[Array] = []
         for shape in shapes:
             if shape is None or (None in shape and node.op != "Rank"):

@@ -7,7 +7,7 @@ one patch. What could read, wait for or return an op inside a match keeps it fro
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -39,7 +39,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.edits.rewrite.remove import Remove, variable_parts
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
-from tfgraphwidget.graph import CONSTANTS, NEXT, V1_CONTROL_FLOW, GraphIndex, called_functions, traversal
+from tfgraphwidget.graph import CONSTANTS, NEXT, V1_CONTROL_FLOW, GraphIndex, Shape, called_functions, traversal
 from tfgraphwidget.graph.patterns import (
     Match,
     Matches,
@@ -64,6 +64,7 @@ from tfgraphwidget.progress import tell
 from tfgraphwidget.tf_types import NodeDef
 
 _MOST_ROUNDS = 100
+_MOST_REFUSALS = 100
 
 
 @register(
@@ -124,7 +125,7 @@ class ReplaceAll(Command):
             if inner is context:
                 return _Planner(self, context, report).plan()
             patch = _Planner(replace(self, within=()), inner, report, inner.function).plan()
-            return None if patch is None else inner.infer_shapes(inner.index, patch)
+            return patch if patch is None or patch.shapes else inner.infer_shapes(inner.index, patch)
 
         if self.functions:
             patch = plan_everywhere(context, rewrite, "replaced", within=mask, keeps_gradients=False)
@@ -132,14 +133,15 @@ class ReplaceAll(Command):
             patch = rewrite(context)
         if patch is None:
             raise self._refusal(context, report)
-        return replace(patch, replaced=tuple(report.replaced), skipped=tuple(report.skipped))
+        shapes = () if self.functions else patch.shapes  # the calls of other functions may give other shapes
+        return replace(patch, shapes=shapes, replaced=tuple(report.replaced), skipped=tuple(report.skipped))
 
     def _refusal(self, context: PlanContext, report: _Report) -> GraphEditError:
         """Why nothing is replaced."""
         if report.skipped:
             ops, why, _ = report.skipped[0]
             others = len(report.skipped) - 1
-            more = f" {others:,} more matches cannot be replaced." if others else ""
+            more = f" {others:,} more match{'es' * (others > 1)} cannot be replaced." if others else ""
             return GraphEditError(f"No match is replaced: {why.rstrip('.')}.{more}", ops)
         pattern = pattern_of(self.pattern)
         text = repr(str(pattern)[:200])
@@ -225,6 +227,7 @@ class _Planner:
         self.pattern = pattern_of(command.pattern)
         self.by = replacement_of(self.pattern, command.by)
         self.traces: dict[object, TracedFunction] = {}
+        self.external = tuple(context.external_tensors)  # of the graph before the next round
         self.replaced: list[ReplacedMatch] = []
         self.skipped: list[SkippedMatch] = []
 
@@ -240,7 +243,8 @@ class _Planner:
     def _repeat(self, first: Patch) -> Patch:
         """All rounds as one patch."""
         original = self.context.index
-        rounds, index = [first], apply_patch(original, self.context.infer_shapes(original, first))
+        rounds, index = [first], apply_patch(original, first)
+        self._rename_ends(first)
         digests = {structure_digest(original), structure_digest(index)}
         note = f"Stopped after {_MOST_ROUNDS} rounds, and there are matches left."
         while len(rounds) < _MOST_ROUNDS:
@@ -249,7 +253,7 @@ class _Planner:
             patch = self._round(index, is_first=False)
             if patch is None:
                 return _join(original, index, rounds, ())
-            after = apply_patch(index, self.context.infer_shapes(index, patch))
+            after = apply_patch(index, patch)
             digest = structure_digest(after)
             if digest in digests:
                 self.replaced = replaced
@@ -257,8 +261,14 @@ class _Planner:
                 break
             digests.add(digest)
             rounds.append(patch)
+            self._rename_ends(patch)
             index = after
         return _join(original, index, rounds, (note,))
+
+    def _rename_ends(self, patch: Patch) -> None:
+        """Let what signatures and callers name be what it is after a round."""
+        renamed = dict(patch.output_renames)
+        self.external = tuple(renamed.get(name, name) for name in self.external)
 
     # One round
 
@@ -273,44 +283,62 @@ class _Planner:
             index,
             self.pattern,
             within=mask,
-            external=self.context.external_tensors,
+            external=self.external,
             effects=self.command.effects,
         )
-        step = _Round(self, index)
-        for number, match in enumerate(self._choose(matches)):
-            if not number % 16:
-                tell("Replacing matches", number, len(matches))
+        accepted = self._matches_to_replace(matches)
+        refusals: dict[int, str] = {}  # matches, by their places: a shape that an op cannot take
+        while True:
+            step, patch, skipped = self._attempt(index, accepted, refusals)
             try:
-                self.replaced.append(step.replace(match))
+                patch = patch and self.context.infer_shapes(index, patch)
             except GraphEditError as error:
-                self.skipped.append(SkippedMatch(match.ops, f"{match.outputs[0]!r}: {error}"))
-        return step.patch()
-
-    def _choose(self, matches: Matches) -> Iterable[Match]:
-        """The matches to replace: of those that overlap the first."""
-        owners: dict[int, str] = {}
-        where = self.command.where
-        for match in matches:
-            try:
-                if where is not None and not where(match):
-                    continue
-            except Exception as error:
-                raise InvalidArgument(
-                    "where",
-                    f"where= raised {type(error).__name__} at {match.outputs[0]!r}: {error}; let it return True or "
-                    "False.",
-                ) from error
-            first = str(match.outputs[0])
-            if match.why:
-                self.skipped.append(SkippedMatch(match.ops, f"{first!r}: {match.why}."))
+                place = step.responsible(error)
+                if place is None or len(refusals) >= _MOST_REFUSALS:
+                    raise
+                refusals[place] = f"{accepted[place].outputs[0]!r}: {error}"
                 continue
+            self.replaced += step.replaced.values()
+            self.skipped += skipped
+            return patch
+
+    def _matches_to_replace(self, matches: Matches) -> list[Match]:
+        """The matches that `where` accepts."""
+        return [match for match in matches if self._accepts(match)]
+
+    def _accepts(self, match: Match) -> bool:
+        where = self.command.where
+        try:
+            return where is None or bool(where(match))
+        except Exception as error:
+            raise InvalidArgument(
+                "where",
+                f"where= raised {type(error).__name__} at {match.outputs[0]!r}: {error}; let it return True or False.",
+            ) from error
+
+    def _attempt(
+        self, index: GraphIndex, matches: Sequence[Match], refusals: Mapping[int, str]
+    ) -> tuple[_Round, Patch | None, list[SkippedMatch]]:
+        """Replace all but the refused matches; of those that overlap the first. Returns the others with the reason."""
+        step, skipped, owners = _Round(self, index), list[SkippedMatch](), dict[int, str]()
+        for place, match in enumerate(matches):
+            if not place % 16:
+                tell("Replacing matches", place, len(matches))
+            first = str(match.outputs[0])
             ops = (*match.numbers, *match.passed)
             other = next((owners[op] for op in ops if op in owners), "")
-            if other:
-                self.skipped.append(SkippedMatch(match.ops, f"{first!r}: overlaps the match that ends at {other!r}."))
-                continue
-            owners.update(dict.fromkeys(ops, first))
-            yield match
+            why = f"{first!r}: overlaps the match that ends at {other!r}." if other else ""
+            why = f"{first!r}: {match.why}." if match.why else refusals.get(place, why)
+            if not why:
+                try:
+                    step.replace(match, place)
+                except GraphEditError as error:
+                    why = f"{first!r}: {error}"
+            if why:
+                skipped.append(SkippedMatch(match.ops, why))
+            else:
+                owners.update(dict.fromkeys(ops, first))
+        return step, step.patch(), skipped
 
     # Traces
 
@@ -377,15 +405,17 @@ class _Round:
         self.new: dict[tuple[int, int], str] = {}  # old tensor -> new one
         self.waits: dict[tuple[int, int], tuple[str, ...]] = {}  # old tensor -> control inputs for its consumers
         self.removed: set[int] = set()
+        self.replaced: dict[int, ReplacedMatch] = {}  # by the place of the match
         self.scopes: list[str] = []
         self.traces: list[tuple[str, TracedFunction]] = []
+        self._resized: dict[int, Match] = {}  # those whose replacement has another static shape
         self.changes: list[Change] = []
         self.notes: dict[str, None] = {}
         self._names_by_depth: dict[int, set[str]] = {}
         self._variable_parts = variable_parts(index)
 
-    def replace(self, match: Match) -> ReplacedMatch:
-        """Make what takes the place of a match."""
+    def replace(self, match: Match, place: int) -> None:
+        """Make what takes the place of a match, the one at a place among all."""
         index = self.index
         for op in (*match.numbers, *match.passed):
             handle = self._variable_parts.get(op)
@@ -420,7 +450,36 @@ class _Round:
         self.nodes += change.nodes
         self.changes.append(change)
         self.notes |= dict.fromkeys(notes)
-        return ReplacedMatch(match.ops, tuple(zip(map(str, match.outputs), names, strict=True)))
+        self.replaced[place] = ReplacedMatch(match.ops, tuple(zip(map(str, match.outputs), names, strict=True)))
+        shapes = [index.shape(*of) for of in match.results]
+        if shapes != [self._new_shape(match, traced, k) for k in range(len(shapes))]:
+            self._resized[place] = match
+
+    def _new_shape(self, match: Match, traced: TracedFunction | None, k: int) -> Shape:
+        """The static shape of the new output `k`, as far as it is known by now."""
+        if traced is None:
+            shape: Shape = match[self.planner.by.outputs[k].name].shape
+            return shape
+        op, port = split_tensor(traced.outputs[k])
+        return traced.index.shape(traced.index.op(op), port or 0)
+
+    def responsible(self, refusal: GraphEditError) -> int | None:
+        """The place of the match whose replacement has the shape that an op refuses; None if it cannot be told."""
+        index = self.index
+        for op in refusal.ops:
+            new = [place for place, pairs in self.replaced.items() if self._is_made_for(pairs, op)]
+            if new:
+                return new[0]
+            if op in index.ids:
+                needed = traversal.backward(index, [index.ids[op]])
+                resized = reversed(self._resized.items())
+                return next((k for k, match in resized if any(needed[of[0]] for of in match.results)), None)
+        return None
+
+    def _is_made_for(self, replaced: ReplacedMatch, op: str) -> bool:
+        """Whether an op was made for a match."""
+        scopes = {scope for scope in self.scopes if any(new.startswith(f"{scope}/") for _, new in replaced.outputs)}
+        return any(op.startswith(f"{scope}/") for scope in scopes)
 
     def _make(
         self, match: Match, traced: TracedFunction | None, inputs: Sequence[str]
@@ -430,7 +489,7 @@ class _Round:
             by: Replacement = self.planner.by
             for of in match.results:
                 name = tensor_name(self.index, of)
-                if not self.index.consumer_lists[of[0]] and name not in self.context.external_tensors:
+                if not self.index.consumer_lists[of[0]] and name not in self.planner.external:
                     raise GraphEditError(
                         f"nothing reads {name!r}, so it may be a result; give it a consumer, or keep it."
                     )
@@ -496,7 +555,7 @@ class _Round:
             return patch
         notes = gradient_notes(index, traversal.mask_of(index, sorted(self.removed)), "what was replaced")
         patch = replace(patch, notes=(*patch.notes, *notes))
-        external = tuple(name for name in self.context.external_tensors if name not in dict(renames))
+        external = tuple(dict(renames).get(name, name) for name in self.planner.external)
         names = tuple(index.names[op] for op in sorted(self.removed))
         return combine(index, patch, Remove(names).patch(apply_patch(index, patch), external))
 
@@ -513,7 +572,7 @@ class _Round:
     def _pass_waits_on(self, match: Match, reading: Sequence[Sequence[int]], waits: Sequence[str]) -> None:
         """Let the consumers of a match wait for what it waits for, as no new op can; raises where they cannot."""
         index = self.index
-        fetched = any(tensor_name(index, of) in self.context.external_tensors for of in match.results)
+        fetched = any(tensor_name(index, of) in self.planner.external for of in match.results)
         consumers = [op for ops in reading for op in ops]
         if fetched or not consumers or any(index.types[op] in V1_CONTROL_FLOW for op in consumers):
             raise GraphEditError(
@@ -625,6 +684,7 @@ def _join(index: GraphIndex, after: GraphIndex, rounds: Sequence[Patch], notes: 
             gradients=tuple(dict.fromkeys(pair for patch in rounds for pair in patch.add.gradients)),
         ),
         remove=removal_of(index, removed_ops),
+        shapes=(),
         changed=tuple(NodeChange(before, now) for before, now in pairs if before is not now and before != now),
         scopes=tuple(dict.fromkeys(scope for patch in rounds for scope in patch.scopes)),
         notes=(*dict.fromkeys(note for patch in rounds for note in patch.notes), *notes),

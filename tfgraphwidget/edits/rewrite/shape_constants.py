@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import cast
 
 from tfgraphwidget.edits.patch import NodeChange, Patch, StaleConstant, apply_patch
 from tfgraphwidget.edits.rewrite import stale_shapes
 from tfgraphwidget.graph import GraphIndex
-from tfgraphwidget.naming import free_name
+from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.tf_types import DataType, NodeDef
 
 
 class SizeRewriter:
-    """Rewrites constants in a patch."""
+    """Rewrites constants in a patch.
 
-    def __init__(self, index: GraphIndex, op: int, patch: Patch) -> None:
-        self.index, self.op, self.patch = index, op, patch
+    Args:
+        index: The graph.
+        op: The placeholder that has the size when the graph runs.
+        patch: The patch.
+        keep: Constants that stay: those that a call gives for a function's arguments.
+    """
+
+    def __init__(self, index: GraphIndex, op: int, patch: Patch, keep: Collection[str] = ()) -> None:
+        self.index, self.op, self.patch, self.keep = index, op, patch, keep
         self.after = apply_patch(index, replace(patch, shapes=()))
         self.nodes: dict[str, NodeDef] = {}
         self.new_nodes: list[NodeDef] = []
@@ -55,10 +62,10 @@ class SizeRewriter:
         return self.nodes[name]
 
     def _rewrite(self, one: StaleConstant, new: int) -> None:
-        """In the constant itself if it has no other consumer, else in one beside it."""
+        """In the constant itself if it has no other consumer and may change, else in one beside it."""
         op = self.after.ids[one.op]
         name = one.op
-        if len(set(self.after.consumer_lists[op])) > 1:
+        if name in self.keep or len(set(self.after.consumer_lists[op])) > 1:
             name = self._beside(one)
         node = self._node(name) if name in self.after.ids else next(n for n in self.new_nodes if n.name == name)
         values = stale_shapes.constant_integers(self.after, node) or []
@@ -71,9 +78,21 @@ class SizeRewriter:
         node.CopyFrom(self.after.nodes[self.after.ids[one.op]])
         node.name = self._free(f"{one.reader}/{one.op.rpartition('/')[2]}")
         self.new_nodes.append(node)
-        reader = self._node(one.reader)
-        reader.input[:] = [node.name if text == one.op else text for text in reader.input]
+        reader = self._node(self._nearest_reader(one))
+        reader.input[:] = [node.name if split_input(text) == (one.op, 0) else text for text in reader.input]
         return str(node.name)
+
+    def _nearest_reader(self, one: StaleConstant) -> str:
+        """The op by which the constant goes to its reader: that itself, or one that joins several sizes."""
+        after, const = self.after, self.after.ids[one.op]
+        stack, visited = [after.ids[one.reader]], set[int]()
+        while stack:
+            op = stack.pop()
+            if const in after.input_lists[op]:
+                return after.names[op]
+            stack += [source for source in after.input_lists[op] if source not in visited]
+            visited.update(after.input_lists[op])
+        return one.reader
 
     def _free(self, base: str) -> str:
         name = free_name(base, self.used_names)

@@ -239,6 +239,7 @@ class SizeConsumer:
 
 
 _END = (1 << 31) - 1
+_NONE = SizeEntry(None)
 # What makes a tensor from nothing but its shape: the input that says it.
 _MAKERS = {
     "BroadcastTo": 1,
@@ -250,7 +251,18 @@ _MAKERS = {
     "Range": 1,
     "StatelessRandomNormalV2": 0,
     "StatelessRandomUniformV2": 0,
+    "Tile": 1,
     "TruncatedNormal": 0,
+}
+_GATHERS = frozenset({"Gather", "GatherV2"})
+# Ops of lists: the input that says the shape of the elements. It may leave sizes open.
+_ELEMENT_SHAPES = {
+    "EmptyTensorList": 0,
+    "TensorListGather": 2,
+    "TensorListGetItem": 2,
+    "TensorListPopBack": 1,
+    "TensorListReserve": 0,
+    "TensorListStack": 1,
 }
 _STEPS = 1000
 
@@ -266,10 +278,11 @@ def stale_constants(index: GraphIndex, changes: ShapeChanges) -> list[StaleConst
     """
     readers = {reader for op, _ in changes.shapes for reader in index.consumer_lists[op]}
     constants: list[StaleConstant] = []
-    for op in sorted(readers | {i for i, kind in enumerate(index.types) if kind in _MAKERS}):
-        rule = _RULES.get(index.types[op])
-        constants += rule(SizeConsumer(index, changes, op)) if rule is not None and op in readers else ()
-        constants += _shape_maker(SizeConsumer(index, changes, op)) if index.types[op] in _MAKERS else ()
+    others = {op for op, kind in enumerate(index.types) if kind in _ANYWHERE}
+    for op in sorted(readers | others):
+        rule = _RULES.get(index.types[op]) if op in readers else None
+        for one in filter(None, (rule, _ANYWHERE.get(index.types[op]))):
+            constants += one(SizeConsumer(index, changes, op))
     return list(dict.fromkeys(constants))
 
 
@@ -286,12 +299,14 @@ def _reshape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     if resolved is None:
         yield from _reshape_in_part(consumer, target, before)
         return
-    groups = list(_groups([n or 0 for n in before], resolved))
+    groups, old = list(_groups([n or 0 for n in before], resolved)), {was for _, was, _ in consumer.changes.sizes}
     for position, was, now in consumer.changes.dimensions(consumer.read[0]):
         group = next((there for here, there in groups if position in here), range(0))
         if any(had[k] == -1 for k in group):
             continue
-        k = next((k for k in group if had[k] == was), next((k for k in group if had[k] % was == 0 and had[k]), None))
+        multiples = [k for k in group if had[k] % was == 0 and had[k]]
+        parts = [k for k in group if had[k] in old and was % had[k] == 0]
+        k = next((k for k in group if had[k] == was), next(iter((*multiples, *parts)), None))
         if k is None:
             continue
         new = consumer.scale(had[k], was, now)
@@ -364,14 +379,82 @@ def _slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 
 def _strided_slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    attr = consumer.index.nodes[consumer.op].attr
-    if any(attr[name].i for name in ("ellipsis_mask", "new_axis_mask")):
+    masks = _masks(consumer)
+    if masks["ellipsis_mask"] or masks["new_axis_mask"]:
         return
     end = consumer.sizes(2)
     for k, was, now in consumer.changes.dimensions(consumer.read[0]):
-        free = (attr["end_mask"].i | attr["shrink_axis_mask"].i) >> k & 1
+        free = (masks["end_mask"] | masks["shrink_axis_mask"]) >> k & 1
         if k < len(end) and end[k].value == was and not free:
             yield consumer.stale(2, end, k, _END if now is None else now)
+
+
+def _masks(consumer: SizeConsumer) -> dict[str, int]:
+    """The masks of a slice. One that is 0 may be missing, and reading it as a key would add it."""
+    attr = consumer.index.nodes[consumer.op].attr
+    names = ("ellipsis_mask", "new_axis_mask", "begin_mask", "end_mask", "shrink_axis_mask")
+    return {name: attr[name].i if name in attr else 0 for name in names}
+
+
+def _part_of_shape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """A slice of a constant that is the old shape of a tensor: of `tf.shape(x)[0]`, where that was known."""
+    index = consumer.index
+    if index.types[consumer.read[0][0]] not in CONSTANTS:
+        return
+    sizes = consumer.sizes(0)
+    shape = tuple(entry.value for entry in sizes)
+    of = next((tensor for tensor, (before, _) in consumer.changes.shapes.items() if before == shape != ()), None)
+    for k, was, now in consumer.changes.dimensions(of) if of is not None else ():
+        if k in _slice_places(consumer, len(sizes)):
+            yield consumer.stale_or_computed(0, sizes, k, was, now)
+
+
+def _slice_places(consumer: SizeConsumer, length: int) -> range:
+    """The places of a vector that a slice takes; all if they are not known."""
+    masks, (begin, *_), (end, *_) = _masks(consumer), consumer.sizes(1) or [SizeEntry(0)], consumer.sizes(2) or [_NONE]
+    first = 0 if masks["begin_mask"] & 1 else begin.value
+    if masks["shrink_axis_mask"] & 1 and first is not None:
+        return range(length)[first:][:1]
+    return range(length)[slice(first, None if masks["end_mask"] & 1 else end.value)]
+
+
+def _list_of_rows(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """The shape of the elements of a list that a tensor is made, and the lengths of lists that go with it in a loop."""
+    index, target = consumer.index, consumer.sizes(1)
+    for position, was, now in consumer.changes.dimensions(consumer.read[0]):
+        if 0 < position <= len(target) and target[position - 1].value == was:
+            new = -1 if now is None else now
+            yield consumer.stale(1, target, position - 1, new)
+        if position:
+            continue
+        for op, kind in enumerate(index.types):
+            length = SizeConsumer(index, consumer.changes, op).sizes(1) if kind == "TensorListReserve" else []
+            if [entry.value for entry in length] == [was]:
+                yield StaleConstant(index.names[length[0].constant], was, None, index.names[op])
+
+
+def _element_shape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """Sizes of the elements of a list, which no static shape tells: they are left open."""
+    sizes = consumer.sizes(_ELEMENT_SHAPES[consumer.index.types[consumer.op]])
+    old = {was for _, was, _ in consumer.changes.sizes}
+    for k, entry in enumerate(sizes):
+        if entry.value in old:
+            yield consumer.stale(_ELEMENT_SHAPES[consumer.index.types[consumer.op]], sizes, k, -1)
+
+
+def _parts(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """An op that makes as many tensors as a dimension had elements."""
+    index = consumer.index
+    attr = index.nodes[consumer.op].attr
+    for of in consumer.read:
+        for position, was, now in consumer.changes.dimensions(of):
+            axis = attr["axis"].i if "axis" in attr else 0
+            if index.types[consumer.op] == "Split":
+                axis = next((entry.value or 0 for entry in consumer.sizes(0)), 0)
+            is_along = axis % len(index.shape(*of) or ()) == position
+            if is_along and now is None and was == len(index.dtypes(consumer.op)):
+                name = index.names[consumer.op]
+                yield StaleConstant(name, was, None, name)
 
 
 def _transposed_convolution(consumer: SizeConsumer) -> Iterator[StaleConstant]:
@@ -428,6 +511,10 @@ def _meeting_dimensions(consumer: SizeConsumer, k: int, size: int | None) -> Ite
                 shift = len(shape) - len(index.shape(*other) or ())
                 dimensions = (m for m in consumer.changes.dimensions(other) if m[0] + shift == at and m[1] == size)
                 yield from ((was, now) for _, was, now in dimensions)
+            read = moves.current_inputs(reader) if index.types[reader] in _GATHERS else []
+            if len(read) > 1 and read[1][0] == op and at == 0:
+                rows = (m for m in consumer.changes.dimensions(read[0]) if m[0] == 0 and m[1] == size)
+                yield from ((was, now) for _, was, now in rows)
             out = index.shape(reader, 0)
             if out is None or (reader, 0) in consumer.changes.shapes:
                 continue
@@ -443,5 +530,14 @@ _RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
     "Conv2DBackpropInput": _transposed_convolution,
     "Reshape": _reshape,
     "Slice": _slice,
+    "Split": _parts,
     "StridedSlice": _strided_slice,
+    "TensorListFromTensor": _list_of_rows,
+    "Unpack": _parts,
+}
+# Ops that need not read a tensor that has another shape.
+_ANYWHERE: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
+    **dict.fromkeys(_MAKERS, _shape_maker),
+    **dict.fromkeys(_ELEMENT_SHAPES, _element_shape),
+    "StridedSlice": _part_of_shape,
 }

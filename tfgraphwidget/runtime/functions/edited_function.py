@@ -195,7 +195,7 @@ class _Calls:
         if key is not None:
             new.attr[key].list.type.extend([_RESOURCE] * len(self._handles))
         for _ in self._handles if is_loop else ():
-            if new.attr[_LOOP_SHAPES].list.shape:
+            if _LOOP_SHAPES in new.attr and new.attr[_LOOP_SHAPES].list.shape:
                 new.attr[_LOOP_SHAPES].list.shape.add()
             if _LOOP_OUTPUTS in new.attr:
                 new.attr[_LOOP_OUTPUTS].i += 1

@@ -11,7 +11,7 @@ from tfgraphwidget.graph import CONSTANTS, Difference, GraphIndex
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.measure.probe import format_table
-from tfgraphwidget.sources import wrap_tf_errors
+from tfgraphwidget.sources import endless_functions, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_internals import optimize_graph
 from tfgraphwidget.tf_types import GraphDef, NodeDef
@@ -92,6 +92,11 @@ def optimize(index: GraphIndex, outputs: Sequence[str]) -> tuple[GraphDef, tuple
     graph = v1.GraphDef(node=index.nodes)
     graph.versions.producer = tf.version.GRAPH_DEF_VERSION
     functions = called_definitions(index, index.nodes)
+    for name, why in endless_functions(functions, sorted(functions)).items():
+        raise GraphEditError(
+            f"optimized: function {name!r} {why or 'calls one that it is passed'}, which TensorFlow's optimizer would "
+            "follow without end; write a loop in its place."
+        )
     graph.library.function.extend(functions[name] for name in sorted(functions))
     passes: list[OptimizerPass] = []
     for name in PASSES:

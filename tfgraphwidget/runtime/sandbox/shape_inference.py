@@ -373,7 +373,8 @@ def _edits_with_output_shapes(after: PatchedGraph) -> tuple[NodeChange, ...]:
     changed = {edited.name: edited for edited in after.patch.changed}
     for name in dict.fromkeys(op for op, _ in after.shapes):
         node = after.node(name)
-        if name in after.index.ids and node.op in FUNCTIONAL_CONTROL_FLOW and node.attr[_OUTPUT_SHAPES].list.shape:
+        has_shapes = _OUTPUT_SHAPES in node.attr and node.attr[_OUTPUT_SHAPES].list.shape
+        if name in after.index.ids and node.op in FUNCTIONAL_CONTROL_FLOW and has_shapes:
             right = type(node)()
             right.CopyFrom(node)
             shapes = [shape_proto(after.shape(name, k)) for k in range(len(after.dtypes(name)))]

@@ -1,0 +1,312 @@
+"""Resizing: what follows from another static shape of an input, also in the functions that it is passed to.
+
+Which static shapes follow is asked of TensorFlow. Where constants still hold an old size they are listed, or rewritten:
+by the new number, by -1 where a Reshape or a Slice takes one, else by the size that the input has when the graph runs.
+A function never changes: where a constant is in a body, the call calls a new function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.context import FunctionContext, PlanContext
+from tfgraphwidget.edits.function_calls import redirect_call
+from tfgraphwidget.edits.patch import NodeChange, Patch, StaleConstant, apply_patch
+from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
+from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
+from tfgraphwidget.edits.rewrite.shape_constants import SizeRewriter
+from tfgraphwidget.edits.rewrite.stale_shapes import ShapeChanges, stale_constants
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import (
+    BRANCHES,
+    FUNCTION_CALLS,
+    REQUIRED_PLACEHOLDERS,
+    WHILE_LOOPS,
+    FunctionRef,
+    GraphIndex,
+    Shape,
+    called_functions,
+    traversal,
+)
+from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
+
+Sizes = tuple[tuple[int, int, int | None], ...]
+"""(position, old size, new size) of each dimension that was known and is another."""
+_ROUNDS = 50
+_PLACE = "In function "
+
+
+@dataclass
+class _NewFunctions:
+    """The functions that one edit makes, by what they were and what they do."""
+
+    names: set[str]
+    definitions: dict[tuple[str, bytes], FunctionDef] = field(default_factory=dict)
+
+    def name(self, old: str, definition: FunctionDef) -> FunctionDef:
+        """A new function under a free name; the same one for what does the same."""
+        key = old, definition.SerializeToString(deterministic=True)
+        if key not in self.definitions:
+            definition.signature.name = free_name(f"{old}_resized", self.names)
+            self.names.add(definition.signature.name.lower())
+            self.definitions[key] = definition
+        return self.definitions[key]
+
+
+class Resizing:
+    """Finds the constants that follow new shapes, round by round: what one is rewritten to tells more shapes.
+
+    Args:
+        context: The graph, or the body of a function.
+        op: The placeholder; of several one whose size stands for those of all.
+        sizes: The dimensions of it that were known and are others.
+        fix: Whether constants that hold an old size are rewritten.
+        mends: What to suggest where an op refuses the new shapes.
+        new: The functions that the edit makes; None for the outermost graph.
+        ancestors: The functions that the body is in, itself included.
+    """
+
+    def __init__(
+        self,
+        context: PlanContext,
+        op: int,
+        sizes: Sizes,
+        fix: bool,
+        mends: tuple[Command, ...] = (),
+        new: _NewFunctions | None = None,
+        ancestors: frozenset[str] = frozenset(),
+    ) -> None:
+        self.context, self.index, self.op, self.sizes = context, context.index, op, sizes
+        self.fix, self.mends = fix, mends
+        names = {name.lower() for name in self.index.functions} | set(self.index.reserved)
+        self.new = new or _NewFunctions(names)
+        self.ancestors = ancestors | ({context.function} - {""})
+        self._calls: dict[str, _Call] = {}
+
+    def run(self, patch: Patch) -> Patch:
+        """The patch with the constants, rewritten if that was asked for."""
+        stale: dict[StaleConstant, None] = {}
+        fixed: dict[StaleConstant, None] = {}
+        arguments = {split_tensor(name)[0] for name in self.context.arguments}
+        for _ in range(_ROUNDS):
+            shapes, refusal = self._shapes(self._with_calls(patch))
+            changes = ShapeChanges(shapes, self.index.names[self.op], self.sizes)
+            new = [one for one in stale_constants(self._after(patch), changes) if one not in stale]
+            stale |= dict.fromkeys(new)
+            mending = [one for one in new if one.proposed is not None] if self.fix else []
+            if not self._follow_calls(changes) and not mending:
+                break
+            fixed |= dict.fromkeys(mending)
+            patch = SizeRewriter(self.index, self.op, patch, arguments).rewrite(mending) if mending else patch
+        unresolved = tuple(one for one in stale if one not in fixed)
+        calls = self._calls.values()
+        refusal = next((call.refusal for call in calls if call.refusal is not None), refusal)
+        if refusal is not None:
+            unresolved += tuple(one for call in calls for one in call.constants if not call.functions)
+            raise self._explain_refusal(refusal, unresolved)
+        inside = dict.fromkeys(one for call in calls for one in call.constants)
+        notes = dict.fromkeys((*_notes(unresolved, fixed), *(note for call in calls for note in call.notes)))
+        patch = self._with_calls(patch)
+        return replace(patch, constants=(*stale, *inside), notes=(*patch.notes, *notes))
+
+    # Static shapes
+
+    def _after(self, patch: Patch) -> GraphIndex:
+        """The graph after the patch, with the static shapes of before."""
+        return apply_patch(self.index, replace(patch, shapes=()))
+
+    def _shapes(self, patch: Patch) -> tuple[dict[Tensor, tuple[Shape, Shape]], GraphEditError | None]:
+        """Static shapes before and after, by op number in the graph after; as far as no op refuses what it is given."""
+        index, refusal = self.index, None
+        try:
+            patch_shapes = self.context.infer_shapes(index, patch)
+        except GraphEditError as error:
+            refusal, patch_shapes = error, self._up_to(error, patch)
+        ids = self._after(patch).ids
+        shapes: dict[Tensor, tuple[Shape, Shape]] = {
+            (ids[s.op], s.port): (s.before, s.after)
+            for s in patch_shapes.shapes
+            if s.op in ids and s.before is not None
+        }
+        return shapes, refusal
+
+    def _up_to(self, refusal: GraphEditError, patch: Patch) -> Patch:
+        """The shapes that are inferred without the ops that refuse them."""
+        index = self.index
+        while refusal.ops and refusal.ops[0] in index.ids:
+            unreachable = traversal.forward(index, [index.ids[refusal.ops[0]]])
+            index = index.without(frozenset(index.names[i] for i in np.flatnonzero(unreachable).tolist()))
+            remaining = index.ids.keys() | {node.name for node in patch.add.nodes}
+            changed = tuple(edited for edited in patch.changed if edited.name in index.ids)
+            nodes = tuple(n for n in patch.add.nodes if all(split_input(text)[0] in remaining for text in n.input))
+            patch = replace(patch, add=replace(patch.add, nodes=nodes), changed=changed)
+            try:
+                return self.context.infer_shapes(index, patch)
+            except GraphEditError as error:
+                refusal = error
+        return Patch()
+
+    # Functions
+
+    def _follow_calls(self, changes: ShapeChanges) -> bool:
+        """Plan the bodies of functions that are given other shapes. Returns whether one is not as it was planned."""
+        index, is_new = self.index, False
+        changed = {source for source, _ in changes.shapes if source < len(index)}
+        for op in sorted({reader for source in changed for reader in index.consumer_lists[source]}):
+            node = index.nodes[op]
+            references = [each for each in called_functions(node, index.functions) if _passes_inputs(node, each)]
+            if not references:
+                continue
+            first = 1 if node.op in BRANCHES else 0
+            sources = EdgeMoves(index).current_inputs(op)[first:]
+            argument_sizes = tuple(tuple(changes.dimensions(source)) for source in sources)
+            previous = self._calls.get(node.name)
+            if any(argument_sizes) and (previous is None or previous.argument_sizes != argument_sizes):
+                is_new = True
+                self._calls[node.name] = self._plan_call(node, references, argument_sizes)
+        return is_new
+
+    def _plan_call(self, node: NodeDef, references: Iterable[FunctionRef], argument_sizes: tuple[Sizes, ...]) -> _Call:
+        """What becomes of a call whose arguments have other sizes."""
+        call = _Call(argument_sizes, type(node).FromString(node.SerializeToString()))
+        for reference in references:
+            if reference.function in self.ancestors:
+                continue
+            try:
+                inner = self.context.enter(node.name, reference.label)
+            except GraphEditError:  # the body is damaged: TensorFlow says what it thinks of the call
+                continue
+            try:
+                patch = self._plan_body(inner, argument_sizes)
+            except GraphEditError as error:
+                call.refusal = GraphEditError(
+                    f"Function {reference.function!r}, which {node.name!r} calls: {error.why}",
+                    [node.name],
+                    self.mends,
+                )
+                continue
+            if patch is None:
+                continue
+            call.constants += [one._replace(function=one.function or inner.function) for one in patch.constants]
+            place = f"{_PLACE}{inner.function!r}: "
+            call.notes += [note if note.startswith(_PLACE) else f"{place}{note}" for note in patch.notes]
+            if self.fix:
+                definition, _ = inner.rewrite(patch, "_")
+                definition = self.new.name(reference.function, definition)
+                redirect_call(call.node, reference.label, definition)
+                call.functions |= {new.signature.name: new for new in (*patch.add.functions, definition)}
+                gradient = self.index.extras.gradient(reference.function)
+                call.gradients += [*patch.add.gradients, *([(definition.signature.name, gradient)] if gradient else [])]
+        return call
+
+    def _plan_body(self, inner: FunctionContext, argument_sizes: tuple[Sizes, ...]) -> Patch | None:
+        """The patch of a body whose arguments have other sizes; None where it says nothing of them."""
+        index = inner.index
+        names = [argument.name for argument in self.index.extras.function(inner.function).signature.input_arg]
+        changed: list[NodeChange] = []
+        sizes: dict[int, Sizes] = {}
+        for name, dimensions in zip(names, argument_sizes, strict=False):
+            op = index.ids.get(name, -1)
+            if op < 0 or index.types[op] not in REQUIRED_PLACEHOLDERS:
+                continue
+            shape = list(index.shape(op, 0) or ())
+            sizes[op] = tuple(each for each in dimensions if each[0] < len(shape) and shape[each[0]] == each[1])
+            if sizes[op]:
+                for position, _, now in sizes[op]:
+                    shape[position] = now
+                after = type(index.nodes[op])()
+                after.CopyFrom(index.nodes[op])
+                set_placeholder_spec(index, after, (tuple(shape), index.dtypes(op)[0]))
+                changed.append(NodeChange(index.nodes[op], after))
+        if not changed:
+            return None
+        # Of several arguments the one with the smallest size: those of the others may be multiples of it.
+        op = min((op for op in sizes if sizes[op]), key=lambda op: min(was for _, was, _ in sizes[op]))
+        resizing = Resizing(inner, op, sizes[op], self.fix, self.mends, self.new, self.ancestors)
+        patch = resizing.run(Patch(changed=tuple(changed)))
+        return inner.infer_shapes(index, patch)
+
+    def _with_calls(self, patch: Patch) -> Patch:
+        """The patch, with the calls that call other functions."""
+        calls = {name: call for name, call in self._calls.items() if call.functions}
+        if not calls:
+            return patch
+        index = self.index
+        functions = {name: new for call in calls.values() for name, new in call.functions.items()}
+        gradients = dict.fromkeys(pair for call in calls.values() for pair in call.gradients)
+        changed = {edited.name: edited for edited in patch.changed}
+        changed |= {name: NodeChange(index.nodes[index.ids[name]], call.node) for name, call in calls.items()}
+        added = replace(patch.add, functions=tuple(functions.values()), gradients=tuple(gradients))
+        in_order = sorted(changed.values(), key=lambda edited: index.ids[edited.name])
+        return replace(patch, add=added, changed=tuple(in_order))
+
+    # What is said
+
+    def _explain_refusal(self, refusal: GraphEditError, unresolved: tuple[StaleConstant, ...]) -> GraphEditError:
+        """The refusal, which names constants that hold an old size."""
+        if not unresolved or "still hold" in refusal.why:
+            return refusal
+        names = names_text(list(dict.fromkeys(one.op for one in unresolved)))
+        way = "fix=True rewrites what can be" if self.mends else "can be rewritten by editor.set_constant"
+        ops = (one.op for one in unresolved if not one.function)
+        return GraphEditError(
+            f"{refusal.why.rstrip('.').partition('; choose')[0]}; {names} still "
+            f"{'hold' if ' and ' in names else 'holds'} the old size; {way}.",
+            (*dict.fromkeys(ops), *refusal.ops),
+            self.mends,
+        )
+
+
+@dataclass
+class _Call:
+    """An op that calls functions with arguments of other sizes.
+
+    Attributes:
+        argument_sizes: The sizes of each argument that are others.
+        node: The op, which calls the new functions.
+        functions: The new functions, and those that they call.
+        gradients: (function, gradient function) of these.
+        constants: Those in the bodies that hold an old size.
+        notes: What is said of the bodies.
+        refusal: Why a body cannot take the sizes.
+    """
+
+    argument_sizes: tuple[Sizes, ...]
+    node: NodeDef
+    functions: dict[str, FunctionDef] = field(default_factory=dict)
+    gradients: list[tuple[str, str]] = field(default_factory=list)
+    constants: list[StaleConstant] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    refusal: GraphEditError | None = None
+
+
+def _passes_inputs(node: NodeDef, reference: FunctionRef) -> bool:
+    """Whether an op calls a function with its own inputs."""
+    is_plain = reference.label == "" or (node.op in FUNCTION_CALLS and reference.label == "f")
+    return is_plain or (node.op in (BRANCHES | WHILE_LOOPS) and reference.label != "_gradient_op_type")
+
+
+def _notes(unresolved: Iterable[StaleConstant], fixed: Iterable[StaleConstant]) -> Iterator[str]:
+    for one in unresolved:
+        way = (
+            f"make it {_value_text(one.proposed)}"
+            if one.proposed is not None
+            else "it is not known what it should hold"
+        )
+        yield f"{one.op!r} still holds the old size, {_value_text(one.value)}, for {one.reader!r}; {way}."
+    for one in fixed:
+        yield (
+            f"{one.op!r} held the old size, {_value_text(one.value)}, for {one.reader!r}, "
+            f"and is {_value_text(one.proposed)} now."
+        )
+
+
+def _value_text(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
+    return str(value)
