@@ -72,7 +72,13 @@ class NoPath(GraphEditError):
 
 
 class NameTaken(GraphEditError):
-    """The name scope already holds ops; the sentence proposes a free one."""
+    """A name is in use, or none; `name` is that one, and `free` the one that the sentence proposes, or ""."""
+
+    def __init__(
+        self, why: str, ops: Iterable[str] = (), mends: Iterable[Any] = (), *, name: str = "", free: str = ""
+    ) -> None:
+        super().__init__(why, ops, mends)
+        self.name, self.free = name, free
 
 
 class NotClonable(GraphEditError):

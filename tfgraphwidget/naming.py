@@ -180,14 +180,18 @@ def nearest(name: str, choices: Iterable[str], count: int = 3) -> list[str]:
     return list(dict.fromkeys(tails + difflib.get_close_matches(name, close[:5_000], count, 0.5)))[:count]
 
 
-def did_you_mean(name: str, choices: Iterable[str]) -> str:
+def did_you_mean(name: str, choices: Iterable[str], folder: str = "") -> str:
     """The end of a sentence: " Did you mean 'x', 'y' or 'z'?", or nothing when nothing is near.
 
     Args:
         name: The name that is not known.
         choices: The names that there are.
+        folder: What to write before each of them, for files: "models/".
+
+    >>> did_you_mean("modle.pb", ["model.pb", "x.txt"], "models/")
+    " Did you mean 'models/model.pb'?"
     """
-    near = [repr(k) for k in nearest(name, choices)]
+    near = [repr(folder + k) for k in nearest(name, choices)]
     if not near:
         return ""
     return f" Did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[:-1] else near)}?"

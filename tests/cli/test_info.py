@@ -14,7 +14,7 @@ import tensorflow as tf
 from google.protobuf import text_format
 from tensorflow.core.framework import types_pb2
 
-from tests.conftest import INCEPTION, build_mlp, v1
+from tests.conftest import INCEPTION, MODELS, build_mlp, v1
 from tests.graph_editor.corpus import CORPUS
 from tests.test_import_is_light import modules_after
 from tfgraphwidget.cli import main
@@ -41,11 +41,12 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_neither_help_nor_info_loads_tensorflow() -> None:
-    code = f"from tfgraphwidget.cli import main; main(['info', {str(INCEPTION)!r}])"
-    assert "tensorflow" not in modules_after(
-        f"import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()):\n {code}"
-    )
+def test_neither_help_nor_info_nor_a_summary_with_unknown_shapes_loads_tensorflow() -> None:
+    for arguments in (["info", str(INCEPTION)], ["info", "--summary", str(MODELS / "seq2seq_v1.meta")]):
+        code = f"from tfgraphwidget.cli import main; main({arguments!r})"
+        assert "tensorflow" not in modules_after(
+            f"import io, contextlib\nwith contextlib.redirect_stdout(io.StringIO()):\n {code}"
+        )
     code = "from tfgraphwidget.cli.parser import create_parser; create_parser().format_help()"
     assert modules_after(code) & {"tensorflow", "numpy", "google"} == set()
 

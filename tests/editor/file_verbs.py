@@ -217,6 +217,7 @@ VERBS: dict[str, Verb] = {
     "freeze": lambda e, _: e.freeze(results(e)),
     "strip_training": lambda e, _: e.strip_training([result(e)]),
     "fold_batch_norm": lambda e, _: e.fold_batch_norm(),
+    "rename key": lambda e, _: e.rename(f"{signed(e)}:p", "q"),
     "edit": lambda e, _: e.edit(e.command([placeholder(e)], [ends(e)[1]], into="cloned")),
     "undo": lambda e, _: (e.rename(relu(e), "renamed"), e.undo()),
     "redo": lambda e, _: (e.rename(relu(e), "renamed"), e.undo(), e.redo()),

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
 from tensorflow.python.framework import op_def_registry
 
+import tfgraphwidget as tgw
 from tests.editor import file_verbs
 from tests.editor.file_verbs import Outcomes
 from tests.editor.test_odd_arguments import public_methods
 from tests.editor.verbs import PAGE, file_models, outcomes_without_tensorflow, without_tensorflow
+from tests.edits.test_freezing import normalised
 from tests.no_tensorflow import packages_without_tensorflow, run_without_tensorflow
+from tfgraphwidget import edits
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits.registry import commands
+from tfgraphwidget.graph import GraphIndex
 
 ALIKE = ("`.pb` without shapes", "`.pbtxt`", "bytes", "GraphDef", "`.meta`", "SavedModel of TF 1", "`saved_model.pb`")
 SOME = ("inspect", "cost", "scene", "rename", "clone shared", "insert", "save .pbtxt", "undo")
@@ -122,3 +129,50 @@ _SHAPES = {
     *("replace_input", "replace_input dtype", "set_attr shapes", "set_constant placeholder"),
 }
 ASKS = {"`.pb`": _VALUES | _WRITTEN | _SHAPES, "SavedModel": {"add", "add with values", "save .html"} | _WRITTEN}
+
+
+def test_the_impact_of_each_command_is_what_it_then_changes(models: Path, tmp_path: Path) -> None:
+    tried = set[str]()
+    kinds, normalized = file_verbs.sources(models), normalised("fused")[0]
+    names = [*file_verbs.VERBS]
+    calls = [*product((kinds["`.meta`, checkpoint"], kinds["frozen `.pb`"]), names[names.index("clone") :])]
+    for opened, name in [*calls, (lambda: tgw.edit(normalized), "fold_batch_norm")]:
+        editor, act = opened(), file_verbs.VERBS[name]
+        if name in tried:
+            continue
+        file_verbs.outcome(lambda act=act, editor=editor: act(editor, tmp_path))
+        if not editor.history.done or editor.breadcrumb[1:] or editor.history.done[-1].command.verb() in WITHOUT_IMPACT:
+            continue
+        *earlier, last = editor.history.done
+        editor = opened()
+        for step in earlier:
+            editor.edit(step.command)
+        index = editor.index
+        told = editor.impact(last.command)
+        assert editor.index is index
+        assert len(editor.history.done) == len(earlier)
+        check_impact(told, editor.edit(last.command), index, editor.index)
+        tried.add(last.command.verb())
+    assert tried == commands().keys() - WITHOUT_IMPACT, "a verb of tests/editor/file_verbs.py makes each"
+
+
+WITHOUT_IMPACT = {"grow"}
+"""What a function adds is known once it was called."""
+
+
+def check_impact(told: edits.Edits | edits.Preview, done: edits.Edits, old: GraphIndex, new: GraphIndex) -> None:
+    """Compare what an edit was to do with what it says that it has done, and with the graphs."""
+    before, after = (
+        {node.name: (node.op, *node.input, node.device) for node in index.nodes if node is not None}
+        for index in (old, new)
+    )
+    if isinstance(told, edits.Preview):
+        assert len(told.ops) * len(told.scopes) <= len(done.added)
+        told = done
+    assert replace(told, lost=(), notes=()) == replace(done, lost=(), notes=())
+    assert after.keys() - before.keys() == {*told.added, *(new for _, new in told.renamed)} - before.keys()
+    assert before.keys() - after.keys() == {*told.removed, *(old for old, _ in told.renamed)} - after.keys()
+    assert {name for name in before.keys() & after.keys() if before[name] != after[name]} <= {
+        *told.changed,
+        *told.added,
+    }

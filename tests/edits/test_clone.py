@@ -941,7 +941,7 @@ def test_a_clone_that_is_done_as_an_edit_has_its_values(
 def test_what_cannot_be_planned_names_the_call_that_does_it(editor: GraphEditor) -> None:
     grown = editor.grow("net/logits", tf.nn.relu, into="grown")
     assert grown
-    with pytest.raises(GraphEditError, match=r"'Grow' cannot be planned beforehand; call .*editor\.grow\("):
-        editor.edit(editor.history.done[-1].command)
+    with pytest.raises(GraphEditError, match=r"adds to a graph is known once it was called; call .*editor\.grow\("):
+        editor.impact(editor.history.done[-1].command)
     with pytest.raises(GraphEditError, match=r"command='clone' is not what edit takes; give a Command"):
         editor.edit("clone")

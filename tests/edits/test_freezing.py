@@ -136,6 +136,27 @@ def test_freezing_needs_values(mlp: tf.Graph) -> None:
     assert not editor.history.done
 
 
+@pytest.mark.parametrize(("outputs", "inputs"), [("x", ()), ("x:0", ()), ("net/one/out:0", "net/one/out:0")])
+def test_a_graph_that_would_compute_nothing_is_refused(
+    mlp: tf.Graph, outputs: str, inputs: Any, tmp_path: Path
+) -> None:
+    session = initialised(mlp)
+    editor = tgw.edit(mlp, session=session)
+    why = "is an input, which nothing computes, so no other op would be left; name the ops"
+    with pytest.raises(GraphEditError, match=why) as refusal:
+        editor.freeze(outputs, inputs)
+    assert refusal.value.ops == (outputs.partition(":")[0],)
+    with pytest.raises(GraphEditError, match=why):
+        editor.save(tmp_path / "m.pb", inputs or None, outputs, frozen=True)
+    if not inputs:
+        with pytest.raises(GraphEditError, match=why):
+            editor.strip_training(outputs)
+    assert not editor.history.done
+    assert not list(tmp_path.iterdir())
+    editor.freeze([outputs, "net/logits:0"], inputs)
+    session.close()
+
+
 def test_nothing_to_strip_is_said(line: tf.Graph) -> None:
     with pytest.raises(GraphEditError, match="nothing to strip"):
         tgw.edit(line).strip_training("c:0")

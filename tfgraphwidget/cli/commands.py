@@ -22,7 +22,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLES, PLACEHOLDERS, ChangedValue, Difference
 from tfgraphwidget.naming import escape
 from tfgraphwidget.progress import tell
-from tfgraphwidget.sources import is_checkpoint, locate_file, parse_path
+from tfgraphwidget.sources import is_checkpoint, locate_file, own_shapes_only, parse_path
 from tfgraphwidget.writable import CONVERSION_OPTIONS, check_place, kind_of, parse_options, unwritable
 
 Names = list[str] | dict[str, str] | None
@@ -56,7 +56,7 @@ def print_summary(options: argparse.Namespace) -> int:
         options: The parsed arguments of the command line.
     """
     _check_sources(options.file)
-    with progress_bar():
+    with progress_bar(), own_shapes_only():
         text = _open_editor(options).summary()
     print_output(json.dumps({"summary": text.splitlines()}, indent=1) if options.json else text)
     return 0

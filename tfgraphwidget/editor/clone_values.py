@@ -236,7 +236,10 @@ class VariableValues(ABC):
         checkpoint = sources.Checkpoint.of(path)
         missing = checkpoint.missing()
         if missing:
-            raise GraphEditError(f"File {missing[0]!r} of the checkpoint is not there.{checkpoint.hint()}")
+            raise GraphEditError(
+                f"init={path!r}: file {missing[0]!r} of the checkpoint is not there; give the prefix of the files of "
+                f'one, or init="current", "initial" or "none".{checkpoint.hint()}'
+            )
         keys = sources.checkpoint_keys(self.index.nodes, originals.values())
         if checkpoint.objects and any(key not in checkpoint.shapes for key in keys.values()):
             keys |= sources.keys_of_objects(checkpoint, {handle: self.saved_name(handle) for handle in keys})

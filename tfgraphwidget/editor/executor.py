@@ -590,6 +590,8 @@ class EditExecutor:
     ) -> tuple[live.Copy, ...]:
         """Apply what was planned for a command, and record it; mark that boundary."""
         origin, patch, load = planned_copy
+        if self._is_previewing:
+            raise _PreviewedEdit(edits.Edits.of(patch))
         with steps.without_interrupts():
             target.apply(patch, steps, load=load, origin=origin.graph)
             copies = tuple(_copies(patch, origin, target))
@@ -660,6 +662,11 @@ class EditExecutor:
         names = self.navigator.outermost.names
         connect = tuple((name, names(own)[0]) for name, own in command.connect)
         self.add_graph(replace(command, connect=connect))
+        return edits.Edits.of(self.history.done[-1].patch)
+
+    def add_outputs(self, command: edits.Grow) -> edits.Edits:
+        """Call a function on tensors of the current graph; see `grow`."""
+        self.grow(command)
         return edits.Edits.of(self.history.done[-1].patch)
 
     def add_graph(self, command: Add) -> live.Copy | AdditionResult:
@@ -733,6 +740,8 @@ class EditExecutor:
 
     def _bring_in(self, command: Command, patch: edits.Patch, grown: _GrowthResult) -> _GrowthResult:
         """Apply and record what comes into the current function."""
+        if self._is_previewing:
+            raise _PreviewedEdit(edits.Edits.of(patch))
         target = self.view.target
         with self.transaction() as steps, steps.without_interrupts():
             self._apply(patch, target, steps, renew=True)

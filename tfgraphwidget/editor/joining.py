@@ -98,7 +98,7 @@ def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResul
     """
     index, into, ends = context.index, command.into, context.ends
     assert ends is not None  # only a function that was opened itself is edited so
-    edits.clone.check_free(index, into)
+    edits.clone.check_own_scope(command, index)
     joining = _joining(command)
     connected = {_tensor_of(joining, name, into): own for name, own in command.connect}
     inputs = _inputs(joining, connected)

@@ -37,6 +37,8 @@ def _head(core: EditorCore) -> Iterator[str]:
     yield f"ops: {len(index):,} of {len(types):,} types: {counts}{', …' if len(types) > _MOST_TYPES else ''}"
     if index.functions:
         yield f"functions: {len(index.functions):,} in the library"
+    if core.target.came_without_values():
+        yield "values: the variables have none; open the file with checkpoint="
     yield f"edits: {len(core.executor.history.done):,}"
     yield from _first_lines([f"notice: {notice}" for notice in core.source.notices], _MOST_NOTICES)
 

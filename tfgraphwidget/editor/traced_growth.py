@@ -9,7 +9,7 @@ from typing import Any
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Transaction
 from tfgraphwidget.edits import Change, Grow, Patch
-from tfgraphwidget.edits.clone import check_free
+from tfgraphwidget.edits.clone import check_own_scope
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, reachable_functions
 from tfgraphwidget.naming import function_name, split_tensor
@@ -51,7 +51,7 @@ def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, 
     graph, before = target.graph(), target.index
     check_not_growing(graph)
     patch_application.check_open(graph)
-    check_free(before, command.into)
+    check_own_scope(command, before)
     session = target.source.session
     if session is not None:
         variable_values.check_session(session, graph)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from tfgraphwidget.edits import serialization
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.patch import NewShape, Patch, Preview, ReplacedMatch, SkippedMatch, StaleConstant
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression, shape_text
 from tfgraphwidget.naming import function_name, identifier
 
@@ -144,6 +144,9 @@ class Executor(Protocol):
     def add(self, command: Any) -> Edits:  # an Add
         """Open the source of the command, then do as `copy` does."""
 
+    def add_outputs(self, command: Any) -> Edits:  # a Grow
+        """Call the function of the command, and record the step."""
+
     def preview(self, command: Any) -> Preview:  # a Clone
         """Plan the clone, and change nothing.
 
@@ -210,6 +213,16 @@ class Command(ABC):
             context: The graph that the edit is planned on.
         """
         return self
+
+    def under_a_free_name(self, error: NameTaken) -> tuple[Command, ...]:
+        """The same command with the free name that a refusal proposes, if this is what gave the name that is taken.
+
+        Args:
+            error: The refusal.
+        """
+        names = ("into", "name", "new")
+        matches = [name for name in names if error.free and getattr(self, name, None) == error.name]
+        return (dataclasses.replace(self, **{matches[-1]: error.free}),) if matches else ()
 
     def suggested_fixes(self, context: PlanContext) -> tuple[Command, ...]:  # noqa: ARG002
         """Commands that may do the same where this one is refused.

@@ -48,6 +48,10 @@ class AddSignature(Command):
         """The sentence that describes the edit."""
         return f"Added signature {self.name}"
 
+    def fix_label(self) -> str:
+        """A few words for a button."""
+        return f"Name it {self.name!r}"
+
     def plan(self, context: PlanContext) -> Patch:
         """The patch, which changes no op.
 
@@ -130,6 +134,10 @@ class RenameSignature(Command):
     def sentence(self) -> str:
         """The sentence that describes the edit."""
         return f"Renamed signature {self.name} to {self.new}"
+
+    def fix_label(self) -> str:
+        """A few words for a button."""
+        return f"Name it {self.new!r}"
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch, which changes no op.
@@ -255,4 +263,4 @@ def _check_free(name: str, context: PlanContext) -> None:
     names = {signature.name for signature in context.signatures}
     if name in names:
         free = free_name(name, {each.lower() for each in names})
-        raise NameTaken(f"The graph has a signature {name!r} already; {free!r} is free.")
+        raise NameTaken(f"The graph has a signature {name!r} already; {free!r} is free.", name=name, free=free)

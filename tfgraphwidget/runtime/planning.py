@@ -25,7 +25,7 @@ from tfgraphwidget.edits import (
     apply_patch,
     track_boundary,
 )
-from tfgraphwidget.errors import GraphEditError, NotRunnable
+from tfgraphwidget.errors import GraphEditError, NameTaken, NotRunnable
 from tfgraphwidget.graph import (
     HANDLES,
     BodyState,
@@ -352,7 +352,8 @@ def plan(command: Command, context: PlanContext) -> Patch:
     except GraphEditError as error:
         if error.code == GraphEditError.code:
             error.code = f"{command.verb().replace('_', '-')}-{error.code}"
-        suggested = error.mends or command.suggested_fixes(context)
+        renamed = command.under_a_free_name(error) if isinstance(error, NameTaken) else ()
+        suggested = error.mends or renamed or command.suggested_fixes(context)
         error.mends = tuple(fix for fix in suggested if _works(fix, context))
         if error.mends:
             kind, call = getattr(error.mends[0], "mend", ""), error.mends[0].code()

@@ -34,6 +34,15 @@ def _home(path: Path) -> Path:
         return path
 
 
+def parent_prefix(path: Path) -> str:
+    """What stands before the last part of a path: "models/" of "models/m.pb", "" of "m.pb".
+
+    Args:
+        path: The path.
+    """
+    return str(path.parent / "_")[:-1]
+
+
 def shorten(thing: object) -> str:
     """The repr of a value, cut to about 200 characters; "<Type>" when its repr raises.
 

@@ -161,9 +161,12 @@ def test_what_a_converter_refuses_is_lit_and_its_options_are_in_the_form(
     shoot(root, "deploy_refused_light")
     assert hand.widget.notebook.kernel_eval("editor.lines") == []
     assert not (jupyter_server.root / "graph.tflite").exists()
+    expect(form.get_by_role("alert")).to_contain_text("choose a boundary without it, or put another op in its place")
     hand.press("Escape")
     assert canvas(hand, "refused") != before
-    shoot(root, "deploy_refused_lit_light")
+    for dark in (True, False):
+        set_theme(hand.page, dark=dark)
+        shoot(root, f"deploy_refused_lit_{'dark' if dark else 'light'}")
 
     hand.widget.notebook.kernel_eval("0", before="editor.bypass('gamma')")
     hand.click(root.get_by_role("button", name="Dismiss the message"))
@@ -213,7 +216,28 @@ def test_save_as_of_a_document_has_the_options_of_the_format(
     shoot(page, "deploy_save_as_light")
     page.locator(".jp-Dialog-button.jp-mod-accept").click()
     expect(page.get_by_text("Saved as chosen.tflite")).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("The largest difference from the graph is")).to_be_visible()
     plain = tgw.edit(graph).save(tmp_path / "plain.tflite")
     optimized = tgw.edit(graph).save(tmp_path / "optimized.tflite", optimize="float16")
     size = (jupyter_server.root / "chosen.tflite").stat().st_size
     assert size == optimized.stat().st_size != plain.stat().st_size
+
+    # What the converter does not take is lit in a document too, with what helps as a button.
+    with graph.as_default():
+        tf.math.igamma(tf.nn.dropout(graph.get_tensor_by_name("y:0"), 0.5, name="dropout"), 2.0, name="gamma")
+    (jupyter_server.root / "refused.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    page.goto(jupyter_server.page_url("refused.pb"))
+    expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
+    before = root.locator("canvas").first.screenshot()
+    root.click(position={"x": 200, "y": 300})
+    page.keyboard.press("Control+s")
+    kind.select_option(label="TFLite (.tflite)")
+    page.locator(".jp-Dialog-button.jp-mod-accept").click()
+    expect(root.locator(".tgw-status")).to_contain_text("Igamma", timeout=120_000)
+    expect(root.locator(".tgw-status")).to_contain_text("TF Select")
+    page.mouse.move(0, 0)
+    assert root.locator("canvas").first.screenshot() != before
+    shoot(page, "deploy_document_refused_light")
+    set_theme(page)
+    shoot(page, "deploy_document_refused_dark")
+    assert not (jupyter_server.root / "refused.tflite").exists()

@@ -65,6 +65,31 @@ def test_a_relative_prefix_goes_before_a_folder_too(models: Path, monkeypatch: p
     assert weights(Path(), "./m") > 0
 
 
+def test_a_checkpoint_beside_a_file_that_is_opened_without_it_is_told(models: Path, tmp_path: Path) -> None:
+    (notice,) = tgw.edit(models / "m.meta").notices
+    assert notice.endswith(f"so its variables have no values; checkpoint='{models / 'm'}' gives them.")
+    assert "values: the variables have none" in tgw.edit(models / "m.meta").summary()
+    shutil.copy(models / "m.meta", tmp_path)
+    assert tgw.edit(tmp_path / "m.meta").notices == ()
+    with pytest.raises(tgw.GraphEditError, match=r"open the file with its checkpoint .*--checkpoint model\.ckpt"):
+        tgw.edit(tmp_path / "m.meta").save(tmp_path / "m.pb", "x:0", "net/logits:0", frozen=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "near"), [("gone/model.ckpt", ""), ("runs/model.ckpt-4", " Did you mean 'runs/model.ckpt-3'?")]
+)
+def test_a_checkpoint_to_fill_copies_from_that_is_not_there_is_refused_with_a_way_out(
+    models: Path, monkeypatch: pytest.MonkeyPatch, path: str, near: str
+) -> None:
+    monkeypatch.chdir(models)
+    editor = tgw.edit("m.meta", checkpoint="m")
+    for _ in range(2):
+        with pytest.raises(tgw.GraphEditError, match="give the prefix of the files of one, or init=") as refusal:
+            editor.clone("x:0", "net/logits:0", into="copy", init=path)
+        assert refusal.value.why.endswith(f'"none".{near}')
+    assert not editor.history.done
+
+
 def test_a_folder_with_several_checkpoints_and_no_list_is_refused(models: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
         shutil.copy(models / "m.index", tmp_path / f"{name}.index")

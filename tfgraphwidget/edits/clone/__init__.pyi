@@ -12,6 +12,7 @@ from .node_copier import NodeCopier as NodeCopier
 from .node_copier import has_closure_gradient as has_closure_gradient
 from .node_copier import invalidate_gradient as invalidate_gradient
 from .scopes import check_free as check_free
+from .scopes import check_own_scope as check_own_scope
 from .scopes import copied_devices as copied_devices
 from .scopes import copied_names as copied_names
 from .scopes import taken_names as taken_names

@@ -503,7 +503,11 @@ class Add(Command):
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch of `context.target`, where `context.index` is the source's graph."""
-        return self._clone(context).plan(context)
+        try:
+            return self._clone(context).plan(context)
+        except NameTaken as error:
+            error.mends = self.under_a_free_name(error)
+            raise
 
     def apply(self, executor: Executor, renew: Renew = "always") -> Edits:  # noqa: ARG002 - no op changes in place
         """Open the source, copy its ops and load the values of their variables.

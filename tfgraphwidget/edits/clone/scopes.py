@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
 from tfgraphwidget.errors import NameTaken, NotClonable
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import free_name, is_scope_name
+
+if TYPE_CHECKING:
+    from tfgraphwidget.edits.command import Command
 
 # Asked for by every reply, and in a large graph by far the most expensive part of it.
 _taken: WeakKeyDictionary[GraphIndex, dict[int, set[str]]] = WeakKeyDictionary()
@@ -43,9 +46,27 @@ def check_free(index: GraphIndex, *scopes: object, may_be_root: bool = False) ->
             )
         names_in_use = taken_names(index, scope) if names_in_use is None else names_in_use
         if scope.lower() in names_in_use:
+            free = free_name(scope, names_in_use)
             raise NameTaken(
-                f"The name {scope!r} is taken in this graph; {free_name(scope, names_in_use)!r} is free.", [scope]
+                f"The name {scope!r} is taken in this graph; {free!r} is free.", [scope], name=scope, free=free
             )
+
+
+def check_own_scope(command: Command, index: GraphIndex) -> None:
+    """Check that the scope `into` of a command is valid and free.
+
+    Args:
+        command: The command.
+        index: The graph.
+
+    Raises:
+        NameTaken: It is not; `mends` has the same command with a free one.
+    """
+    try:
+        check_free(index, getattr(command, "into", ""))
+    except NameTaken as error:
+        error.mends = command.under_a_free_name(error)
+        raise
 
 
 def check_size(ops: int, copies: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.freeze.variables_to_constants import ConvertedGraph, convert_variables
+from tfgraphwidget.edits.freeze.variables_to_constants import ConvertedGraph, check_computed, convert_variables
 from tfgraphwidget.edits.patch import Change, FunctionBoundary, NodeChange, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.errors import GraphEditError
@@ -187,6 +187,7 @@ class StripTraining(Command):
             context: The graph that the edit is planned on.
         """
         index = context.index
+        check_computed(index, self.outputs)
         needed = set(np.flatnonzero(needed_ops(index, (), self.outputs)).tolist())
         variables = definitions(index, [i for i in sorted(needed) if index.types[i] in HANDLES])
         own = {op for variable in variables.values() for op in own_ops(index, variable)}

@@ -36,7 +36,7 @@ from tfgraphwidget.graph import (
     traversal,
     unused_inputs,
 )
-from tfgraphwidget.naming import as_input, colocated_with, free_name, split_input, split_tensor
+from tfgraphwidget.naming import as_input, colocated_with, free_name, names_text, split_input, split_tensor
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef, TensorProto
 
 # Functions that take values instead of references to variables
@@ -327,6 +327,27 @@ class ConvertedGraph:
     unused: tuple[str, ...] = ()
 
 
+def check_computed(index: GraphIndex, outputs: Collection[str], inputs: Collection[str] = ()) -> None:
+    """Raise GraphEditError where all outputs are fed, so that a graph of what they need would compute nothing.
+
+    Args:
+        index: The graph.
+        outputs: Ops or tensors.
+        inputs: Ops or tensors that are fed.
+    """
+    ends, fed = pairs(index, outputs), set(pairs(index, inputs))
+    is_fed = [
+        index.types[op] in REQUIRED_PLACEHOLDERS or not fed.isdisjoint([(op, k), (op, ANY_PORT)]) for op, k in ends
+    ]
+    if ends and all(is_fed) and len(index) > len({op for op, _ in ends}):
+        names = list(dict.fromkeys(index.names[op] for op, _ in ends))
+        what = "are inputs, which nothing computes" if names[1:] else "is an input, which nothing computes"
+        raise GraphEditError(
+            f"{names_text(names)} {what}, so no other op would be left; name the ops that give the results.",
+            names,
+        )
+
+
 def convert_variables(
     index: GraphIndex, outputs: Iterable[str], tensor: Callable[[str], TensorProto], inputs: Iterable[str] = ()
 ) -> ConvertedGraph:
@@ -347,6 +368,7 @@ def convert_variables(
             fed. The error names the op.
     """
     outputs, inputs = tuple(outputs), tuple(inputs)
+    check_computed(index, outputs, inputs)
     need, naming = needed_ops(index, inputs, outputs), _GraphNaming(index)
     handles = np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
     values = {index.names[i]: _variable_value(index.nodes[i]) for i in handles}

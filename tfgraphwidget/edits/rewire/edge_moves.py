@@ -148,7 +148,9 @@ class EdgeMoves:
             raise NameTaken(f"{name!r} is no name that TensorFlow takes for an op; use letters, digits, '_' and '/'.")
         if name.lower() in names_in_use:
             free = free_name(name, names_in_use)
-            raise NameTaken(f"The name {name!r} is taken in this graph; {free!r} is free.", [name])
+            raise NameTaken(
+                f"The name {name!r} is taken in this graph; {free!r} is free.", [name], name=name, free=free
+            )
         self.default_names.append(free_name(base, self._used_names))
         self._used_names.add(name.lower())
         self.new_names.append(name)

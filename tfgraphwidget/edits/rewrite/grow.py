@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tfgraphwidget.edits.command import Command, subject_text
+from tfgraphwidget.edits.command import Command, Edits, Executor, Renew, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import register
@@ -38,7 +38,10 @@ class Grow(Command):
         """
         index = context.index
         if not context.function and context.ends is None:
-            raise GraphEditError(f"'Grow' cannot be planned beforehand; call {self.code()}.")
+            raise GraphEditError(
+                f"What {subject_text(self.function)} adds to a graph is known once it was called; call {self.code()}, "
+                "and undo it."
+            )
         at = [tensor(index, name) for name in self.at]
         traced = context.trace(self.function, [(index.dtypes(op)[port], index.shape(op, port)) for op, port in at])
         graft = graft_function(traced, index, [tensor_name(index, end) for end in at], self.into)
@@ -47,6 +50,23 @@ class Grow(Command):
             keys = [f"{self.into}_{k}" if k else self.into for k in range(len(graft.outputs))]
             ends = ends[0], {**ends[1], **dict(zip(keys, graft.outputs, strict=True))}
         return Patch(add=graft.change, scopes=(self.into,), notes=graft.notes, traced=graft.traced, ends=ends)
+
+    def apply(self, executor: Executor, renew: Renew = "always") -> Edits:  # noqa: ARG002 - no op changes in place
+        """Call the function, and initialize the variables and tables that it makes.
+
+        Args:
+            executor: What applies the command.
+            renew: Whether a session that has run changed ops is renewed.
+        """
+        return executor.add_outputs(self)
+
+    def impact(self, executor: Executor) -> Edits:
+        """Find what the function would add to a function's body; of a graph that is known only once it was called.
+
+        Args:
+            executor: What would apply the command.
+        """
+        return executor.preview_edit(lambda: executor.change(self, "always"))
 
     def outputs(self, patch: Patch) -> str | tuple[str, ...]:
         """The name of the tensor that the function gave in a function's body, or of several.

@@ -138,6 +138,10 @@ class Insert(Command):
         consumers = f", for {subject_text(self.only)}" if self.only else ""
         return f"Inserted {subject_text(self.function)} after {self.at}{consumers}"
 
+    def fix_label(self) -> str:
+        """A few words for a button."""
+        return f"Name it {self.name!r}" if self.name else ""
+
     def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises NameTaken, or GraphEditError when readers cannot read what the function gives.
 

@@ -73,6 +73,10 @@ class Replace(Command):
         """The sentence that describes the edit."""
         return f"Replaced {subject_text(self.what)} with {subject_text(self.by)}"
 
+    def fix_label(self) -> str:
+        """A few words for a button."""
+        return f"Name it {self.name!r}" if self.name else ""
+
     def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises GraphEditError where ends do not match in number, dtype or place.
 

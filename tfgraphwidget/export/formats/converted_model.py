@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,8 @@ def write_converted(path: Path, request: ExportRequest) -> None:
 
 def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, drawn: GraphIndex) -> bytes:
     """The converted graph of a request; `drawn` is the graph that the user sees, to whose ops a refusal points."""
+    other_notices: list[str] = []
+    tell_user, request = request.add_notice, replace(request, add_notice=other_notices.append)
     request = _with_one_signature(request, conversion, f"A '{suffix}' file")
     frozen = freeze_graph(request, f"The graph of the {conversion.label} model")
     if frozen.remaining_state:
@@ -65,7 +68,9 @@ def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, 
         reference = GraphReference(frozen.request, frozen.state)
         difference = check(reference, f"The {conversion.label} model", [loader], tolerance=tolerance)
         if difference is not None:
-            request.add_notice(f"The largest difference from the graph is {difference:.3g}.")
+            tell_user(f"The largest difference from the graph is {difference:.3g}.")  # first: a line may be cut off
+    for notice in other_notices:
+        tell_user(notice)
     return model
 
 
@@ -139,8 +144,9 @@ def _describe(
     ops = find_ops(drawn, signatures, refusal.ops, refusal.op_types)
     types = f" ({', '.join(refusal.op_types[:_MOST_NAMES])})" if refusal.op_types else ""
     what = f"{'op' if len(ops) == 1 else 'ops'} {names_text(ops)}{types}: " if ops else f"ops{types}: " if types else ""
+    it, other = ("it", "another op in its place") if len(ops) == 1 else ("them", "other ops in their place")
     helps = refusal.helps or (
-        "choose a boundary without them, save(path, inputs, outputs), or put other ops in their place: editor.replace"
+        f"choose a boundary without {it}, save(path, inputs, outputs), or put {other}: editor.replace"
         if what
         else f"editor.lint(target={conversion.label.lower()!r}) lists ops that it does not take"
     )

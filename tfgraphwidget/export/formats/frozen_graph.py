@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.edits.freeze import ConvertedGraph
+from tfgraphwidget.edits.freeze import ConvertedGraph, check_computed
 from tfgraphwidget.edits.freeze import convert_variables as freeze
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
 from tfgraphwidget.export.formats.function_library import library_of
@@ -128,6 +128,8 @@ def _runnable_signatures(request: ExportRequest) -> tuple[Signature, ...]:
     if not request.signatures:
         raise GraphEditError("A frozen graph is what its outputs need: choose a boundary first, or give outputs=[…].")
     index, signatures = request.index, []
+    all_outputs = [tensor for signature in request.signatures for _, tensor in signature.outputs]
+    check_computed(index, all_outputs, [tensor for signature in request.signatures for _, tensor in signature.inputs])
     for signature in request.signatures:
         inputs = [tensor for _, tensor in signature.inputs]
         outputs = [tensor for _, tensor in signature.outputs]

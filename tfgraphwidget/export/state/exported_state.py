@@ -121,8 +121,13 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
             if missing
             else f"The session cannot read values: {variable_values.error_text(error)}"
         )
+        way = (
+            "open the file with its checkpoint (checkpoint='model.ckpt'; on the command line, --checkpoint model.ckpt)"
+            if missing and request.lacks_values()
+            else "run tf.compat.v1.global_variables_initializer(), or restore a checkpoint, and save again"
+        )
         raise SessionRefused(
-            f"{why}; run tf.compat.v1.global_variables_initializer(), or restore a checkpoint, and save again.",
+            f"{why}; {way}.",
             missing or list(reads),
         ) from None
     return read

@@ -17,7 +17,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.tensor_bundle import TensorBundle, latest_checkpoint
-from tfgraphwidget.sources.paths import parse_path, path_error, shorten
+from tfgraphwidget.sources.paths import parent_prefix, parse_path, path_error, shorten
 from tfgraphwidget.tf_types import TrackableObject
 
 T = TypeVar("T")
@@ -132,7 +132,7 @@ class Checkpoint:
         folder = Path(self.prefix).parent
         beside = [name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")]
         near = [name for name in beside if name != Path(self.prefix).name]
-        return did_you_mean(Path(self.prefix).name, near) if near else ""
+        return did_you_mean(Path(self.prefix).name, near, parent_prefix(Path(self.prefix))) if near else ""
 
     @cached_property
     def shapes(self) -> Mapping[str, Sequence[int]]:

@@ -13,7 +13,7 @@ from typing import Any
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.sources.files.parse import LARGEST, holds_graph, is_text_format, parse_message
-from tfgraphwidget.sources.paths import path_error, shorten
+from tfgraphwidget.sources.paths import parent_prefix, path_error, shorten
 from tfgraphwidget.sources.tf_protos import MessageClasses
 
 
@@ -166,7 +166,7 @@ def locate_file(path: Path, main_files: Collection[str], suffixes: Collection[st
         path.lstat()
         return _main_file(path, main_files, suffixes) if path.is_dir() else path
     except (FileNotFoundError, NotADirectoryError):
-        near = did_you_mean(path.name, _entries(path.parent))
+        near = did_you_mean(path.name, _entries(path.parent), parent_prefix(path))
         raise UnknownName(
             f"There is no file or directory {shorten(str(path))}{f'.{near}' if near else _GIVE_ONE}"
         ) from None

@@ -254,9 +254,26 @@ def _open_graph(name: str) -> Callable[[Container, OpenOptions], Source]:
 
         source = open_message(container.message(name), container.title, container.where, options)
         source.notices += container.notices(name)
+        if options.checkpoint is None:
+            source.notices += _unread_checkpoint(container, source)
         return source
 
     return open_graph
+
+
+def _unread_checkpoint(container: Container, source: Source) -> tuple[str, ...]:
+    """A sentence on the values that lie beside a file, where the caller did not ask for them; () if there are none."""
+    from tfgraphwidget.graph import HANDLES
+
+    checkpoint = None if container.path is None else find_checkpoint(container.path)
+    if checkpoint is None or not any(node.op in HANDLES for node in source.body.nodes()):
+        return ()
+    prefix = checkpoint.with_suffix("") if checkpoint.suffix == ".index" else checkpoint
+    notice = (
+        f"{container.where} was opened without the checkpoint beside it, so its variables have no values; "
+        f"checkpoint={str(prefix)!r} gives them."
+    )
+    return (notice,)
 
 
 def _describe_graph(container: Container, name: str) -> list[dict[str, object]]:

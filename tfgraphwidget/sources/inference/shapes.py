@@ -2,12 +2,14 @@
 
 What the nodes say themselves is taken first, and what follows from it by our own shape functions. For the rest the
 nodes are imported once, when the first such shape is asked for, into a graph of their own in which nothing can run;
-where TensorFlow refuses that or is not installed, shapes stay unknown.
+where TensorFlow refuses that or is not installed, and under `own_shapes_only`, shapes stay unknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
@@ -38,6 +40,18 @@ _OUTPUT_SHAPES = "_output_shapes"
 _KERNEL = "_kernel"
 UNKNOWN: Final = "unknown"
 """In place of a shape that does not follow from others by our own shape functions."""
+
+_own_only: ContextVar[bool] = ContextVar("_own_only", default=False)
+
+
+@contextmanager
+def own_shapes_only() -> Iterator[None]:
+    """Leave shapes unknown for which files would have to be imported: TensorFlow takes seconds to load."""
+    token = _own_only.set(True)
+    try:
+        yield
+    finally:
+        _own_only.reset(token)
 
 
 @dataclass(eq=False)
@@ -104,7 +118,7 @@ class NodeTyping:
         return {node.name: node for node in self.nodes}
 
     def _inferred_shape(self, op: str, port: int) -> Shape:
-        return None if self._shape_function is None else self._shape_function(op, port)
+        return None if _own_only.get() or self._shape_function is None else self._shape_function(op, port)
 
     @cached_property
     def _shape_function(self) -> Callable[[str, int], Shape] | None:

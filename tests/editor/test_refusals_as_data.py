@@ -1,0 +1,115 @@
+"""Refusals as data: each mend is an edit that JSON holds and that does what the refused call was to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tfgraphwidget.errors import GraphEditError
+
+
+@cache
+def graph_def() -> Any:
+    """x → layer/a → layer/sum → casts → dropout → r, of shape [4, 1, 3] → y; beside it inputs that do not fit x."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [4, 3], name="x")
+        v1.placeholder(tf.int32, [4, 3], name="whole")
+        v1.placeholder(tf.float32, [3, 4], name="turned")
+        v1.placeholder(tf.float32, [12], name="flat")
+        with v1.name_scope("layer"):
+            a = tf.matmul(x, tf.ones([3, 3], name="ones"), name="a")
+            total = tf.add(a, tf.square(a, name="square"), name="sum")
+            back = tf.cast(tf.cast(total, tf.int32, name="cast"), tf.float32, name="back")
+        dropped = v1.nn.dropout(back, rate=0.5, name="dropout")
+        tf.negative(tf.reshape(dropped, [4, 1, 3], name="r"), name="y")
+    return graph.as_graph_def()
+
+
+def opened() -> tgw.GraphEditor:
+    editor = tgw.edit(graph_def())
+    editor.add_signature("s", {"x": "x:0"}, {"y": "y:0"})
+    editor.add_signature("t", {"x": "x:0"}, {"a": "layer/a:0"})
+    return editor
+
+
+ENDS = "x:0", "layer/a:0"
+CASES: dict[str, tuple[str, list[str], Callable[[tgw.GraphEditor], Any]]] = {
+    "rename": ("name-taken", ["Name it 'x_1'"], lambda e: e.rename("layer/a", "x")),
+    "clone": ("name-taken", ["Clone into 'layer_1'"], lambda e: e.clone(*ENDS, into="layer")),
+    "insert": ("name-taken", ["Name it 'x_1'"], lambda e: e.insert(ENDS[1], "Tanh", name="x")),
+    "replace": ("name-taken", ["Name it 'x_1'"], lambda e: e.replace("layer/square", "Tanh", name="x")),
+    "signature": ("name-taken", ["Name it 's_1'"], lambda e: e.add_signature("s", {"x": ENDS[0]}, {"a": ENDS[1]})),
+    "rename signature": ("name-taken", ["Name it 's_1'"], lambda e: e.rename_signature("t", "s")),
+    "dtype": ("reroute-refused", ["Insert a Cast"], lambda e: e.reroute("x:0", to="whole:0")),
+    "turned": (
+        "reroute-refused",
+        ["Insert a Transpose", "Insert a Reshape"],
+        lambda e: e.reroute("x:0", to="turned:0"),
+    ),
+    "flat": ("reroute-refused", ["Insert a Reshape"], lambda e: e.reroute("x:0", to="flat:0")),
+    "itself": (
+        "reroute-refused",
+        ["Leave out 'layer/square'"],
+        lambda e: e.reroute("layer/a:0", to="layer/square:0"),
+    ),
+    "connect": ("connect-refused", ["Insert a Cast"], lambda e: e.connect("whole:0", "layer/square", 0)),
+    "swap": ("swap-refused", ["Insert a Cast"], lambda e: e.swap("x:0", "whole:0")),
+    "several inputs": (
+        "several-inputs-fit",
+        ["Read layer/a:0", "Read layer/square:0"],
+        lambda e: e.bypass("layer/sum"),
+    ),
+    "bypass": ("bypass-refused", ["Insert a Cast"], lambda e: e.bypass("layer/cast")),
+    "remove": ("remove-refused", ["Remove its readers too"], lambda e: e.remove("layer/sum")),
+    "shape": ("replace-input-refused", ["Rewrite the constants too"], lambda e: e.replace_input("x:0", [6, 3])),
+    "input": ("replace-input-refused", ["Insert a Cast"], lambda e: e.replace_input("x:0", dtype="float16")),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_mend_of_a_refusal_is_an_edit_that_json_holds_and_that_works(case: str) -> None:
+    code, labels, call = CASES[case]
+    editor = opened()
+    for _ in range(2):  # refused again, it says the same
+        with pytest.raises(GraphEditError) as refusal:
+            call(editor)
+        row = json.loads(json.dumps(refusal.value.row()))
+        assert row["code"] == code
+        assert [mend["label"] for mend in row["mends"]] == labels
+        assert row["mends"][0]["python"] not in row["sentence"]
+        assert len(editor.history.done) == 2
+    for mend, command in zip(row["mends"], refusal.value.mends, strict=True):
+        impact = editor.impact(mend["edit"])
+        assert editor.replay([mend["edit"]]) == 1
+        assert editor.lines[2:] == (mend["python"],)
+        done = editor.history.done[-1].patch
+        assert done.add.nodes or done.remove.nodes or done.changed or done.signature_edits
+        editor.undo()
+        assert editor.impact(command) == impact
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda e: e.add(graph_def(), into="layer"), 'editor.add(source=source, into="layer_1")'),
+        (lambda e: e.grow("x:0", tf.nn.tanh, into="layer"), 'editor.grow(at=["x:0"], function=tanh, into="layer_1")'),
+    ],
+)
+def test_a_mend_that_holds_a_function_or_graph_is_an_edit_here_though_no_data(
+    call: Callable[[tgw.GraphEditor], Any], why: str
+) -> None:
+    editor = opened()
+    with pytest.raises(GraphEditError) as refusal:
+        call(editor)
+    (mend,) = refusal.value.mends
+    assert why in mend.code()
+    assert refusal.value.row()["mends"][0]["edit"] is None
+    editor.edit(mend)
+    assert any(name.startswith("layer_1/") for name in editor.index.names)
