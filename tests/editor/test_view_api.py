@@ -189,3 +189,22 @@ def test_more_than_a_page_can_show_is_refused_with_the_count(monkeypatch: pytest
     editor.show_only("net/one/MatMul")
     editor.open("net", deep=True)
     assert "net" in editor.opened
+
+
+def test_an_open_scope_that_is_renamed_or_moved_stays_open_and_so_does_what_is_made_around_it() -> None:
+    editor = tgw.example()
+    editor.close_all()
+    for scope in ("net", "net/hidden", "net/hidden/w"):
+        editor.open(scope)
+    editor.rename("net/hidden", "net/first")
+    assert {"net/first", "net/first/w"} <= editor.opened
+    assert "net/first/b" not in editor.opened
+    editor.rename("net/first", "body/deep/first")
+    assert {"body", "body/deep", "body/deep/first", "body/deep/first/w", "net"} <= editor.opened
+    editor.undo()
+    editor.undo()
+    assert editor.opened == {"net", "net/hidden", "net/hidden/w"}
+    # A scope that was there, and closed, stays closed.
+    editor.rename("net/hidden", "net/logits/hidden")
+    assert "net/logits" not in editor.opened
+    assert "net/logits/hidden" in editor.opened

@@ -16,10 +16,11 @@ import pytest
 
 from tests.layout.checks import graph_of
 from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.scene.coloring.legend import Legend, LegendEntry
 from tfgraphwidget.scene.coloring.palette import default_theme, theme_on
 from tfgraphwidget.scene.rendering.display_list import Box, Label, Polyline, Triangle, build_display_list
 from tfgraphwidget.scene.scene import Paint, Scene
-from tfgraphwidget.visible import CLOSED, text_width
+from tfgraphwidget.visible import BADGE, CLOSED, text_width
 from tfgraphwidget.visible.view_spec import ViewSpec
 
 pytestmark = pytest.mark.no_tensorflow
@@ -173,6 +174,47 @@ def test_shapes_of_tensors_are_on_the_lines_that_have_room() -> None:
         if isinstance(shape, Label) and shape.rim
     ]
     assert [label for label in shown if label.text.startswith("?×")]
+
+
+def test_a_picture_in_chosen_colors_says_below_the_drawing_what_they_mean() -> None:
+    scene = drawing()
+    plain = build_display_list(scene, default_theme(dark=False))
+    entries = (LegendEntry("float32", 1, 12), LegendEntry("int32", 2, 1), LegendEntry("no output", 0, 3))
+    for legend, texts in (
+        (Legend("dtype", entries), ["Color by dtype", "float32 · 12 ops", "int32 · 1 op", "no output · 3 ops"]),
+        (Legend("FLOPs", low="0", high="3 GFLOP", notice="batch = 1"), ["Color by FLOPs", "0", "3 GFLOP", "batch = 1"]),
+    ):
+        paint = replace(painted(scene, {}), legend=legend)
+        for area in (None, (100.0, 100.0, 260.0, 40.0)):
+            shown = build_display_list(scene, default_theme(dark=False), paint, area)
+            without = plain.area if area is None else area
+            left, top, width, height = shown.area
+            assert (left, top, width) == without[:3]
+            bottom = top + without[3]
+            assert top + height > bottom
+            cover = Box((left, bottom, width, height - without[3]), 0.0, "#ffffff")
+            background = shown.shapes.index(cover)
+            labels = [shape for shape in shown.shapes[background:] if isinstance(shape, Label)]
+            words = [label.text for label in labels if not label.bold or label.text.startswith("Color")]
+            assert words == texts if area is None else words[0] == texts[0]
+            for label in labels:
+                assert bottom < label.y < top + height
+                assert label.x + (0 if label.middle else text_width(label.text) * label.size) <= left + width
+
+
+def test_a_badge_has_a_sign_beside_its_name_only_where_its_op_has_another() -> None:
+    scene = drawing()
+    badge = next(item for item in range(len(scene)) if scene.kind[item] == BADGE)
+    around = int(scene.parent[badge])
+
+    def signs(differs: dict[int, int]) -> list[float]:
+        array = np.zeros(len(scene), np.uint8)
+        array[list(differs)] = list(differs.values())
+        shown = build_display_list(scene, default_theme(dark=False), replace(painted(scene, {}), differs=array))
+        return [shape.x for shape in shown.shapes if isinstance(shape, Label) and shape.text in {"+", "~"}]
+
+    assert signs({badge: 1, around: 1}) == [scene.box[around, 0]]
+    assert set(signs({badge: 1, around: 2})) == {float(scene.box[badge, 0]) - 7, float(scene.box[around, 0])}
 
 
 @pytest.mark.parametrize("color", ["red", "#fff", "rgb(1,2,300)", 'rgb(0,0,0)"/><script>'])

@@ -52,6 +52,11 @@ def test_what_is_cut_fits_and_keeps_its_end():
             assert short == text or (short[0] == text[0] and short[-1] == text[-1] and len(short) > 2)
 
 
+def test_a_group_that_is_cut_keeps_its_number_first():
+    room = text_width("block_7")
+    assert [shorten(f"block_{k}_*", room) for k in (1, 7)] == ["block_1", "block_7"]
+
+
 def test_a_fold_that_is_cut_has_one_ellipsis():
     for room in np.arange(3.0, text_width("layer_0 … layer_2"), 0.25).tolist():
         assert shorten("layer_0 … layer_2", room).count("…") == 1

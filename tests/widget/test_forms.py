@@ -79,6 +79,37 @@ def test_types_are_found_by_name_and_documentation_and_those_that_fit_come_first
     assert reply(answers, p.Palette("")).total > 1000
 
 
+def likely(answers: RequestHandler, op: str) -> dict[str, str]:
+    """The types that can replace an op as it is, and the attributes that each takes over."""
+    return {each.name: each.attributes for each in reply(answers, p.Palette("", "replace", (op,))).likely}
+
+
+def test_types_that_are_like_that_of_the_op_are_proposed_with_its_attributes(notebook: Notebook) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
+        relu = tf.nn.relu(x, name="layer/act")
+        pool = tf.nn.max_pool2d(relu, 3, 2, "VALID", name="pool")
+        mean = tf.reduce_mean(pool, [1, 2], keepdims=True, name="mean")
+        tf.reshape(mean, [-1, 3], name="flat")
+    editor = tgw.edit(graph)
+    answers = RequestHandler(editor, namespace=KernelNamespace(lambda: notebook))
+    assert list(likely(answers, "layer/act"))[:3] == ["Relu6", "LeakyRelu", "Elu"]
+    assert likely(answers, "pool") == {
+        "AvgPool": "{'ksize': [1, 3, 3, 1], 'strides': [1, 2, 2, 1], 'padding': 'VALID'}"
+    }
+    assert likely(answers, "mean")["Max"] == "{'keep_dims': True}"
+    assert likely(answers, "flat") == {}
+    assert reply(answers, p.Palette("el", "replace", ("layer/act",))).likely == ()
+    for op, name in (("pool", "AvgPool"), ("mean", "Max")):
+        taken = likely(answers, op)[name]
+        reply(answers, p.Change("replace", (op,), ("by", "attributes", "remove"), (f'"{name}"', taken, "True")))
+    shapes = [graph.get_tensor_by_name(f"{name}:0").shape.as_list() for name in ("AvgPool", "Max")]
+    assert shapes == [[None, 3, 3, 3], [None, 1, 1, 3]]
+    # The only op of a layer stays in it, by the form and by a call.
+    assert reply(answers, p.Describe("Elu", function=False, verb="replace", what=("layer/act",))).scope == "layer/Elu"
+    assert editor.replace("layer/act", "Elu", remove=True).added == ("layer/Elu",)
+
+
 def test_a_type_is_described_with_the_kinds_and_defaults_of_its_parameters(answers: RequestHandler) -> None:
     described = reply(answers, p.Describe("LeakyRelu", function=False, verb="replace", what=(RELU,)))
     (alpha,) = described.parameters

@@ -12,6 +12,7 @@ import tfgraphwidget as tgw
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.widget import other_graphs
 from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.exporter import Exporter
 from tfgraphwidget.widget.request_handler import RequestHandler
 
 
@@ -46,8 +47,39 @@ def test_the_other_graphs_of_the_notebook_are_offered(requests: RequestHandler) 
     reply, _ = requests.handle(p.Names())
     assert isinstance(reply, p.Sources)
     assert [(each.name, each.kind) for each in reply.sources] == [
-        ("second", "editor"), ("graph", "tf.Graph"), ("sess", "session"),
+        ("second", "editor"), ("graph", "tf.Graph"), ("sess", "session"), ("frozen.pb", "file"),
     ]  # fmt: skip
+
+
+def test_a_document_finds_files_beside_its_own_though_its_kernel_runs_elsewhere(
+    notebook: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook.clear()
+    folder, elsewhere = tmp_path / "models", tmp_path / "runtime"
+    folder.mkdir()
+    elsewhere.mkdir()
+    (folder / "own.pb").write_bytes((tmp_path / "frozen.pb").read_bytes())
+    (folder / "other.pb").write_bytes((tmp_path / "frozen.pb").read_bytes())
+    (folder / "notes.txt").touch()
+    (folder / "saved").mkdir()
+    (folder / "saved" / "saved_model.pb").touch()
+    monkeypatch.chdir(elsewhere)
+    editor = tgw.edit(folder / "own.pb")
+    requests = RequestHandler(editor, Exporter(editor, folder / "own.pb"))
+    requests.handle(p.Open())
+    reply, _ = requests.handle(p.Names())
+    assert isinstance(reply, p.Sources)
+    assert reply.sources == (p.Source("other.pb", "file"), p.Source("saved", "file"))
+    # A path of JupyterLab's file browser begins at the server's root, a typed one at the folder of the file.
+    for name in ("other.pb", "models/other.pb"):
+        reply, _ = requests.handle(p.Compare(True, name))
+        assert editor.difference is not None
+        requests.handle(p.Compare(False))
+    with pytest.raises(UnknownName, match=r"There is no file of the name 'othr\.pb'\. Did you mean 'other\.pb'"):
+        requests.handle(p.Compare(True, "othr.pb"))
+    np.save(folder / "x.npy", np.ones((2, 4), np.float32))
+    requests.handle(p.Probe("net/logits", (p.Feed("x:0", "file", "", 0.0, 1.0, "x.npy"),)))
+    assert editor.probed["net/logits"][0].shape == (2, 3)
 
 
 @pytest.mark.parametrize("source", ["second", "graph", "sess", "frozen.pb", "/frozen.pb"])

@@ -292,12 +292,13 @@ class ArgumentResolver:
             handles |= dict.fromkeys(variable.handle for variable in part.variables)
         return tuple(sorted(handles, key=index.op))
 
-    def free_name_for(self, function: object, beside: Iterable[str]) -> str:
+    def free_name_for(self, function: object, beside: Iterable[str], *, instead: bool = False) -> str:
         """A free name for the op that a function makes, or for the name scope of several, after the function.
 
         Args:
             function: The function, or an op type.
             beside: The ops, or tensors of them, that the new ones follow or replace.
+            instead: Whether the old ones are removed; in place of a single op the new one stays in its scope, a layer.
 
         Returns:
             A name in the innermost scope around these ops that holds others too, and at the root where
@@ -305,7 +306,9 @@ class ArgumentResolver:
         """
         name = function if isinstance(function, str) else function_name(function)
         base = identifier(name).strip("_") if name.isascii() and name not in ("", "<lambda>") else ""
-        scope = f"{self._scope_beside(beside)}/{base or 'inserted'}".removeprefix("/")
+        names = tuple(beside)
+        around = scope_around(names[0]) if instead and len(names) == 1 else self._scope_beside(names)
+        scope = f"{around}/{base or 'inserted'}".removeprefix("/")
         is_valid = is_scope_name(scope) and len(scope) <= _LONGEST
         return self._executor.free_scope(scope if is_valid else base or "inserted")
 

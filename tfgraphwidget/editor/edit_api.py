@@ -726,7 +726,7 @@ class EditAPI(ArgumentChecks):
         if not is_function:
             name = None  # other ops of the graph have names
         elif name is None and into is None:
-            name = arguments.free_name_for(by, arguments.ops_of(part))
+            name = arguments.free_name_for(by, arguments.ops_of(part), instead=remove)
         options = _pairs({**(attributes or {}), **more})
         command = edits.Replace(part, by, into or "", pairs, remove, options, _one_of(name, into))
         return self.edit(command, renew=renew)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
@@ -26,7 +26,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.hierarchy import Outline, outline_of
 from tfgraphwidget.layout import Layout, LayoutCache
 from tfgraphwidget.layout.free_form import pinning
-from tfgraphwidget.naming import by_new_name, enclosing_scopes, names_text, split_tensor
+from tfgraphwidget.naming import by_new_name, enclosing_scopes, last_part, names_text, scope_around, split_tensor
 from tfgraphwidget.scene import Scene, candidates, first_drawing, prefetch
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.tf_types import OpLike, OpsLike
@@ -227,6 +227,29 @@ class GraphView:
         self._entered = frozenset(names.get(name, name) for name in self._entered)
         self.hidden = frozenset(names.get(name, name) for name in self.hidden)
         self.pinned = {names.get(name, name): place for name, place in self.pinned.items()}
+        self._open_renamed(names)
+
+    def _open_renamed(self, names: Mapping[str, str]) -> None:
+        """Open the scopes that were open under their old names, and those that renames have made around them."""
+        outline, new_names = self.outline, set(names.values())
+        lost = [name for name in self.opened if name not in outline.ids]
+        scopes = _renamed_scopes(names) if lost else {}
+
+        def is_new(scope: str) -> bool:
+            ids = self.index.scopes.ids
+            return scope in ids and all(
+                self.index.names[op] in new_names for op in self.index.scopes.ops(ids[scope]).tolist()
+            )
+
+        now_open = set[str]()
+        for name in lost:
+            old = next((one for one in [name, *[*enclosing_scopes(name)][::-1]] if one in scopes), None)
+            if old is None or not is_new(scopes[old]):
+                continue
+            new = scopes[old] + name.removeprefix(old)
+            now_open |= {new, *filter(is_new, enclosing_scopes(scopes[old]))}
+        if now_open:
+            self.opened = self.opened.difference(lost) | (now_open & outline.ids.keys())
 
     def choose(self, selection: Selection | None) -> None:
         """Choose these ops; the boundary is then empty.
@@ -629,3 +652,16 @@ def _loss_text(why: str, *, nothing: bool = False) -> str:
     """The sentence for what edits have taken from the selection; "" for nothing."""
     problem = "Nothing is selected" if nothing else "What is selected is not all that was chosen"
     return f"{problem}: {why}; undo the edit, or choose again." if why else ""
+
+
+def _renamed_scopes(names: Mapping[str, str]) -> dict[str, str]:
+    """The scopes that ops have left with what is below, by their old names."""
+    scopes: dict[str, str] = {}
+    for name, new_name in names.items():
+        old, new = name, new_name
+        while old != new and last_part(old) == last_part(new):
+            old, new = scope_around(old), scope_around(new)
+            if not old or not new or old in scopes:
+                break
+            scopes[old] = new
+    return scopes

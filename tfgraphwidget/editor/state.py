@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -126,7 +126,9 @@ class EditorCore:
         idle = traversal.mask_of(index, (index.ids[name] for name in unused if name in index.ids)) if unused else None
         paint = scenes.paint(scene, selected, inputs, outputs, latest, idle, sources)
         tints = self.coloring.tints(scene)
-        return paint if tints is None else scenes.with_colors(paint, *tints)
+        if tints is None:
+            return paint
+        return replace(scenes.with_colors(paint, *tints), legend=self.coloring.legend)
 
 
 class EditorSnapshot:

@@ -101,6 +101,7 @@ from .op_types import HANDLE_DTYPES as HANDLE_DTYPES
 from .op_types import HANDLES as HANDLES
 from .op_types import HANDS_ON as HANDS_ON
 from .op_types import IDENTITY as IDENTITY
+from .op_types import INTERCHANGEABLE as INTERCHANGEABLE
 from .op_types import IS_INITIALIZED as IS_INITIALIZED
 from .op_types import LAYER_KERNELS as LAYER_KERNELS
 from .op_types import LOOP_CONDITION as LOOP_CONDITION

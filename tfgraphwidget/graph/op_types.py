@@ -163,6 +163,23 @@ COMMUTATIVE = frozenset(
     }
 )
 
+# Each takes the inputs of the others of its group, so that it is proposed in their place; the usual ones come first.
+INTERCHANGEABLE = (
+    ("Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Softplus", "Softsign", "Sigmoid", "Tanh"),
+    ("Softmax", "LogSoftmax"),
+    ("MaxPool", "AvgPool"),
+    ("MaxPool3D", "AvgPool3D"),
+    ("AddV2", "Add", "Sub", "Mul", "Maximum", "Minimum", "SquaredDifference", "RealDiv"),
+    ("Mean", "Sum", "Max", "Min", "Prod"),
+    ("ArgMax", "ArgMin"),
+    ("Sqrt", "Rsqrt", "Square", "Exp", "Log", "Log1p", "Abs", "Neg"),
+    ("Sin", "Cos", "Tan"),
+    ("Floor", "Ceil", "Round", "Rint"),
+    ("Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"),
+    ("LogicalAnd", "LogicalOr"),
+    ("Identity", "StopGradient"),
+)
+
 # Shapes
 
 # Their values are known from the static shape of their input.

@@ -19,6 +19,7 @@ from tfgraphwidget.graph import GraphIndex, distinct
 from tfgraphwidget.hierarchy import FAMILIES, Ints
 from tfgraphwidget.layout import Layout, LayoutCache, place
 from tfgraphwidget.layout.free_form import keys, meant_key, pinned_items
+from tfgraphwidget.scene.coloring.legend import Legend
 from tfgraphwidget.visible import BADGE, CLOSED, KINDS, OPEN, ViewSpec, build_visible_graph, sum_inside
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class Scene:
 
 @dataclass(frozen=True, eq=False)
 class Paint:
-    """One array per field of PAINT_FIELDS."""
+    """One array per field of PAINT_FIELDS, and what the colors mean where they are chosen ones."""
 
     coverage: npt.NDArray[np.uint8]
     mark: npt.NDArray[np.uint8]
@@ -159,6 +160,7 @@ class Paint:
     note_bytes: npt.NDArray[np.uint8]
     value_start: npt.NDArray[np.uint32]
     value_bytes: npt.NDArray[np.uint8]
+    legend: Legend | None = None
 
     @property
     def notes(self) -> list[str]:

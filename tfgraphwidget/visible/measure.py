@@ -8,6 +8,7 @@ text's size, so that a text is equally wide in whichever order letters are added
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -83,16 +84,22 @@ def text_widths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
     return np.diff(total[ends], prepend=0) / 100
 
 
+_GROUP_END = re.compile(r"[_/.]\*$")
+
+
 def shorten(text: str, room: float) -> str:
     """`text`, or its beginning and end around "…" when it is wider than `room`, at a size of 1.
 
-    Numbers at the end tell names apart. Of "layer_0 … layer_2" the ellipsis that is there stays the only one.
+    Numbers at the end tell names apart, also those of groups: "block_7_*" becomes "block_7" first. Of
+    "layer_0 … layer_2" the ellipsis that is there stays the only one.
 
     >>> shorten("layer_0 … layer_2", 6.5)
     'layer_…er_2'
     """
     if text_width(text) <= room:
         return text
+    if (name := _GROUP_END.sub("", text)) != text:
+        return shorten(name, room)
     first, between, last = text.partition(f" {ELLIPSIS} ")
     if not between:
         first = last = text

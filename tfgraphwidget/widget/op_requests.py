@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget.edits import Replace, registry
 from tfgraphwidget.errors import NothingTo
+from tfgraphwidget.graph import INTERCHANGEABLE
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import (
     Parameter,
+    argument_names,
     definition_of,
     documentation,
     fits,
@@ -17,7 +19,7 @@ from tfgraphwidget.sources import (
     op_types,
     parameters,
 )
-from tfgraphwidget.tf_types import OpsLike
+from tfgraphwidget.tf_types import AttrValue, NodeDef, OpsLike
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace, first_line
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 160  # characters of a summary
 _MOST = 200
+_MOST_LIKELY = 6
 
 
 class OpRequests:
@@ -56,7 +59,7 @@ class OpRequests:
             if text not in name.lower():
                 if len(text) < 3:
                     continue
-                summary = documentation(name, definition_of(name)).summary
+                summary = _summary(name)
                 if text not in summary.lower():
                     continue
             is_fit = not dtypes or fits(name, dtypes)
@@ -64,7 +67,24 @@ class OpRequests:
             ranked.append(((place, *_rank(name, text, is_fit=is_fit)), p.OpType(name, "op type", summary, fits=is_fit)))
         ranked.sort(key=lambda pair: pair[0])
         first = [each for _, each in ranked[: min(request.limit, _MOST)]]
-        return p.OpTypeList(tuple(map(_with_summary, first)), len(ranked))
+        likely = self._likely(request.what, dtypes) if request.verb == "replace" and text == "" else ()
+        return p.OpTypeList(tuple(map(_with_summary, first)), len(ranked), likely)
+
+    def _likely(self, what: tuple[str, ...], dtypes: tuple[str, ...]) -> tuple[p.LikelyType, ...]:
+        """The types that are like that of the only op, and take its inputs and attributes."""
+        index, ops = self._editor.index, self._beside("replace", what)
+        if len(ops) != 1:
+            return ()
+        node = index.nodes[index.op(ops[0])]
+        group = next((group for group in INTERCHANGEABLE if node.op in group), ())
+        likely = []
+        for name in group:
+            if name == node.op or not fits(name, dtypes):
+                continue
+            attributes = _taken_over(name, node, len(dtypes))
+            if attributes is not None:
+                likely.append(p.LikelyType(name, _short(_summary(name)), attributes))
+        return tuple(likely[:_MOST_LIKELY])
 
     def describe(self, request: p.Describe) -> p.FormReply:
         """The fields of the form of an op type or a function. Raises GraphEditError for an unknown one.
@@ -80,7 +100,8 @@ class OpRequests:
         else:
             docs = documentation(request.name, definition_of(request.name))
             summary, options = docs.summary, parameters(request.name, max(len(dtypes), 1))
-        scope = self._editor.core.arguments.free_name_for(function, self._beside(request.verb, request.what))
+        beside, instead = self._beside(request.verb, request.what), request.verb == "replace"
+        scope = self._editor.core.arguments.free_name_for(function, beside, instead=instead)
         return p.FormReply(request.name, summary, tuple(map(_parameter, options)), scope)
 
     def _beside(self, verb: str, what: tuple[str, ...]) -> tuple[str, ...]:
@@ -125,8 +146,35 @@ def _rank(name: str, text: str, *, is_fit: bool) -> tuple[bool | int | str, ...]
 def _with_summary(op_type: p.OpType) -> p.OpType:
     if op_type.kind == "function":
         return op_type
-    text = op_type.summary or documentation(op_type.name, definition_of(op_type.name)).summary
-    return dataclasses.replace(op_type, summary=_short(text))
+    return dataclasses.replace(op_type, summary=_short(op_type.summary or _summary(op_type.name)))
+
+
+def _summary(op_type: str) -> str:
+    return documentation(op_type, definition_of(op_type)).summary
+
+
+def _taken_over(op_type: str, node: NodeDef, count: int) -> str | None:
+    """The attributes of an op that one of another type takes over, as Python; None if it needs others."""
+    arguments = {argument: attribute for attribute, argument in argument_names(op_type).items()}
+    attributes = {}
+    for parameter in parameters(op_type, count):
+        attribute = arguments.get(parameter.name, "")
+        value = _plain_value(node.attr[attribute]) if attribute in node.attr else None
+        if value is not None and repr(value) != parameter.default:
+            attributes[parameter.name] = value
+        elif parameter.required:
+            return None
+    return repr(attributes) if attributes else ""
+
+
+def _plain_value(value: AttrValue) -> object:
+    """A number, switch or text, or a list of whole numbers; None for another value."""
+    kind = value.WhichOneof("value")
+    if kind == "s":
+        return value.s.decode(errors="replace")
+    if kind == "list":
+        return list(value.list.i) or None
+    return getattr(value, kind) if kind in {"i", "f", "b"} else None
 
 
 def _short(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from tfgraphwidget.editor import opened_navigator
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import is_placeholder
 from tfgraphwidget.naming import did_you_mean, split_tensor
-from tfgraphwidget.sources import open_source
+from tfgraphwidget.sources import file_suffixes, main_files, open_source
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_requests import tensor_type
 from tfgraphwidget.widget.kernel_namespace import graphs_in, user_namespace
@@ -20,17 +21,19 @@ from tfgraphwidget.writable import format_size
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.edits import Preview
+    from tfgraphwidget.widget.exporter import Exporter
 
 _MOST = 200  # variables and inputs: what a form can show
 _MOST_BYTES = 64_000_000  # of a file that is dropped: what a page can send in some seconds
 _KEPT = 3  # dropped files
+_MOST_ENTRIES = 2000  # of a folder
 
 
 class OtherGraphs:
     """Answers what a page asks about other graphs, and adds them. The last files that were dropped are in memory."""
 
-    def __init__(self, editor: GraphEditor) -> None:
-        self._editor = editor
+    def __init__(self, editor: GraphEditor, exporter: Exporter) -> None:
+        self._editor, self._exporter = editor, exporter
         self._dropped: dict[str, bytes] = {}
         self._arriving = bytearray()
 
@@ -64,10 +67,11 @@ class OtherGraphs:
         return p.UploadReply(received, request.name)
 
     def names(self) -> p.Sources:
-        """The variables of the notebook that hold another graph than this one."""
+        """The variables of the notebook that hold another graph than this one, and the files beside it."""
         own = (self._editor, self._editor.core.source.graph, self._editor.core.source.session)
         sources = [p.Source(name, kind) for name, thing, kind in graphs_in(user_namespace()) if thing not in own]
-        return p.Sources(tuple(sources[-_MOST:]))
+        files = [p.Source(name, "file") for name in self._files()]
+        return p.Sources((*sources[-_MOST:], *files))
 
     def inputs(self, name: str) -> p.Joints:
         """The inputs of another graph, each with the tensor of this one that may be read in its place.
@@ -113,6 +117,17 @@ class OtherGraphs:
         """The object that a file or variable name means, as `editor.diff` takes it. Raises UnknownName."""
         return self._find(name)[0]
 
+    def _files(self) -> list[str]:
+        """The files and SavedModels of the folder that can be opened, but for the one that is shown."""
+        try:
+            with os.scandir(self._exporter.folder) as entries:
+                names = [entry.name for entry in islice(entries, _MOST_ENTRIES) if _is_graph(entry)]
+        except OSError:  # a folder that was removed, or that may not be read
+            return []
+        path = self._exporter.path
+        own = set() if path is None else {path.name, path.parent.name}
+        return sorted(name for name in names if name not in own)[:_MOST]
+
     def _find(self, name: str) -> tuple[Any, Any]:
         """The graph, or the path of its file, and the session that runs it. Raises UnknownName."""
         if name in self._dropped:
@@ -125,13 +140,20 @@ class OtherGraphs:
             sessions = (one for one, what in variables.values() if what == "session" and one.graph is thing)
             return thing, next(sessions, None) if kind == "tf.Graph" else None
         inside = name.lstrip("/")
-        for folder in (Path.cwd(), *Path.cwd().parents):  # the page's paths begin at the server's root
+        here = self._exporter.folder  # the kernel of a document does not run beside its file
+        for folder in (here, *here.parents):  # the page's paths begin at the server's root
             if inside and os.path.exists(folder / inside):  # noqa: PTH110  # Path.exists raises for a name too long
                 return str(folder / inside), None
         if not name:
             raise GraphEditError("Which graph is meant? Choose a variable of the notebook, or type the path of a file.")
-        near = did_you_mean(name, variables)
-        raise UnknownName(
-            "There is no file and no graph in the notebook of the name "
-            f"{name!r}{f'.{near}' if near else '; choose a variable, or type the path of a file.'}"
-        )
+        near = did_you_mean(name, [*variables, *self._files()])
+        place = " and no graph in the notebook" if self._exporter.path is None else ""
+        way = "choose a variable, or type the path of a file." if place else "type the path of a file."
+        raise UnknownName(f"There is no file{place} of the name {name!r}{f'.{near}' if near else f'; {way}'}")
+
+
+def _is_graph(entry: os.DirEntry[str]) -> bool:
+    """Whether it has the name of a file that can be opened, or is a folder that holds such a one."""
+    if not entry.is_dir():
+        return entry.name.lower().endswith(file_suffixes())
+    return any(Path(entry, name).is_file() for name in main_files())

@@ -52,10 +52,10 @@ class RequestHandler:
         self._clones = CloneRequests(editor)
         self._edits = EditRequests(editor, namespace)
         self._ops = OpRequests(editor, namespace)
-        self._values = ValueForms(editor, namespace)
+        self._values = ValueForms(editor, namespace, self._exporter)
         self._costs = CostRequests(editor)
         self._selections = SelectionRequests(editor)
-        self._others = OtherGraphs(editor)
+        self._others = OtherGraphs(editor, self._exporter)
         self._inspector = Inspector(editor)
         self.refusal_reply = self._edits.refusal_reply
         self.revision = 0

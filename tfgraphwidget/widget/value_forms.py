@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.widget.exporter import Exporter
 
 _SEED = 0  # random numbers are the same each time, so that values before and after an edit can be compared
 _MOST_ELEMENTS = 1 << 28
@@ -24,8 +26,8 @@ _MOST_ELEMENTS = 1 << 28
 class ValueForms:
     """Which placeholders need values, the values of a form, what was fed last; and values as variables."""
 
-    def __init__(self, editor: GraphEditor, namespace: KernelNamespace) -> None:
-        self._editor, self._namespace = editor, namespace
+    def __init__(self, editor: GraphEditor, namespace: KernelNamespace, exporter: Exporter) -> None:
+        self._editor, self._namespace, self._exporter = editor, namespace, exporter
         self._last: dict[str, p.Feed] = {}
 
     def form(self, request: p.Feedable) -> p.Feeds:
@@ -107,7 +109,7 @@ class ValueForms:
         if feed.kind == "variable":
             value = np.asarray(self._namespace.value(feed.source))
         elif feed.kind == "file":
-            value = _from_file(feed)
+            value = _from_file(feed, self._exporter.folder)
         else:
             return _generate_value(feed, dtype, _shape(feed, static))
         _check_shape(feed, value.shape, static)
@@ -161,9 +163,9 @@ def _generate_value(feed: p.Feed, dtype: str, shape: tuple[int, ...]) -> np.ndar
     return random.uniform(feed.low, feed.high, shape).astype(kind)
 
 
-def _from_file(feed: p.Feed) -> Any:
+def _from_file(feed: p.Feed, folder: Path) -> Any:
     try:
-        return np.load(parse_path(feed.source, "file"), allow_pickle=False)
+        return np.load(folder / parse_path(feed.source, "file"), allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         why = f"{feed.tensor}: {feed.source[:200]!r} cannot be read as .npy ({str(error)[:120]}); choose another file."
         raise InvalidArgument(feed.tensor, why) from None

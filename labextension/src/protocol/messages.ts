@@ -159,6 +159,13 @@ export interface OpType {
   fits: boolean;
 }
 
+/** An op type that can replace an op as it is; `attributes` are those that it takes over, Python, "" for none. */
+export interface LikelyType {
+  name: string;
+  summary: string;
+  attributes: string;
+}
+
 /** A parameter that a form asks for; `default` is Python, "" without one. */
 export interface Parameter {
   name: string;
@@ -208,7 +215,7 @@ export interface BoundaryTensor {
   proposed: boolean;
 }
 
-/** A variable of the notebook that holds a graph, and its kind in TensorFlow's words. */
+/** A variable of the notebook that holds a graph, and its kind in TensorFlow's words; or a file, whose kind is file. */
 export interface Source {
   name: string;
   kind: string;
@@ -792,6 +799,7 @@ export interface OpTypeList {
   type: "op_type_list";
   types: OpType[];
   total: number;
+  likely: LikelyType[];
 }
 
 /** The fields of the form of an op type or a function; `scope` is a free name for its ops. */
@@ -873,7 +881,7 @@ export interface BoundaryTensors {
   tensors: BoundaryTensor[];
 }
 
-/** The graphs of the notebook. */
+/** The graphs of the notebook, and the files beside it. */
 export interface Sources {
   type: "sources";
   sources: Source[];

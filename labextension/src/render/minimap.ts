@@ -50,10 +50,13 @@ export function cameraAt(fit: Fit, { x, y }: Point, camera: Camera, viewport: Vi
   return cameraHolding(world, { x: viewport.width / 2, y: viewport.height / 2 }, camera.zoom);
 }
 
+/** The empty border of a drawing: with only that out of view, all is seen. */
+const BORDER = 14;
+
 /** Whether the minimap is useful: there is space for it, and something is out of view. */
 export function isUseful(whole: Box, camera: Camera, viewport: Viewport): boolean {
   const seen = inView(camera, viewport);
-  const slack = 1 / camera.zoom;
+  const slack = 1 / camera.zoom + BORDER;
   const all =
     seen.x <= whole.x + slack &&
     seen.y <= whole.y + slack &&

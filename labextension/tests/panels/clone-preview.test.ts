@@ -1,7 +1,13 @@
 // What a clone would do: when it is asked, and how it is told.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { filterStates, optionsText, parseCopies, StateModes } from "../../src/panels/clone/clone-form";
-import { factsOf, headline, PreviewRequests, plural } from "../../src/panels/clone/clone-preview";
+import {
+  factsOf,
+  headline,
+  isSaidBelow,
+  PreviewRequests,
+  plural,
+} from "../../src/panels/clone/clone-preview";
 import type { PartState } from "../../src/protocol/messages";
 import { drawn, painted, plainForm, previewed } from "../example-graph";
 import { opened, openedOn, refused } from "../kernel";
@@ -86,6 +92,15 @@ describe("asking", () => {
 });
 
 describe("telling", () => {
+  test("a refusal once: in the form, or with its way out in the status line", () => {
+    const preview = previewed({ refusal: "The name 'copy' is taken." });
+    const status = { kind: "refused" as const, text: preview.refusal };
+    expect(isSaidBelow({ preview, status: null, working: null })).toBe(false);
+    expect(isSaidBelow({ preview, status, working: null })).toBe(true);
+    expect(isSaidBelow({ preview, status: { ...status, text: "Another." }, working: null })).toBe(false);
+    expect(isSaidBelow({ preview: previewed(), status: { ...status, text: "" }, working: null })).toBe(false);
+  });
+
   test("where the copies go", () => {
     expect(headline(previewed({ ops: 2701 }))).toBe("Copies 2,701 ops into copy");
     expect(headline(previewed({ ops: 1, scopes: ["a_0", "a_1", "a_2"] }))).toBe(

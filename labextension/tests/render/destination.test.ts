@@ -57,6 +57,11 @@ describe("a copy", () => {
     expect(destination(scene, camera, viewport, arrival)).toEqual(camera);
   });
 
+  test("that is in view as far away as a first picture moves nothing either", () => {
+    const camera = { x: -10, y: -10, zoom: 0.5 };
+    expect(destination(scene, camera, viewport, arrival)).toEqual(camera);
+  });
+
   test.each([2, 0.9, 0.3])("is shown together with its original, from zoom %f", (zoom) => {
     const screen = { width: 600, height: 500 };
     const there = destination(scene, { x: 700, y: 300, zoom }, screen, arrival);

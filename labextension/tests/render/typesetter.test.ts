@@ -8,6 +8,8 @@ test.each([
   ["layer_0 … layer_2", 7, "laye…_2"],
   ["👍👍👍👍👍👍", 5, "👍👍👍…👍"],
   ["abc", 1, ""],
+  ["block_7_*", 8, "block_7"],
+  ["block_12_*", 7, "bloc…12"],
 ])("%s in %i letters is %s", (name, room, cut) => {
   expect(shorten(name, (part) => [...part].length <= room)).toBe(cut);
 });

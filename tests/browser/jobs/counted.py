@@ -25,7 +25,7 @@ class Job:
 
 
 CLONE = Job("Clone a scope", "8", 2, 1)
-REPLACE = Job("Replace an activation", "6, and a broken drawing", 3, 1)
+REPLACE = Job("Replace an activation", "6, and a broken drawing", 3)
 INSERT = Job("Insert an op, in its place", "3", 3)
 BYPASS = Job("Bypass a dropout in a training graph", "not possible", 1)
 SAVE = Job("Strip training and save frozen, in a notebook", "not possible", 3)

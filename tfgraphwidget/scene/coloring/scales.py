@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.graph import distinct
 from tfgraphwidget.hierarchy import Ints, Mask
+from tfgraphwidget.scene.coloring.legend import Legend, LegendEntry
 from tfgraphwidget.scene.coloring.palette import RAMP_STEPS, TINTS
 from tfgraphwidget.visible import BADGE, CLOSED, OPEN, sum_inside
 
@@ -29,26 +30,6 @@ _DECADES = 1e4  # what is smaller than the whole by this factor is as pale as no
 _SPAN = 100.0  # a range wider than this is shown by powers of ten
 _THIN = 10.0**-3
 _TIE = -2
-
-
-@dataclass(frozen=True)
-class LegendEntry:
-    """One line of a legend: `tint` as in the scene's paint, 0 for what has no color; and how many ops have it."""
-
-    label: str
-    tint: int
-    ops: int
-
-
-@dataclass(frozen=True)
-class Legend:
-    """The legend of colors: categories as `entries`, or a ramp from `low` to `high`; `notice` is a further sentence."""
-
-    by: str
-    entries: tuple[LegendEntry, ...] = ()
-    low: str = ""
-    high: str = ""
-    notice: str = ""
 
 
 @dataclass(frozen=True, eq=False)

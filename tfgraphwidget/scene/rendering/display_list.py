@@ -20,7 +20,7 @@ from tfgraphwidget.layout import HEADER, second_line
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.progress import report_each
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.scene.coloring.palette import BoxColors, Theme
+from tfgraphwidget.scene.coloring.palette import RAMP_STEPS, BoxColors, Theme
 from tfgraphwidget.visible import (
     BADGE,
     CLOSED,
@@ -36,6 +36,7 @@ from tfgraphwidget.visible import (
 )
 
 if TYPE_CHECKING:
+    from tfgraphwidget.scene.coloring.legend import Legend
     from tfgraphwidget.scene.scene import Paint, Scene
 
 Points = npt.NDArray[np.float64]
@@ -49,10 +50,12 @@ _BESIDE_LINES = 4.0  # between that number and the lines beside it
 _NUMBER = re.compile(r"(-?[\d.]+(?:e[+-]?\d+)?)(?: ([kMGTP]?)([A-Za-zµ]*))?$")
 _PLATE_HEIGHT, _PLATE_SIDES = 13.0, 4.0
 _SIGN = 8.0  # the radius of a loop's sign
+_BESIDE_BADGE = 7.0
 _LEADING = 1.15  # height of a line of text at a size of 1
 _LEAST_LETTERS = 3
 _CORNER, _ARROW, _WIDEST = 10.0, 6.0, 5.0
 _DOT = 4.0  # radius
+_LEGEND_SIDES, _LEGEND_ROW, _LEGEND_GAP, _RAMP_WIDTH = 16.0, 20.0, 12.0, 96.0
 
 
 @dataclass(frozen=True)
@@ -138,7 +141,12 @@ def build_display_list(scene: Scene, theme: Theme, paint: Paint | None = None, a
     area = whole if area is None else area
     if paint is None:
         paint = scenes.paint(scene, np.zeros(len(scene.index), dtype=bool))
-    return DisplayList(area, theme, tuple(_Painter(scene, theme, paint, area).shapes()))
+    shapes = tuple(_Painter(scene, theme, paint, area).shapes())
+    if paint.legend is None:
+        return DisplayList(area, theme, shapes)
+    left, top, width, height = area
+    legend, strip = _legend(paint.legend, theme, (left, top + height, width))
+    return DisplayList((left, top, width, height + strip), theme, (*shapes, *legend))
 
 
 class _Painter:
@@ -308,12 +316,19 @@ class _Painter:
             yield Label(left + 16, middle + 0.5, text, _MARK, self._marks["on_mark"], middle=False, bold=True)
 
     def _signs(self, item: int) -> Iterator[Shape]:
-        """On the left border differences ("+" added, "~" changed), on the right probes ("✓", "!")."""
+        """On the left border differences ("+" added, "~" changed), on the right probes ("✓", "!").
+
+        A badge has a sign only if it differs in another way than the op that reads it, and beside its name.
+        """
         if self._scene.kind[item] == OPEN:
             return
         x, y, w, h = self._boxes_of[item]
         differs, probed = int(self._paint.differs[item]), int(self._paint.probed[item])
-        signs = [(x, "+~"[differs - 1], ("added", "changed")[differs - 1])] if differs else []
+        is_badge = self._scene.kind[item] == BADGE
+        if is_badge and differs == self._paint.differs[self._scene.parent[item]]:
+            differs = 0
+        left = x - _BESIDE_BADGE if is_badge else x
+        signs = [(left, "+~"[differs - 1], ("added", "changed")[differs - 1])] if differs else []
         signs += [(x + w, "✓!"[probed - 1], ("input_mark", "warned")[probed - 1])] if probed else []
         for at_x, sign, color in signs:
             yield _circle(at_x, y + h / 2, 7.0, self._marks[color], self._theme.background, 1.5)
@@ -660,6 +675,49 @@ def _note_in(note: str, room: float) -> str:
         return _shorten_to(note, room, SMALL)
     short = f"{number[1]} {number[2] or ''}".strip() if number[3] in {"FLOP", "B"} else note
     return next((text for text in (note, short) if text_width(text) * SMALL <= room), "")
+
+
+def _legend(legend: Legend, theme: Theme, place: tuple[float, float, float]) -> tuple[list[Shape], float]:
+    """What the colors mean, as rows below the drawing at (left, top, width), and their height."""
+    left, top, width = place
+    start, end = left + _LEGEND_SIDES, left + width - _LEGEND_SIDES
+    x, y = start, top + _LEGEND_ROW
+    shapes: list[Shape] = []
+
+    def write(text: str, *, bold: bool = False, faint: bool = False) -> None:
+        nonlocal x
+        cut = shorten(text, max(end - x, 0.0) / SMALL / _BOLD)
+        shapes.append(Label(x, y, cut, SMALL, theme.tints[0].faint if faint else theme.text, middle=False, bold=bold))
+        x += text_width(cut) * SMALL * _BOLD + _LEGEND_GAP
+
+    def begin_row(wide: float) -> None:
+        nonlocal x, y
+        if x > start and x + wide > end:
+            x, y = start, y + _LEGEND_ROW
+
+    write(f"Color by {legend.by}", bold=True)
+    for entry in legend.entries:
+        colors = theme.tints[entry.tint]
+        count = f"{entry.label} · {entry.ops:,} op{'s' * (entry.ops != 1)}"
+        begin_row(26 + text_width(count) * SMALL * _BOLD)
+        shapes.append(Box((x, y - 8, 20.0, 16.0), 3.0, colors.fill, colors.border))
+        shapes.append(Label(x + 10, y, str(entry.tint or "\N{EN DASH}"), SMALL, colors.text, bold=True))
+        x += 26
+        write(count)
+    if legend.high:
+        begin_row(text_width(f"{legend.low}{legend.high}") * SMALL * _BOLD + 2 * _LEGEND_GAP + _RAMP_WIDTH)
+        write(legend.low)
+        steps = [colors.fill for colors in theme.tints[-RAMP_STEPS:]]
+        wide = _RAMP_WIDTH / len(steps)
+        shapes.extend(Box((x + wide * k, y - 6, wide + 0.5, 12.0), 0.0, fill) for k, fill in enumerate(steps))
+        x += _RAMP_WIDTH + _LEGEND_GAP
+        write(legend.high)
+    if legend.notice:
+        x, y = start, y + _LEGEND_ROW
+        write(legend.notice, faint=True)
+    strip = y + _LEGEND_ROW - top
+    # Of a part of the drawing, what goes on below it is covered.
+    return [Box((left, top, width, strip), 0.0, theme.background), *shapes], strip
 
 
 def _label(x: float, y: float, text: str, size: float, color: str) -> Iterator[Label]:

@@ -65,8 +65,9 @@ def _documentation_of(op_type: str, registered: bool, serialized: bytes) -> Docu
     head, *sections = _SECTION.split(tf_protos.op_docstring(op_type) if registered else "")
     sections_by_name = dict(zip(sections[::2], sections[1::2], strict=False))
     summary, _, about = head.strip().partition("\n\n")
+    text = " ".join((summary or definition.summary).split())
     return Documentation(
-        " ".join((summary or definition.summary).split()),
+        "" if text.startswith("TODO") else text,
         "\n\n".join(filter(None, [*_paragraphs(about or definition.description), _deprecation(definition)])),
         tuple(_arguments(definition, _entries(sections_by_name.get("Args", "")), sections_by_name.get("Returns", ""))),
     )

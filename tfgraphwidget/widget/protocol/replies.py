@@ -342,11 +342,21 @@ class OpType:
 
 
 @dataclasses.dataclass(frozen=True)
+class LikelyType:
+    """An op type that can replace an op as it is; `attributes` are those that it takes over, Python, "" for none."""
+
+    name: str
+    summary: str
+    attributes: str
+
+
+@dataclasses.dataclass(frozen=True)
 class OpTypeList:
     """The first op types and functions that fit a text, the best first; `total` counts all."""
 
     types: tuple[OpType, ...]
     total: int
+    likely: tuple[LikelyType, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -602,7 +612,7 @@ class BoundaryTensors:
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A variable of the notebook that holds a graph, and its kind in TensorFlow's words."""
+    """A variable of the notebook that holds a graph, and its kind in TensorFlow's words; or a file ("file")."""
 
     name: str
     kind: str
@@ -610,7 +620,7 @@ class Source:
 
 @dataclasses.dataclass(frozen=True)
 class Sources:
-    """The graphs of the notebook."""
+    """The graphs of the notebook, and the files beside it."""
 
     sources: tuple[Source, ...]
 

@@ -24,6 +24,7 @@ from tfgraphwidget.widget.protocol import (
     Image,
     Joint,
     Legend,
+    LikelyType,
     LintFinding,
     NearMatch,
     Offer,
@@ -65,7 +66,8 @@ _PARTS = (
         Offer,
         EditReport,
     ),
-    *(OpType, Parameter, Feed, FeedField, CostRow, BoundaryTensor, Source, Joint, NearMatch, PatternMatches),
+    *(OpType, LikelyType, Parameter, Feed, FeedField, CostRow, BoundaryTensor, Source, Joint, NearMatch),
+    PatternMatches,
     *(FormField, EditButton, SaveOption, SaveFormat, LintFinding, SignatureRow),
 )
 _OF_BUTTONS = (FormField, EditButton)  # written in TypeScript, without what is at its default

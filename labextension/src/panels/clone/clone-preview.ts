@@ -2,7 +2,7 @@
 import type { Actions, CloneForm } from "../../interaction/actions";
 import type { Parts } from "../../interaction/parts";
 import type { ClonePreview, Group } from "../../protocol/messages";
-import type { Store } from "../../state/store";
+import type { Screen, Store } from "../../state/store";
 import { copyTools } from "../controls/copy-button";
 import { moreEntry, opLink } from "../controls/name-list";
 import { breakableName, button, element, releaseFocus } from "../dom";
@@ -101,7 +101,20 @@ export function createClonePreview({ store, actions }: Parts): HTMLElement {
       ...(preview.refusal ? suggestedFix(preview, takeWhole) : previewEntries(preview, open, go)),
     );
   });
+  store.watch(["preview", "status", "working"], (screen) => {
+    headlineElement.hidden = isSaidBelow(screen);
+  });
   return root;
+}
+
+/** Whether the status line says the refusal, with the way out: it is not said twice. */
+export function isSaidBelow({
+  preview,
+  status,
+  working,
+}: Pick<Screen, "preview" | "status" | "working">): boolean {
+  const refusal = preview?.refusal ?? "";
+  return refusal !== "" && !working && status?.text === refusal;
 }
 
 function suggestedFix({ offer }: ClonePreview, takeWhole: () => void): HTMLElement[] {

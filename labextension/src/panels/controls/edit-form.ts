@@ -6,7 +6,7 @@ import { type ApplyOp, opForm } from "../forms/op-form";
 import { replaceAllForm, searchedPattern } from "../forms/replace-all-form";
 import { NO_SIGNATURE, signatureForm, signatureNames } from "../forms/signature-form";
 import { createEditPreview } from "./edit-preview";
-import { labeledField, TEXT } from "./form-fields";
+import { formFoot, labeledField, TEXT } from "./form-fields";
 
 export interface Field {
   readonly key: string;
@@ -94,7 +94,7 @@ export function inlineForm(
     preview?.close();
     close();
   };
-  form.append(submit);
+  form.append(formFoot(submit));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void whileBusy(submit, async () => {
@@ -147,7 +147,8 @@ async function listSignatures(
   const names = await signatureNames(parts);
   select.replaceChildren(...names.map((value) => element("option", { value }, value)));
   submit.disabled = names.length === 0;
-  if (submit.disabled) submit.before(element("p", { class: "tgw-field-error", role: "alert" }, NO_SIGNATURE));
+  if (submit.disabled)
+    submit.parentElement?.before(element("p", { class: "tgw-field-error", role: "alert" }, NO_SIGNATURE));
 }
 
 /** The scope before a name that is edited; a long one is cut at its beginning. */

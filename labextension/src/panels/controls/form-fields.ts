@@ -26,4 +26,9 @@ export function checkboxField(label: string, box: HTMLInputElement): HTMLElement
   return element("label", { class: "tgw-tick" }, box, element("span", {}, label));
 }
 
+/** The buttons of a form, below its fields: in a small panel they stay in view. */
+export function formFoot(...buttons: HTMLButtonElement[]): HTMLElement {
+  return element("div", { class: "tgw-foot" }, ...buttons);
+}
+
 export const TEXT = { class: "tgw-input", spellcheck: "false", autocomplete: "off" } as const;

@@ -1,7 +1,7 @@
 // The form that asks for the values of placeholders, where a run needs them; what was fed last is proposed again.
 import type { Parts } from "../../interaction/parts";
 import type { Feed, FeedField, Feeds } from "../../protocol/messages";
-import { selectField, TEXT } from "../controls/form-fields";
+import { formFoot, selectField, TEXT } from "../controls/form-fields";
 import { element, releaseFocus, setAttributes, uniqueId, whileBusy } from "../dom";
 
 /** What is run: the outputs of an op, "" for the selected ones; or all, to measure the time. */
@@ -72,7 +72,7 @@ export function feedForm(
     { class: "tgw-inline tgw-feed-form", novalidate: true, "aria-label": "Feeds" },
     ...rows.map(({ root }) => root),
     error,
-    submit,
+    formFoot(submit),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();

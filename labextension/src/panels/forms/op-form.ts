@@ -1,10 +1,10 @@
 // The form of Replace and Insert: an op type or a function of the notebook, its parameters, the name and scope of its ops.
 import { type EditCall, type Options, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
-import type { FormReply, OpType } from "../../protocol/messages";
+import type { FormReply, LikelyType, OpType } from "../../protocol/messages";
 import { createEditPreview } from "../controls/edit-preview";
-import { labeledField, TEXT } from "../controls/form-fields";
-import { element, whileBusy } from "../dom";
+import { formFoot, labeledField, TEXT } from "../controls/form-fields";
+import { button, element, whileBusy } from "../dom";
 import { createOpSearch } from "./op-search";
 import { type ParameterField, parameterField } from "./parameter-field";
 
@@ -59,7 +59,18 @@ export function opForm(
     details.replaceChildren(...contents(answer, fields, naming));
     preview?.update(true);
   };
-  const search = createOpSearch(parts, { verb, what }, describe);
+  const likely = element("div", { class: "tgw-likely", role: "group", "aria-label": "Likely", hidden: true });
+  const showLikely = (types: readonly LikelyType[]) => {
+    likely.hidden = types.length === 0;
+    likely.replaceChildren(...types.map((type) => likelyButton(type, use)));
+  };
+  const search = createOpSearch(
+    parts,
+    { verb, what },
+    describe,
+    undefined,
+    target.call ? undefined : showLikely,
+  );
   search.input.name = key;
   search.input.value = initial;
   const submit = element(
@@ -81,13 +92,14 @@ export function opForm(
     "form",
     { class: "tgw-inline tgw-op-form", novalidate: true },
     ...(target.before ?? []),
+    likely,
     labeledField(target.label ?? "Op type", search.input),
     search.list,
     ...(target.hint ? [element("p", { class: "tgw-hint" }, target.hint)] : []),
     details,
     error,
     ...(preview ? [preview.root] : []),
-    submit,
+    formFoot(submit),
   );
   const end = () => {
     preview?.close();
@@ -99,6 +111,17 @@ export function opForm(
     error.textContent = field ? "" : why;
     error.hidden = field !== undefined || why === "";
   };
+  const make = async (call: EditCall) => {
+    if (await apply(call)) return end();
+    const { status } = parts.store.value;
+    refuse(status?.text ?? "", status?.argument);
+    parts.store.set({ status: null }); // the form says it
+  };
+  const use = ({ name, attributes: taken }: LikelyType) => {
+    refuse("");
+    const options = { [key]: quote(name), ...(taken && { attributes: taken }) };
+    return make({ verb, what, options, variables: [] });
+  };
   const run = async () => {
     refuse("");
     const found = await search.chosen();
@@ -108,10 +131,7 @@ export function opForm(
     if (!call) return refuse("Choose an op type, or a function of the notebook.");
     const wrong = fields.filter((field) => field.check() !== "");
     if (wrong.length > 0) return wrong[0]?.root.querySelector<HTMLElement>("input, select")?.focus();
-    if (await apply(call)) return end();
-    const { status } = parts.store.value;
-    refuse(status?.text ?? "", status?.argument);
-    parts.store.set({ status: null }); // the form says it
+    await make(call);
   };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -127,6 +147,13 @@ export function opForm(
     preview?.update();
   });
   return form;
+}
+
+/** A button that replaces the op at once. */
+function likelyButton(type: LikelyType, use: (type: LikelyType) => Promise<void>): HTMLElement {
+  const attributes = { class: "tgw-button", title: type.summary.replaceAll("`", "") };
+  const press = button(attributes, () => void whileBusy(press, () => use(type)), type.name);
+  return press;
 }
 
 function entriesOf(fields: readonly ParameterField[]): Entries {

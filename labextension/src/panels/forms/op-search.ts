@@ -1,6 +1,6 @@
 // A field that finds op types and functions of the notebook: a combobox with a list below.
 import type { Parts } from "../../interaction/parts";
-import type { OpType, PaletteRequest } from "../../protocol/messages";
+import type { LikelyType, OpType, PaletteRequest } from "../../protocol/messages";
 import { TEXT } from "../controls/form-fields";
 import { element, setAttributes, uniqueId } from "../dom";
 
@@ -15,6 +15,9 @@ export interface OpSearch {
   chosen(): Promise<OpType | null>;
 }
 
+/** Types that can take the place of the op as they are. */
+type ShowLikely = (likely: readonly LikelyType[]) => void;
+
 type Place = Pick<PaletteRequest, "verb" | "what">;
 
 /**
@@ -26,6 +29,7 @@ export function createOpSearch(
   place: Place,
   choose: (found: OpType | null, isPicked: boolean) => void,
   palette?: (found: OpType) => HTMLElement,
+  showLikely: ShowLikely = () => {},
 ): OpSearch {
   const list = element("ul", {
     class: "tgw-options",
@@ -41,7 +45,7 @@ export function createOpSearch(
     "aria-expanded": "false",
     "aria-controls": list.id,
     "aria-autocomplete": "list",
-    placeholder: "Search op types and functions",
+    placeholder: "Op type or function",
   });
   let found: readonly OpType[] = [];
   let active = -1;
@@ -71,6 +75,7 @@ export function createOpSearch(
     const answer = await actions.edits.palette({ text, ...place, limit: SHOWN });
     if (!answer || input.value.trim() !== text) return last;
     found = answer.types;
+    if (text === "") showLikely(answer.likely);
     list.replaceChildren(
       ...answer.types.map((type) => {
         const option = (palette ?? optionOf)(type);

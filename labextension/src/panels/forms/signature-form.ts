@@ -2,7 +2,7 @@
 import { type EditCall, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { SignatureRow } from "../../protocol/messages";
-import { labeledField, selectField, TEXT } from "../controls/form-fields";
+import { formFoot, labeledField, selectField, TEXT } from "../controls/form-fields";
 import { button, element, ICONS, icon, whileBusy } from "../dom";
 
 const SIDES = ["inputs", "outputs"] as const;
@@ -23,7 +23,7 @@ export function signatureForm(parts: Parts, close: () => void): HTMLFormElement 
   const body = element("div", { class: "tgw-ends" });
   const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
   const submit = element("button", { type: "submit", class: "tgw-button" }, "Apply");
-  const form = element("form", { class: "tgw-inline", novalidate: true }, body, error, submit);
+  const form = element("form", { class: "tgw-inline", novalidate: true }, body, error, formFoot(submit));
   let shown: SignatureRow | null = null;
   const refuse = (why: string) => {
     error.textContent = why;

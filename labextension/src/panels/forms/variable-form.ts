@@ -1,6 +1,6 @@
 // "As a variable in the notebook": a button beside a value, and the form that asks for the name.
 import type { Parts } from "../../interaction/parts";
-import { labeledField, TEXT } from "../controls/form-fields";
+import { formFoot, labeledField, TEXT } from "../controls/form-fields";
 import { button, element, releaseFocus, taskButton, whileBusy } from "../dom";
 
 /** The button, and the slot of its form, for the value of a tensor, op or scope. */
@@ -46,13 +46,12 @@ function variableForm(name: string, proposed: string, parts: Parts, close: () =>
   };
   const replace = button({ class: "tgw-button", hidden: true }, () => assign(true), "Replace it");
   const submit = element("button", { type: "submit", class: "tgw-button" }, "Assign");
-  const buttons = element("div", { class: "tgw-buttons" }, submit, replace);
   const form = element(
     "form",
     { class: "tgw-inline", novalidate: true },
     labeledField("Variable", input),
     error,
-    buttons,
+    formFoot(submit, replace),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();

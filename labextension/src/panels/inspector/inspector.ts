@@ -23,7 +23,10 @@ export function createInspector(parts: Parts): HTMLElement {
     const now = [details, ...(details ? edgeStates(details.name, parts.store) : [])];
     if (now.length === shown.length && now.every((one, k) => one === shown[k])) return;
     shown = now;
-    body.setAttribute("data-name", details?.name ?? "");
+    const name = details?.name ?? "";
+    const page = body.closest(".tgw-tab-page");
+    if (page && name !== body.dataset["name"]) page.scrollTop = 0; // the name of another item is in view
+    body.setAttribute("data-name", name);
     releaseFocus(body);
     whole.hidden = details !== null;
     body.replaceChildren(...(details ? contents(details, parts, examined) : []));

@@ -2,7 +2,7 @@
 import type { Parts } from "../../interaction/parts";
 import type { Joint } from "../../protocol/messages";
 import { completion } from "../controls/edit-form";
-import { labeledField, TEXT } from "../controls/form-fields";
+import { formFoot, labeledField, TEXT } from "../controls/form-fields";
 import { element, uniqueId, whileBusy } from "../dom";
 
 export interface OtherGraphForm {
@@ -21,7 +21,7 @@ const HINT = "A graph of the notebook, or the path of a file.";
 function compareForm({ actions }: Parts, source: string, close: () => void): HTMLFormElement {
   const { field, input } = sourceField(actions, source);
   const submit = element("button", { type: "submit", class: "tgw-button" }, "Compare");
-  const form = element("form", { class: "tgw-inline" }, field, hint(HINT), submit);
+  const form = element("form", { class: "tgw-inline" }, field, hint(HINT), formFoot(submit));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void whileBusy(submit, async () => {
@@ -38,7 +38,7 @@ function addForm(parts: Parts, source: string, close: () => void): HTMLFormEleme
   const joints = element("div", { class: "tgw-joints" });
   const submit = element("button", { type: "submit", class: "tgw-button" }, "Add");
   const rest = element("div", { hidden: true }, labeledField("Scope", into), joints);
-  const form = element("form", { class: "tgw-inline" }, field, hint(HINT), rest, submit);
+  const form = element("form", { class: "tgw-inline" }, field, hint(HINT), rest, formFoot(submit));
   let known = "";
   const show = async (): Promise<boolean> => {
     const name = input.value.trim();
@@ -95,8 +95,9 @@ function sourceField(
     list.replaceChildren(
       ...sources.map(({ name, kind }) => element("option", { value: name }, `${name} (${kind})`)),
     );
-    // The only other graph is the one that is meant, as a rule.
-    const [first] = sources;
+    // The first variable, or the only file, is the one that is meant, as a rule.
+    const first =
+      sources.find(({ kind }) => kind !== "file") ?? (sources.length === 1 ? sources[0] : undefined);
     if (first && input.value === "" && !input.matches(":focus-within:not(:placeholder-shown)")) {
       input.value = first.name;
       input.select();

@@ -116,8 +116,9 @@ function boxWith(scene: Scene, item: number, others: readonly string[], viewport
 /** The camera that shows a copy and its original; null when both would be specks. */
 function showBoth(copy: Box, original: Box, camera: Camera, viewport: Viewport): Camera | null {
   const both = unionOf(copy, original);
-  if (isWithin(both, inView(camera, viewport)) && camera.zoom >= READABLE) return camera;
-  const wide = fitBox(both, viewport, Math.max(camera.zoom, READABLE));
+  // A first picture may be as far away, and it is calmer to stay there.
+  if (isWithin(both, inView(camera, viewport)) && camera.zoom >= FIRST_FARTHEST) return camera;
+  const wide = fitBox(both, viewport, camera.zoom < FIRST_FARTHEST ? READABLE : camera.zoom);
   return wide.zoom >= SPECKS ? wide : null;
 }
 

@@ -8,7 +8,7 @@ import { FAR_LABELS_BELOW, HEADER, NOMINAL } from "./far-labels";
 import { edgesAt } from "./incident-edges";
 import { drawHeader } from "./labels";
 import { drawBoundaryMarks, drawCountsAndPins } from "./marks";
-import { drawMatches } from "./match-frames";
+import { drawMatches, drawMatchTags } from "./match-frames";
 import { type Pen, screenBox } from "./pen";
 import { follow, tensorRoute } from "./tensor-route";
 
@@ -18,33 +18,40 @@ const MOST_LINES = 1500;
 export function drawHoverLayer(pen: Pen): void {
   const { frame, palette } = pen;
   drawStickyHeaders(pen);
-  drawHits(pen);
+  const pointed = [frame.picked, frame.hover];
+  const outlined = new Set([...drawHits(pen), ...frame.edited, ...pointed]);
   drawMatches(pen, frame.match);
   for (const item of frame.edited) if (item > 0) outline(pen, item, palette.fresh, 3, 3.5);
   const still = frame.boxes === frame.scene.box;
-  if (still) for (const item of new Set([frame.picked, frame.hover])) drawNeighbors(pen, item);
+  const neighbors = still ? [...new Set(pointed)].flatMap((item) => drawNeighbors(pen, item)) : [];
+  for (const item of neighbors) outlined.add(item);
   if (still && frame.hoverEdge >= 0) drawTensor(pen, frame.hoverEdge);
   if (frame.barred.has(frame.hover)) outline(pen, frame.hover, palette.warned, 1.5, 1);
   else if (frame.hover > 0 && frame.hover !== frame.picked) outline(pen, frame.hover, palette.edge, 1.5, 1);
   if (frame.picked > 0) outline(pen, frame.picked, palette.text, 1.75, 1.5);
-  const shown = { ...pen, items: [frame.picked, frame.hover].filter((item) => item > 0) };
-  drawCountsAndPins(shown);
-  drawBoundaryMarks(shown);
+  // No frame runs through a number.
+  drawCountsAndPins({ ...pen, items: [...outlined].filter((item) => item > 0) });
+  drawBoundaryMarks({ ...pen, items: pointed.filter((item) => item > 0) });
+  drawMatchTags(pen, frame.match);
 }
 
-/** A ring around each hit in view; it has a gap, so that no other outline looks like it. */
-function drawHits(pen: Pen): void {
+/** A ring around each hit in view, which are returned; it has a gap, so that no other outline looks like it. */
+function drawHits(pen: Pen): number[] {
   const { frame, sceneIndex, viewport } = pen;
-  if (frame.hits.size === 0 || frame.boxes !== frame.scene.box) return;
+  if (frame.hits.size === 0 || frame.boxes !== frame.scene.box) return [];
   const { x, y, zoom } = frame.camera;
   const view = { x, y, width: viewport.width / zoom, height: viewport.height / zoom };
   const isMatch = frame.matches.frames.length + frame.matches.inside.size > 0;
-  for (const item of sceneIndex.itemsIn(view))
-    if (item > 0 && frame.hits.has(item)) outline(pen, item, pen.palette.found, 2, isMatch ? 1 : 4);
+  const found = sceneIndex.itemsIn(view).filter((item) => item > 0 && frame.hits.has(item));
+  for (const item of found) outline(pen, item, pen.palette.found, 2, isMatch ? 1 : 4);
+  return found;
 }
 
-/** Lines that come to an item are dashed in one color, those that leave it solid in another; so are their other ends. */
-function drawNeighbors(pen: Pen, item: number): void {
+/**
+ * Lines that come to an item are dashed in one color, those that leave it solid in another; so are their other ends, which
+ * are returned.
+ */
+function drawNeighbors(pen: Pen, item: number): number[] {
   const { frame, palette } = pen;
   const { scene } = frame;
   const lines = edgesAt(scene, item)
@@ -56,9 +63,11 @@ function drawNeighbors(pen: Pen, item: number): void {
   const after = { ends: scene.target, color: palette.selected, dash: [] };
   const through = (edges: readonly number[], way: "arriving" | "onward") =>
     [...new Set(edges.flatMap((edge) => follow(scene, edge, way)))].slice(0, MOST_LINES);
-  drawSide(pen, item, through(lines.filter(comes), "arriving"), before);
   const leaving = lines.filter((edge) => !comes(edge));
-  drawSide(pen, item, through(leaving, "onward"), after);
+  return [
+    ...drawSide(pen, item, through(lines.filter(comes), "arriving"), before),
+    ...drawSide(pen, item, through(leaving, "onward"), after),
+  ];
 }
 
 /** What the edge under the pointer carries, from its producer to all consumers beyond it. */
@@ -80,7 +89,7 @@ interface Side {
   readonly dash: readonly number[];
 }
 
-function drawSide(pen: Pen, item: number, lines: readonly number[], { ends, color, dash }: Side): void {
+function drawSide(pen: Pen, item: number, lines: readonly number[], { ends, color, dash }: Side): number[] {
   const { ctx } = pen;
   for (const edge of lines) {
     const look = lookOf(pen, edge);
@@ -95,6 +104,7 @@ function drawSide(pen: Pen, item: number, lines: readonly number[], { ends, colo
   for (const other of items) outline(pen, other, color, 1.75, 1.5);
   ctx.setLineDash([]);
   drawBoundaryMarks({ ...pen, items }); // again, or the lines would lie over them
+  return items;
 }
 
 /** Whether an item is another box, not one around or inside. */

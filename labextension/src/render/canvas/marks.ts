@@ -1,5 +1,5 @@
 // Draws marks on boxes: boundaries, differences, probes, counts, pins, called functions; outlines of new ops.
-import { at, CLOSED, INPUT_MARK, OPEN, OUTPUT_MARK, SOURCE_MARK } from "../../protocol/scene";
+import { at, BADGE, CLOSED, INPUT_MARK, OPEN, OUTPUT_MARK, SOURCE_MARK } from "../../protocol/scene";
 import { boxColors, outline, radiusOf } from "./boxes";
 import { LEGIBLE } from "./far-labels";
 import type { BoxColors } from "./palette";
@@ -13,6 +13,8 @@ interface Sign {
 /** Letters on marks at a scale of 1; they are legible at any zoom. */
 const LETTERS = 10.5;
 const LEAST_SCALE = LEGIBLE / LETTERS;
+/** How far to the left of a badge its sign is. */
+const BESIDE_BADGE = 7;
 /** At a smaller zoom, signs would hide the boxes. */
 const LEAST_SIGN = 0.3;
 
@@ -82,7 +84,10 @@ function drawBoundaryMark(
   ctx.fillText(text, x + 16 * scale, middle + 0.5);
 }
 
-/** On the left border differences ("+" added, "~" changed), on the right probes ("✓", "!"). */
+/**
+ * On the left border differences ("+" added, "~" changed), on the right probes ("✓", "!"). A badge has a sign only if it
+ * differs in another way than the op that reads it, and beside its name.
+ */
 export function drawSigns(pen: Pen): void {
   const { frame, palette } = pen;
   if (frame.camera.zoom < LEAST_SIGN) return;
@@ -90,18 +95,21 @@ export function drawSigns(pen: Pen): void {
   const probed = [null, { sign: "✓", color: palette.inputMark }, { sign: "!", color: palette.warned }];
   for (const item of pen.items) {
     if (item === 0 || at(frame.scene.kind, item) === OPEN) continue;
-    drawSign(pen, item, 0, differs[at(frame.paint.differs, item)]);
+    const difference = at(frame.paint.differs, item);
+    const isBadge = at(frame.scene.kind, item) === BADGE;
+    if (!isBadge || difference !== at(frame.paint.differs, at(frame.scene.parent, item)))
+      drawSign(pen, item, 0, differs[difference], isBadge ? BESIDE_BADGE : 0);
     drawSign(pen, item, 1, probed[at(frame.paint.probed, item)]);
   }
 }
 
 /** A letter in a circle; `side` is 0 on the left, 1 on the right. */
-function drawSign(pen: Pen, item: number, side: 0 | 1, said: Sign | null | undefined): void {
+function drawSign(pen: Pen, item: number, side: 0 | 1, said: Sign | null | undefined, beside = 0): void {
   if (!said) return;
   const { ctx, palette, frame } = pen;
   const scale = Math.min(Math.max(frame.camera.zoom, LEAST_SCALE), 1.4);
   const box = screenBox(pen, item);
-  const x = box.x + side * box.width;
+  const x = box.x + side * box.width - beside * scale;
   const y = box.y + box.height / 2;
   ctx.beginPath();
   ctx.arc(x, y, 7 * scale, 0, 2 * Math.PI);

@@ -44,8 +44,15 @@ function around(boxes: readonly Box[]): Box[] {
   return (isSparse ? boxes : [whole]).map((box) => expandBox(box, GAP));
 }
 
-/** Draw the frames in view, and the counts on closed scopes; `current` is the number of the match that is stepped to. */
+/** Draw the frames in view; `current` is the number of the match that is stepped to. */
 export function drawMatches(pen: Pen, current: number): void {
+  const { frame } = pen;
+  if (frame.boxes !== frame.scene.box) return;
+  for (const one of frame.matches.frames) drawFrame(pen, one, one.number === current);
+}
+
+/** Draw the numbers of the frames, and the counts on closed scopes, above all lines. */
+export function drawMatchTags(pen: Pen, current: number): void {
   const { frame } = pen;
   const { frames, inside } = frame.matches;
   if (frame.boxes !== frame.scene.box) return;
@@ -53,13 +60,17 @@ export function drawMatches(pen: Pen, current: number): void {
     const place = onScreen(pen, boxOf(frame.scene.box, item));
     if (place && place.height >= LEAST / 2) drawTag(pen, text, place, false);
   };
-  for (const one of frames) drawFrame(pen, one, one.number === current);
+  for (const { number, boxes } of frames) {
+    const place = boxes[0] && onScreen(pen, boxes[0]);
+    if (place && Math.min(place.width, place.height) >= LEAST)
+      drawTag(pen, String(number), place, number === current);
+  }
   for (const [item, count] of inside)
     tag(item, count === 1 ? "1 match" : `${count.toLocaleString("en")} matches`);
   for (const [item, count] of frame.hitCounts) tag(item, `${count.toLocaleString("en")} found`);
 }
 
-function drawFrame(pen: Pen, { number, boxes }: MatchFrame, isCurrent: boolean): void {
+function drawFrame(pen: Pen, { boxes }: MatchFrame, isCurrent: boolean): void {
   const { ctx, palette, frame } = pen;
   ctx.strokeStyle = palette.found;
   ctx.lineWidth = isCurrent ? 3 : 1.75;
@@ -67,8 +78,6 @@ function drawFrame(pen: Pen, { number, boxes }: MatchFrame, isCurrent: boolean):
   ctx.beginPath();
   for (const place of places) if (place) addBox(pen, place, Math.min(8, 6 * frame.camera.zoom + 2));
   ctx.stroke();
-  const [first] = places;
-  if (first && Math.min(first.width, first.height) >= LEAST) drawTag(pen, String(number), first, isCurrent);
 }
 
 /** A box in CSS pixels; null if it is out of view. */

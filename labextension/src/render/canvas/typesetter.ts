@@ -41,6 +41,9 @@ export class Typesetter {
  * ellipsis of "layer_0 … layer_2" stays the only one.
  */
 export function shorten(text: string, fits: (part: string) => boolean): string {
+  // What tells "block_7_*" from its siblings is the number, and that it is a group is seen.
+  const name = text.replace(/[_/.]\*$/, "");
+  if (name !== text) return fits(name) ? name : shorten(name, fits);
   const letters = [...text];
   let low = 0;
   let high = letters.length - 1;
