@@ -471,7 +471,7 @@ class EditedState:
 
 
 def _export_table(
-    table: Tensor, dtypes: Pairs, run: Callable[[tuple[Tensor, Tensor]], Iterable[object]] = tuple
+    table: Tensor, dtypes: Pairs, run: Callable[[tuple[Tensor, ...]], Iterable[object]] = tuple
 ) -> Table | None:
     """Keys and values of a lookup table; None for other ops and dtypes, and for a table that is not filled."""
     for keys, values in dtypes:
@@ -484,7 +484,9 @@ def _export_table(
     return None
 
 
-def _may_have_dtypes(table: Tensor, keys: int, values: int, run: Callable[[tuple[Tensor]], Iterable[object]]) -> bool:
+def _may_have_dtypes(
+    table: Tensor, keys: int, values: int, run: Callable[[tuple[Tensor, ...]], Iterable[object]]
+) -> bool:
     """Whether a lookup of no key does not refuse these dtypes; exporting others ends the process.
 
     (test_tensorflow_facts.py::test_a_lookup_refuses_dtypes_by_which_an_export_of_a_table_would_end_the_process)
