@@ -47,6 +47,7 @@ __all__ = [
     "check_editable",
     "installed_folder",
     "installed_version",
+    "is_installed",
     "is_loaded",
     "lazy_class",
     "lazy_module",
@@ -66,6 +67,12 @@ _PASSING_ON = frozenset({"call", "method"})
 def is_loaded() -> bool:
     """Whether this process has imported TensorFlow, or is about to."""
     return "tensorflow" in sys.modules
+
+
+def is_installed() -> bool:
+    """Whether TensorFlow can be used: it is there, and not too old."""
+    version = getattr(sys.modules["tensorflow"], "__version__", "") if is_loaded() else installed_version()
+    return (is_loaded() or installed_folder() is not None) and not is_too_old(version or "")
 
 
 class _Lazy:

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from tfgraphwidget.tensorflow_modules import installed_folder, installed_version, is_loaded, tf
+from tfgraphwidget.tensorflow_modules import installed_folder, installed_version, is_installed, is_loaded, tf
 from tfgraphwidget.tf_types import CheckpointReader, DataType, Message, TensorProto
 
 if TYPE_CHECKING:
@@ -266,8 +266,8 @@ def tensorflow_version() -> str:
 
 
 def is_tensorflow_installed() -> bool:
-    """Whether TensorFlow can be imported."""
-    return is_loaded() or installed_folder() is not None
+    """Whether TensorFlow can be used: it is there, and not too old."""
+    return is_installed()
 
 
 def collection_message(key: str) -> type[Message] | None:

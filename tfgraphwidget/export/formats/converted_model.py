@@ -24,6 +24,7 @@ from tfgraphwidget.graph import GraphIndex, Signature, needed_ops, reachable_fun
 from tfgraphwidget.naming import did_you_mean, names_text, scope_around
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_releases import OLDEST
 from tfgraphwidget.tf_types import NodeDef, TensorCompatible
 from tfgraphwidget.writable import CONVERSIONS, Conversion, missing_packages
 
@@ -109,7 +110,7 @@ def _option_text(value: object) -> str | None:
 def _check_packages(suffix: str, conversion: Conversion) -> None:
     if not tf_protos.is_tensorflow_installed():
         raise TensorFlowMissing(
-            f"Writing a '{suffix}' file needs TensorFlow, which is not installed: run pip install "
+            f"Writing a '{suffix}' file needs TensorFlow {OLDEST} or newer, which is not installed: run pip install "
             f"'tfgraphwidget[{','.join(filter(None, ('tensorflow', conversion.extra)))}]'."
         )
     missing = missing_packages(suffix)

@@ -19,7 +19,7 @@ from tfgraphwidget.export.verification.round_trip import check_saved_model, firs
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
 from tfgraphwidget.graph import Signature, build
 from tfgraphwidget.sources import open_source, shape_from_proto
-from tfgraphwidget.tensorflow_modules import installed_folder, tf
+from tfgraphwidget.tensorflow_modules import is_installed, tf
 from tfgraphwidget.tf_internals import Trackable, eager_mode
 from tfgraphwidget.tf_types import Module, TensorCompatible
 
@@ -88,7 +88,7 @@ def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
     """
     if request.modules is None:
         raise NotRunnable(request.read_only)
-    alone = request.file_part(request) if request.file_part is not None and installed_folder() is None else None
+    alone = request.file_part(request) if request.file_part is not None and not is_installed() else None
     if alone is not None:
         yield alone
         return

@@ -42,7 +42,7 @@ from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
 from tfgraphwidget.sources import StoredTensor, checkpoint_keys, copy_unknown_fields, tf_protos, write_bundle
-from tfgraphwidget.tensorflow_modules import installed_folder, tf, v1
+from tfgraphwidget.tensorflow_modules import is_installed, tf, v1
 from tfgraphwidget.tf_internals import add_collection, new_meta_graph
 from tfgraphwidget.tf_types import ContextDef, MetaGraphDef, SaverDef, Session, TensorCompatible
 
@@ -219,7 +219,7 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
     if request.read_only:
         _write_unrunnable(path, request)
         return
-    if installed_folder() is None:
+    if not is_installed():
         _write_alone(path, request)
         return
     graph = request.graph()

@@ -13,7 +13,7 @@ from tfgraphwidget.sources.live.shapes import dimensions, static_shape
 from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.variables import read_collections
-from tfgraphwidget.tensorflow_modules import installed_folder, tf
+from tfgraphwidget.tensorflow_modules import is_installed, tf
 from tfgraphwidget.tf_types import MetaGraphDef
 
 _PLAIN = (bool, int, float, str)
@@ -88,7 +88,7 @@ def open_function_message(meta: MetaGraphDef, function: Mapping[str, Any], value
             "This is a function's graph, which no session runs: edits make a new function of it (editor.module()); for "
             "what needs a session save that: tf.saved_model.save(editor.module(), path)."
         ),
-        structure=_read_structure(function["structure"]) if installed_folder() else None,
+        structure=_read_structure(function["structure"]) if is_installed() else None,
         captures=FileCaptures(function["captures"], values),
     )
 
