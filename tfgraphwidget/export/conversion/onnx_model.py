@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,9 @@ def _convert(graph: Any, signature: Signature, opset: int | None) -> Any:
     converter = import_module("tf2onnx.convert")
     ends = dict(signature.inputs), dict(signature.outputs)
     names = {tensor: key for side in ends for key, tensor in side.items()}
+    # Else loops and conditionals of functions become those of TensorFlow 1 when these are inlined, which have no conversion.
+    for node in chain(graph.node, *(function.node_def for function in graph.library.function)):
+        node.attr.pop("_lower_using_switch_merge", None)
     model, _ = converter.from_graph_def(
         graph,
         input_names=list(ends[0].values()),
