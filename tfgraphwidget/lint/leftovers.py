@@ -92,7 +92,7 @@ def _dropout_scope(index: GraphIndex, name: str) -> str:
     """The innermost scope around an op that a dropout has made, by the scope's name or its ops; "" without one."""
     scope = scope_around(name)
     around = name.removesuffix("/random_uniform/RandomUniform")
-    if around != name and any(f"{around}/{kept}" in index.ids for kept in _KEPT):
+    if around != name and any(f"{around}/{end}" in index.ids for end in _KEPT):
         return around
     while scope:
         if _DROPOUT.search(scope.rpartition("/")[2]):
