@@ -453,6 +453,28 @@ def test_what_lint_has_fixed_has_no_finding_when_it_is_opened_again_and_computes
     assert "equal" in repr(tgw.edit(out).compare(feeds, ["y:0"], other=file))
 
 
+@pytest.mark.parametrize("name", ["saved", "graph.meta"])
+def test_lint_fix_keeps_outputs_and_variables_and_leaves_no_print_behind(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 4], "x")
+        w = v1.get_variable("w", [4, 4], use_resource=True)
+        hidden = v1.Print(v1.nn.dropout(x @ w, rate=0.5, name="drop"), [x], name="Print")
+        out = tf.nn.softmax(hidden, name="out")
+        v1.train.AdamOptimizer().minimize(tf.reduce_mean(out, name="loss"))
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, str(tmp_path / "saved"), {"x": x}, {"p": out})
+    if name == "graph.meta":
+        tgw.edit(tmp_path / "saved").save(tmp_path / name)
+    clean = str(tmp_path / "clean") + name.removeprefix("graph").removeprefix("saved")
+    assert main(["lint", str(tmp_path / name), "--fix", "--out", clean]) == 0
+    assert "was not applied" not in capsys.readouterr().err
+    names = tgw.edit(clean).index.names
+    assert {"x", "w", "w/Assign", "out"} <= {*names}
+    assert not [name for name in names if name.startswith(("drop", "Print", "Adam", "gradients", "loss"))]
+
+
 def test_the_devices_of_a_graph_that_cannot_run_here_are_taken_out_of_a_meta_graph(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph, tf.device("/job:ps/task:0"):
         tf.identity(v1.placeholder(tf.float32, [], "x"), "y")

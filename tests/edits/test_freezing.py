@@ -13,6 +13,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, build_mlp, fill, initialised, v1
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits.freeze import results
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 
 rng = np.random.default_rng(0)
@@ -109,6 +110,18 @@ def test_what_is_wanted_is_found_when_nobody_says_it(trained: tuple[tf.Graph, v1
     assert not any("Apply" in kind or kind in ("SaveV2", "RestoreV2") for kind in types(editor))
     assert {"loss", "net/logits"} <= set(editor.index.ids)
     assert not [name for name in editor.index.names if "Adam" in name or name.startswith("gradients")]
+
+
+def test_an_updated_variable_and_the_counter_of_a_loop_are_not_taken_for_results(tmp_path: Path) -> None:
+    v1.enable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        mean = v1.get_variable("mean", [4], use_resource=True)
+        v1.assign(mean, tf.reduce_mean(x, 0), name="update")
+        y = tf.while_loop(lambda i, _: i < 3, lambda i, h: (i + 1, h * 2), [0, x - mean], name="loop")[1]
+        tf.tanh(y, name="y")
+    (tmp_path / "g.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    assert results(tgw.edit(tmp_path / "g.pb").index) == ("loop/Identity_2", "y")
 
 
 def test_stripping_keeps_variables_and_what_initialises_them(trained: tuple[tf.Graph, v1.Session]) -> None:
@@ -379,6 +392,29 @@ def test_a_constant_that_was_undone_does_not_come_back_with_its_old_value() -> N
             editor.freeze("y")
             assert editor.session.run("y:0", {"x:0": 1.0}) == value**2
             editor.undo()
+
+
+def test_a_variable_that_enters_a_loop_is_frozen_in_files_that_store_shapes(tmp_path: Path) -> None:
+    """Of a reference these are a scalar's, and of the value they are not."""
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        w = v1.get_variable("w", [3], initializer=v1.ones_initializer(), use_resource=True)
+        x = v1.placeholder(tf.float32, [3], name="x")
+        looped = v1.while_loop(lambda i, _: i < 2, lambda i, v: (i + 1, v * w), [0, x], name="loop")[1]
+        tf.cond(tf.reduce_sum(x) > 0, lambda: looped * w, lambda: looped - w, name="y")
+    with initialised(graph) as session, graph.as_default():
+        v1.train.Saver().save(session, str(tmp_path / "m"))
+        ends = {"x": x}, {"y": graph.get_tensor_by_name("y/Merge:0")}
+        v1.saved_model.simple_save(session, str(tmp_path / "saved"), *ends)
+    for path, options in ((tmp_path / "m.meta", {"checkpoint": tmp_path / "m"}), (tmp_path / "saved", {})):
+        editor = tgw.edit(path, **options)
+        frozen = editor.save(tmp_path / "frozen.pb", "x:0", "y/Merge:0", frozen=True)
+        given = run(v1.GraphDef.FromString(frozen.read_bytes()), "y/Merge:0", {"x:0": np.full(3, 2.0, np.float32)})
+        assert given.tolist() == [2.0] * 3
+        editor.freeze("y/Merge")
+        assert not any(kind == "VarHandleOp" for kind in editor.index.types)
+        editor.undo()
+        assert "VarHandleOp" in editor.index.types
 
 
 def test_stripping_removes_regularization_losses_that_no_loss_reads(tmp_path: Path) -> None:

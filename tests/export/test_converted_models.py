@@ -144,6 +144,35 @@ def test_a_table_is_refused_by_name_and_the_part_behind_it_converts(tmp_path: Pa
 
 
 @pytest.mark.usefixtures("in_process")
+@pytest.mark.filterwarnings("ignore::UserWarning")  # the largest difference
+def test_a_loop_in_a_small_function_of_a_module_and_one_of_tensorflow_1_with_variables_become_onnx(
+    tmp_path: Path,
+) -> None:
+    module = tf.Module()
+    module.run = tf.function(
+        lambda x: {"y": tf.while_loop(lambda h: tf.reduce_sum(h) < 100.0, lambda h: (h * 2.0,), [tf.abs(x) + 1.0])[0]},
+        input_signature=[tf.TensorSpec([None, 4], name="x")],
+    )
+    tf.saved_model.save(module, str(tmp_path / "m"), signatures=module.run)
+    editor = tgw.edit(tmp_path / "m")
+    editor.leave(0)
+    editor.save(tmp_path / "m.onnx")
+    assert any("largest difference" in notice for notice in editor.notices)
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        w = v1.get_variable("w", [4, 4], use_resource=True)
+        looped = tf.while_loop(lambda i, _: i < 3, lambda i, h: (i + 1, tf.tanh(h @ w)), [0, x], name="loop")[1]
+        tf.identity(looped, name="y")
+    session = initialised(graph)
+    path = tgw.edit(graph, session=session).save(tmp_path / "g.meta")
+    editor = tgw.edit(path, checkpoint=path.with_suffix(""))
+    editor.save(tmp_path / "g.onnx", "x:0", "y:0")
+    assert any("largest difference" in notice for notice in editor.notices)
+    session.close()
+
+
+@pytest.mark.usefixtures("in_process")
 def test_another_result_of_the_runtime_is_refused(
     editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -356,6 +356,33 @@ def test_an_asset_outside_of_its_folder_is_looked_at_only(tmp_path: Path, name: 
     assert f"assets/{name}" not in files_of(path)
 
 
+def test_an_asset_of_a_module_outside_of_its_folder_is_looked_at_only_too(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("a")
+    (tmp_path / "secret.txt").write_text("password")
+    module = tf.Module()
+    initializer = tf.lookup.TextFileInitializer(
+        str(tmp_path / "words.txt"),
+        tf.string,
+        tf.lookup.TextFileIndex.WHOLE_LINE,
+        tf.int64,
+        tf.lookup.TextFileIndex.LINE_NUMBER,
+    )
+    module.table = tf.lookup.StaticHashTable(initializer, -1)
+    module.run = tf.function(module.table.lookup, input_signature=[tf.TensorSpec([None], tf.string)])
+    tf.saved_model.save(module, str(tmp_path / "sm"), signatures=module.run)
+    file = tmp_path / "sm" / "saved_model.pb"
+    model = saved_model_pb2.SavedModel.FromString(file.read_bytes())
+    model.meta_graphs[0].asset_file_def[0].filename = "../../secret.txt"
+    file.write_bytes(model.SerializeToString())
+    opened = tgw.edit(tmp_path / "sm")
+    for _ in ("the function", "the graph"):
+        for kind in ("out", "out.meta"):
+            with pytest.raises(GraphEditError, match="leads to a file outside of its folder 'assets', so it can be"):
+                opened.save(tmp_path / kind)
+        opened.leave(0)
+    assert not list(tmp_path.glob("out*"))
+
+
 def test_an_asset_in_a_folder_of_its_own_is_none_outside(tmp_path: Path) -> None:
     (tmp_path / "assets" / "words").mkdir(parents=True)
     (tmp_path / "assets" / "words" / "en.txt").write_text("a")

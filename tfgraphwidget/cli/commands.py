@@ -9,7 +9,7 @@ import os
 import runpy
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -19,8 +19,8 @@ from tfgraphwidget.cli.console import print_note, print_output
 from tfgraphwidget.cli.formatting import format_count
 from tfgraphwidget.cli.progress_bar import progress_bar
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import HANDLES, PLACEHOLDERS, ChangedValue, Difference
-from tfgraphwidget.naming import escape
+from tfgraphwidget.graph import HANDLES, PLACEHOLDERS, ChangedValue, Difference, definitions, handles, own_ops
+from tfgraphwidget.naming import escape, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import is_checkpoint, locate_file, own_shapes_only, parse_path
 from tfgraphwidget.writable import CONVERSION_OPTIONS, check_place, kind_of, parse_options, unwritable
@@ -155,9 +155,13 @@ def print_lint(options: argparse.Namespace) -> int:
         editor = _open_editor(options)
         report = editor.lint(options.target, **rules)
         if options.fix:
-            ends = _unread_ops(editor)
-            for fix in report.fixes:
+            ends, tried = _unread_ops(editor), set[str]()
+            # One at a time: a fix may name what another has bypassed.
+            while fix := next((each for each in report.fixes if each.code() not in tried), None):
+                ends |= _named_ends(editor, [fix])
+                tried.add(fix.code())
                 _apply_fix(editor, fix)
+                report = editor.lint(options.target, **rules)
             _remove_unused(editor, ends)
             _save(editor, options.out)
             report = editor.lint(options.target, **rules)
@@ -185,7 +189,7 @@ def _remove_unused(editor: GraphEditor, ends: set[str]) -> None:
 
     Args:
         editor: The editor.
-        ends: The ops that had no consumers before.
+        ends: The ops that had no consumers before, and the outputs.
     """
     remove = import_module("tfgraphwidget.edits").Remove
     while unused := editor.core.executor.unused_ops() or tuple(sorted(_unread_ops(editor) - ends)):
@@ -193,14 +197,23 @@ def _remove_unused(editor: GraphEditor, ends: set[str]) -> None:
             break
 
 
+def _named_ends(editor: GraphEditor, fixes: Iterable[Command]) -> set[str]:
+    """The ops that signatures and fixes name as outputs: the fixes may take away what reads them."""
+    names = [tensor for signature in editor.signatures for _, tensor in signature.outputs]
+    names += [name for fix in fixes for name in getattr(fix, "outputs", ())]
+    return {split_tensor(name)[0] for name in names}
+
+
 def _unread_ops(editor: GraphEditor) -> set[str]:
-    """The ops that no op reads or waits for; inputs and variables, which callers use, are none of them."""
+    """The ops that no op reads or waits for; inputs and parts of variables, which callers use, are none of them."""
     index = editor.index
     used_by_callers = HANDLES | PLACEHOLDERS
+    of_variables = {op for variable in definitions(index, handles(index)).values() for op in own_ops(index, variable)}
     return {
         name
         for op, name in enumerate(index.names)
         if not (index.consumer_lists[op] or index.waiting_lists[op] or index.types[op] in used_by_callers)
+        and op not in of_variables
     }
 
 

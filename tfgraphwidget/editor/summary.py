@@ -45,8 +45,12 @@ def _head(core: EditorCore) -> Iterator[str]:
 
 def _ends(core: EditorCore) -> Iterator[str]:
     index = core.index
-    for signature in core.executor.signatures if len(core.navigator.path) == 1 else ():
-        inputs, outputs = (", ".join(f"{key}={name}" for key, name in s) for s in (signature.inputs, signature.outputs))
+    is_whole = len(core.navigator.path) == 1  # else the tensors are of another graph
+    for signature in core.executor.signatures if is_whole else core.source.signatures:
+        inputs, outputs = (
+            ", ".join(f"{key}={name}" if is_whole else key for key, name in s)
+            for s in (signature.inputs, signature.outputs)
+        )
         yield f"signature {signature.name}: {inputs or 'nothing'} → {outputs}"
     try:
         outputs_of = core.arguments.outputs(None)

@@ -18,6 +18,7 @@ from tfgraphwidget.graph import (
     HANDS_ON,
     PRINTS,
     PYTHON_CALLS,
+    GraphIndex,
     called_functions,
     is_placeholder,
     selectors,
@@ -30,6 +31,8 @@ from tfgraphwidget.naming import names_text, scope_around, split_input
 _RANDOM = re.compile(r"(Stateless)?(Parameterized)?(Truncated|Random)\w*|Multinomial")
 _OF_GUARDS = CHECKS | HANDS_ON | CONSTANTS | {"NoOp"}
 """What the branches of a conditional around an Assert hold."""
+_KEPT = "GreaterEqual", "Floor"
+"""What tells which elements a dropout keeps, in its own scope, whatever that is called."""
 _DROPOUT = re.compile(r"drop_?(out|path)|stochastic_depth", re.IGNORECASE)
 
 
@@ -67,7 +70,7 @@ def dropout(context: LintContext) -> Iterator[Finding]:
     random = [op for op in context.of_types(lambda kind: bool(_RANDOM.fullmatch(kind))) if context.needed_mask[op]]
     scopes: dict[str, list[int]] = {}
     for op in random:
-        scopes.setdefault(_dropout_scope(index.names[op]), []).append(op)
+        scopes.setdefault(_dropout_scope(index, index.names[op]), []).append(op)
     for scope, ops in scopes.items():
         of = f"dropout {scope!r} is active" if scope else f"random op {index.names[ops[0]]!r} is active"
         switches = _switches(context, scope, ops)
@@ -85,9 +88,12 @@ def dropout(context: LintContext) -> Iterator[Finding]:
         )
 
 
-def _dropout_scope(name: str) -> str:
-    """The innermost scope around an op that a dropout has made; "" without one."""
+def _dropout_scope(index: GraphIndex, name: str) -> str:
+    """The innermost scope around an op that a dropout has made, by the scope's name or its ops; "" without one."""
     scope = scope_around(name)
+    around = name.removesuffix("/random_uniform/RandomUniform")
+    if around != name and any(f"{around}/{end}" in index.ids for end in _KEPT):
+        return around
     while scope:
         if _DROPOUT.search(scope.rpartition("/")[2]):
             return scope

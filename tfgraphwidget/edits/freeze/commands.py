@@ -21,6 +21,7 @@ from tfgraphwidget.graph import (
     HANDLES,
     SHAPE_QUERIES,
     TABLE,
+    WHILE_LOOPS,
     GraphIndex,
     by_key,
     definitions,
@@ -47,6 +48,8 @@ _REGULARIZATION, _REGULARIZER = "regularization_losses", re.compile(r"(?:^|/)Reg
 # What TensorFlow's asserts make, the condition and the conditional around an Assert op; and with what a conditional of
 # TensorFlow 1 begins.
 _CONDITIONS = re.compile(r"(?:^|/)(?:(?:assert_\w+|Assert(?:Guard)?(?:_\d+)?)/|(?:switch_[tf]|pred_id)$)")
+_READS = frozenset({"ReadVariableOp"})
+_OF_LOOP = "Identity", "Identity_1"
 _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|ShardedFilename")
 
 
@@ -261,9 +264,22 @@ def _conditions(index: GraphIndex) -> set[str]:
 
 
 def _reports(index: GraphIndex) -> set[str]:
-    """The ops that say something about a graph, and are not what it computes: shapes, and summaries of training."""
+    """The ops that say something about a graph, and are not what it computes.
+
+    Shapes, summaries of training, variables as an update has left them, and what TensorFlow gives of its own with each
+    loop: the counter, and how many iterations it may take at most.
+    """
     kinds = ((name, kind) for name, kind in zip(index.names, index.types, strict=True))
-    return {name for name, kind in kinds if kind in SHAPE_QUERIES or "Summary" in kind}
+    reports = {name for name, kind in kinds if kind in SHAPE_QUERIES or kind in _READS or "Summary" in kind}
+    loops = (name for name, kind in zip(index.names, index.types, strict=True) if kind in WHILE_LOOPS)
+    own = ((f"{loop}/{end}", (index.ids[loop], port)) for loop in loops for port, end in enumerate(_OF_LOOP))
+    return reports | {name for name, source in own if name in index.ids and _reads_only(index, index.ids[name], source)}
+
+
+def _reads_only(index: GraphIndex, op: int, source: tuple[int, int]) -> bool:
+    """Whether an op hands on one output of another."""
+    start = index.inputs.start[op]
+    return index.input_lists[op] == [source[0]] and int(index.ports[start]) == source[1]
 
 
 def results(index: GraphIndex) -> tuple[str, ...]:

@@ -137,6 +137,7 @@ def rewrite_node(node: NodeDef, references: Mapping[int, VariableValue], naming:
     rewrite = _REWRITES.get(node.op)
     if rewrite is not None:
         return rewrite(node, references[0], naming)
+    node.attr.pop("_output_shapes", None)  # of references
     if node.op == "IdentityN":
         for slot, value in references.items():
             node.attr["T"].list.type[slot] = value.dtype

@@ -6,16 +6,20 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from tfgraphwidget.export.conversion.converter_process import ConversionRefused
 from tfgraphwidget.graph import FUNCTION_CALLS, V1_CONTROL_FLOW, Signature
+from tfgraphwidget.naming import free_name
 from tfgraphwidget.tensorflow_modules import v1
 
 Arrays = Mapping[str, np.ndarray]
 
+_FEWEST_NODES = 4
+"""Smaller graphs are not optimized (`RewriterConfig.min_graph_nodes`)."""
 _UNSUPPORTED = re.compile(r"Tensorflow op \[(?P<name>.*): (?P<type>\w+)\] is not supported")
 _AROUND = V1_CONTROL_FLOW | FUNCTION_CALLS
 _FAILED = re.compile(r"Failed to convert node '(?P<name>[^']+)'")
@@ -63,6 +67,7 @@ def _convert(graph: Any, signature: Signature, opset: int | None) -> Any:
     converter = import_module("tf2onnx.convert")
     ends = dict(signature.inputs), dict(signature.outputs)
     names = {tensor: key for side in ends for key, tensor in side.items()}
+    _let_functions_be_inlined(graph)
     model, _ = converter.from_graph_def(
         graph,
         input_names=list(ends[0].values()),
@@ -71,6 +76,17 @@ def _convert(graph: Any, signature: Signature, opset: int | None) -> Any:
         tensors_to_rename=names,
     )
     return model
+
+
+def _let_functions_be_inlined(graph: Any) -> None:
+    """Change a GraphDef so that TensorFlow's optimizer, which tf2onnx calls, puts functions in place of their calls."""
+    # Else loops and conditionals of functions become those of TensorFlow 1, which have no conversion.
+    for node in chain(graph.node, *(function.node_def for function in graph.library.function)):
+        node.attr.pop("_lower_using_switch_merge", None)
+    names = {node.name for node in graph.node}
+    while len(graph.node) < _FEWEST_NODES:
+        graph.node.add(name=free_name("unused", names), op="NoOp")
+        names.add(graph.node[-1].name)
 
 
 class _Log(logging.Handler):

@@ -263,7 +263,10 @@ def _write_unrunnable(path: Path, request: ExportRequest) -> None:
         with function_as_graph(request) as alone:
             write_meta_graph(path, alone)
         return
-    if not _INITIALIZATION.isdisjoint(request.index.collections):  # of tables, from asset files that stay behind
+    in_file = None if request.file_meta_graph is None else request.file_meta_graph()
+    has_assets = in_file is not None and len(in_file.asset_file_def) > 0
+    # Tables are filled from asset files, which stay behind.
+    if has_assets or not _INITIALIZATION.isdisjoint(request.index.collections):
         raise NotRunnable(request.read_only)
     _write_alone(path, request)
     request.add_notice(f"The graph that was opened cannot run here, so {path.name!r} was not run: {request.read_only}")
