@@ -11,7 +11,8 @@ import type { Stage } from "./stage";
 /** The size of the map, and what it takes at most of each side of a small view. */
 const MOST: Viewport = { width: 180, height: 120 };
 const SHARE = 0.24;
-const LEAST_HOST = 480;
+/** In a narrower view it would cover what the user looks at. */
+const LEAST_HOST = 560;
 const PADDING = 4;
 
 /** How a drawing fits into the map: pixels of the map are (world - origin) · scale. */

@@ -372,6 +372,7 @@ export class Stage {
   #onThemeChange(): void {
     this.#palette = this.#readPalette();
     this.#renderer.setPalette(this.#palette);
+    this.#store.set({ drawn: false }); // nor is the minimap, which has these colors too
     this.schedule();
   }
 

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { isBetterUp } from "../../src/panels/controls/make-way";
+import { isBetterUp, partToClear } from "../../src/panels/controls/make-way";
+import { decodeScene } from "../../src/protocol/scene";
+import { packed, sceneArrays } from "../example-graph";
 
 const legend = { x: 580, y: 8, width: 212, height: 42 };
 const below = { x: 600, y: 560, width: 60, height: 30 };
@@ -39,4 +41,14 @@ test("a control is where it covers no box, and below if it has the choice", () =
   expect(isBetterUp(legend, 550, [], () => true)).toBe(false);
   expect(isBetterUp(legend, 550, [], never)).toBe(false);
   expect(isBetterUp(legend, 550, [{ box: above, weight: 1 }], ({ y }) => isAbove(y))).toBe(false);
+});
+
+test("of a scope that is open its title is not covered, of others the whole", () => {
+  const { fields, buffer } = packed(sceneArrays(), { box: [5, 4], route: [5, 2] });
+  const scene = decodeScene(fields, buffer);
+  const [op, open, closed] = [1, 2, 3].map((item) => partToClear(scene, item));
+  expect(op).toEqual({ x: 50, y: 20, width: 80, height: 30 });
+  expect(closed).toEqual({ x: 60, y: 140, width: 120, height: 46 });
+  expect(open).toMatchObject({ x: 40, y: 100, width: 300 });
+  expect(open?.height).toBeLessThan(50);
 });

@@ -1,8 +1,9 @@
 // The minimap and the legend make way for what was clicked last and for what an edit has made: they are in the upper corner
 // while that is below them, and while they would cover boxes below and none above.
 import type { Parts } from "../../interaction/parts";
-import { at, BADGE, type Box, boxOf, OPEN } from "../../protocol/scene";
+import { at, BADGE, type Box, boxOf, OPEN, type Scene } from "../../protocol/scene";
 import { toScreen } from "../../render/camera/camera";
+import { HEADER } from "../../render/canvas/far-labels";
 
 /** Pixels between a control and the border. */
 const MARGIN = 8;
@@ -24,7 +25,7 @@ export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[
     const { picked, scene, paint, camera } = store.value;
     if (!scene || !paint) return [];
     const onScreen = (item: number, weight: number): Clear => {
-      const { x, y, width, height } = boxOf(scene.box, item);
+      const { x, y, width, height } = partToClear(scene, item);
       const size = { width: width * camera.zoom, height: height * camera.zoom };
       return { box: { ...toScreen(camera, x, y), ...size }, weight };
     };
@@ -40,8 +41,9 @@ export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[
     const clear = boxesToClear();
     for (const control of controls) {
       if (control.matches(":active")) continue; // it is dragged in
-      const { offsetLeft, offsetWidth, offsetHeight } = control;
-      const place = { x: offsetLeft, y: MARGIN, width: offsetWidth, height: offsetHeight };
+      control.classList.add("tgw-up"); // where that is, below the path of the graph or beside it, the style sheet says
+      const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = control;
+      const place = { x: offsetLeft, y: offsetTop, width: offsetWidth, height: offsetHeight };
       const below = stage.viewport.height - offsetHeight - MARGIN;
       const isEmpty = (box: Box) => stage.boxesIn(box).length === 0;
       control.classList.toggle("tgw-up", isBetterUp(place, below, clear, isEmpty));
@@ -51,6 +53,12 @@ export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[
     clearTimeout(timer);
     timer = window.setTimeout(update, REST);
   });
+}
+
+/** What of an item is not to be covered: of an open scope its title, for the whole would leave no corner. */
+export function partToClear(scene: Scene, item: number): Box {
+  const box = boxOf(scene.box, item);
+  return at(scene.kind, item) === OPEN ? { ...box, height: Math.min(HEADER, box.height) } : box;
 }
 
 /** Whether a control covers less at its place above than at the height `below`; `isEmpty` tells where no boxes are. */

@@ -44,13 +44,19 @@ function contents(details: InspectReply, parts: Parts, examined: HTMLElement): H
   const go = (name: string) => void parts.actions.reveal(name);
   const isOp = details.op_type !== "";
   const name = details.name.replace(/\/$/, "") || "the whole graph";
+  const title = parts.readOnly ? "Inspect nothing" : "Edits, checks and signatures of the whole graph";
+  const leave = button(
+    { class: "tgw-text-button", title },
+    () => void parts.actions.inspectItem(0),
+    parts.readOnly ? "Close" : "Whole graph",
+  );
   const facts = element("dl", { class: "tgw-facts" });
   if (isOp) facts.append(...typeFact(details, parts));
   if (details.device) addFact(facts, "Device", details.device);
   if (!isOp) addFact(facts, "Holds", sizeText(details.ops, details.variables));
   for (const state of edgeStates(details.name, parts.store)) addFact(facts, "Edges", state);
   return [
-    element("p", { class: "tgw-name" }, breakableName(name)),
+    element("div", { class: "tgw-titled" }, element("p", { class: "tgw-name" }, breakableName(name)), leave),
     facts,
     ...(isOp && !parts.readOnly ? [markButtons(details.name, parts)] : []),
     ...functionsAndContexts(details, parts),
