@@ -186,3 +186,21 @@ def test_a_savedmodel_of_tensorflow_1_lists_the_variables_that_are_asked_for(tmp
         v1.saved_model.load(session, ["serve"], str(tmp_path / "two"))
         assert names(v1.trainable_variables()) == ["b"]
         assert sorted(names(v1.global_variables())) == ["b", "w"]
+
+
+@pytest.mark.parametrize("resource", [True, False])
+def test_slots_of_an_optimizer_below_a_variable_are_not_trained_with_it(resource: bool) -> None:
+    v1 = tf.compat.v1
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        for name in ("one", "two"):
+            with v1.variable_scope(name):
+                x = tf.matmul(x, v1.get_variable("w", [2, 2], use_resource=resource), name="y")
+        v1.train.AdamOptimizer().minimize(tf.reduce_sum(x), name="step")
+    editor = tgw.edit(graph)
+    editor.trainable("one")
+    assert editor.trainable().ops == ("one/w",)
+    editor.trainable(editor.scope("two"))
+    assert editor.trainable().ops == ("two/w",)
+    editor.trainable("two/w/Adam")  # who names one means it
+    assert editor.trainable().ops == ("two/w/Adam",)

@@ -130,3 +130,21 @@ def test_boxes_without_any_edge_of_the_graph_are_isolated() -> None:
     scene = editor.scene()
     isolated = {name for name, alone in zip(scene.names, scene.isolated.tolist(), strict=True) if alone}
     assert isolated == {"alone", "nothing"}
+
+
+def test_gradients_of_unused_ops_stay_unused_when_the_ops_are_renamed() -> None:
+    with tf.Graph().as_default() as graph:
+        h = v1.placeholder(tf.float32, [None, 4], name="x")
+        for layer in ("one", "two"):
+            with v1.variable_scope(layer):
+                h = tf.matmul(h, v1.get_variable("w", [4, 4], use_resource=True), name="product")
+                h = tf.nn.dropout(h, rate=0.5, name="dropout")
+        v1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_mean(h), name="step")
+    editor = tgw.edit(graph)
+    editor.bypass("one/dropout", gradients=True)
+    before = editor.core.executor.unused_ops()
+    assert any("_grad" in name for name in before)
+    editor.rename("one", "first")
+    editor.rename("first", "net/first")
+    after = editor.core.executor.unused_ops()
+    assert sorted(after) == sorted(re.sub(r"^one/", "net/first/", name) for name in before)

@@ -11,7 +11,7 @@ from tfgraphwidget.editor.apparent_signature import needed_placeholders
 from tfgraphwidget.editor.executor import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
 from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
-from tfgraphwidget.graph import Selection, patterns, selectors
+from tfgraphwidget.graph import Selection, costs, patterns, selectors
 from tfgraphwidget.naming import (
     free_name,
     function_name,
@@ -275,10 +275,13 @@ class ArgumentResolver:
     def variable_handles(self, which: Iterable[OpsLike]) -> tuple[str, ...]:
         """The handle ops of variables, in graph order; raises GraphEditError for what has none.
 
+        Slots of optimizers, which TensorFlow 1 names below their variables, are left out of scopes and selections.
+
         Args:
             which: Variables, scopes or selections.
         """
         index = self._index
+        slots = {index.names[op] for op in costs.slots(index)}
         handles: dict[str, None] = {}
         for item in which:
             if isinstance(item, str) and item.rstrip("/") in index.scopes.ids:
@@ -289,7 +292,8 @@ class ArgumentResolver:
                 part = selectors.ops(index, *(split_tensor(name)[0] for name in self.names(item)))
             if not part.variables:
                 raise GraphEditError(f"{item!r} contains no variable to train; name variables or their scopes.")
-            handles |= dict.fromkeys(variable.handle for variable in part.variables)
+            names = [variable.handle for variable in part.variables]
+            handles |= dict.fromkeys([name for name in names if name not in slots] or names)
         return tuple(sorted(handles, key=index.op))
 
     def free_name_for(self, function: object, beside: Iterable[str], *, instead: bool = False) -> str:

@@ -32,7 +32,7 @@ def parameters(index: GraphIndex) -> Floats:
     """
     counts = np.zeros(len(index))
     variables = distinct_handles(index)
-    optimisers = _slots(index)
+    optimisers = slots(index)
     for i in variables:
         counts[i] = 0 if i in optimisers else _of_attr(index.nodes[i].attr["shape"].shape)
     for i, shape in _captured_variables(index).items():
@@ -95,13 +95,17 @@ def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:
     return user_of
 
 
-def _slots(index: GraphIndex) -> set[int]:
-    """The variables that an optimizer holds beside the one it changes: Adam's moments, for one."""
-    slots = set()
+def slots(index: GraphIndex) -> set[int]:
+    """The variables that an optimizer holds beside the one it changes: Adam's moments, for one.
+
+    Args:
+        index: The graph.
+    """
+    inputs = set[int]()
     for i, kind in enumerate(index.types):
         if _APPLIES.fullmatch(kind):
-            slots |= set(index.input_lists[i][1:])
-    return {i for i in slots if index.types[i] in HANDLES or index.types[i] in ARGUMENTS}
+            inputs |= set(index.input_lists[i][1:])
+    return {i for i in inputs if index.types[i] in HANDLES or index.types[i] in ARGUMENTS}
 
 
 def _captured_variables(index: GraphIndex) -> dict[int, Shape]:

@@ -215,7 +215,7 @@ export interface BoundaryTensor {
   proposed: boolean;
 }
 
-/** A variable of the notebook that holds a graph, and its kind in TensorFlow's words; or a file, whose kind is file. */
+/** A variable of the notebook that holds a graph, and its kind in TensorFlow's words; or a file ("file"). */
 export interface Source {
   name: string;
   kind: string;

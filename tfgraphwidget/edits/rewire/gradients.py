@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,20 +102,21 @@ def gradient_notes(index: GraphIndex, part: Mask, what: str) -> tuple[str, ...]:
     return (f"The gradients of {what} ({named}) stay as they were; compute them again before you train.",)
 
 
-def scope_of_gradients(index: GraphIndex, part: Mask, name: str) -> str:
+def scope_of_gradients(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str] | None = None) -> str:
     """The scope of gradients that an op lies in, if it is a gradient op of a part; else "".
 
     Args:
         index: The graph.
         part: Whether each op is in the part.
         name: The name of the op.
+        renamed: The new names of ops by those that their gradient ops are named after.
     """
     if "_grad" not in name and "gradient_tape" not in name:
         return ""
-    return _by_op(index, part, name) or _by_tape(index, part, name)
+    return _by_op(index, part, name, renamed or {}) or _by_tape(index, part, name)
 
 
-def _by_op(index: GraphIndex, part: Mask, name: str) -> str:
+def _by_op(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str]) -> str:
     """The scope of gradients "gradients/" of "gradients/net/Mul_grad/Mul", if net/Mul is in the part; else ""."""
     grad = _GRAD.search(name)
     head = name[: grad.start()] if grad else ""
@@ -122,7 +124,8 @@ def _by_op(index: GraphIndex, part: Mask, name: str) -> str:
         inner = head[len(scope) + 1 :]
         # A graph may have been imported under a prefix, which both names have then.
         for prefix in ("", *(f"{outer}/" for outer in enclosing_scopes(scope))):
-            op = index.ids.get(prefix + inner)
+            of = prefix + inner
+            op = index.ids.get(of, index.ids.get(renamed.get(of, "")))
             if op is not None and part[op]:
                 return f"{scope}/"
     return ""

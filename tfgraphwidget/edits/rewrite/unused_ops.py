@@ -31,17 +31,18 @@ def find_unused_ops(index: GraphIndex, patches: Iterable[Patch], external: Colle
     Returns:
         The numbers of the ops, ascending.
     """
+    patches = tuple(patches)
     abandoned = {index.ids[name] for name in _abandoned_ops(patches) if name in index.ids}
     if not abandoned:
         return ()
-    is_needed = _needed_ops(index, external)
+    is_needed, renamed = _needed_ops(index, external), _renames(patches)
     ends = [op for op in range(len(index)) if not index.consumer_lists[op] and not index.waiting_lists[op]]
     ends = [op for op in ends if op not in abandoned]
     uses = _Uses(index, is_needed)
-    gradients = [op for op in ends if scope_of_gradients(index, ~is_needed, index.names[op])]
+    gradients = [op for op in ends if scope_of_gradients(index, ~is_needed, index.names[op], renamed)]
     while True:
         used = uses.of(op for op in ends if op not in gradients)
-        remaining = [op for op in gradients if scope_of_gradients(index, ~used, index.names[op])]
+        remaining = [op for op in gradients if scope_of_gradients(index, ~used, index.names[op], renamed)]
         if remaining == gradients:
             break
         gradients = remaining
@@ -51,7 +52,7 @@ def find_unused_ops(index: GraphIndex, patches: Iterable[Patch], external: Colle
         unused |= set(np.flatnonzero(traversal.forward(index, more)).tolist())
         unused |= no_longer_needed(index, unused, is_needed | uses.colocation_targets(used))
         mask = traversal.mask_of(index, unused)
-        more = {op for op in gradients if not mask[op] and scope_of_gradients(index, mask, index.names[op])}
+        more = {op for op in gradients if not mask[op] and scope_of_gradients(index, mask, index.names[op], renamed)}
     return tuple(sorted(unused))
 
 
@@ -97,6 +98,15 @@ def _abandoned_ops(patches: Iterable[Patch]) -> set[str]:
             names |= _producers(change.before.input) - _producers(change.after.input)
         renamed = dict(patch.renamed)
         names = {renamed.get(name, name) for name in names}
+    return names
+
+
+def _renames(patches: Iterable[Patch]) -> dict[str, str]:
+    """The names after all patches, by those before: gradient ops keep the name of the op that they are of."""
+    names: dict[str, str] = {}
+    for patch in patches:
+        renamed = dict(patch.renamed)
+        names = renamed | {old: renamed.get(new, new) for old, new in names.items()}
     return names
 
 
