@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -279,3 +281,36 @@ def test_a_failure_behind_the_renewal_of_a_session_puts_the_session_back_too(cal
         assert run() == expected
         edit[call]()
         assert run() == ([0, 3] if call == "undo" else [-2, 3])
+
+
+@pytest.fixture
+def switching() -> Iterator[None]:
+    """Threads take turns as often as they can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def test_edits_of_several_threads_are_made_one_after_the_other(switching: None) -> None:
+    with tf.Graph().as_default() as graph:
+        for k in range(24):
+            tf.constant(k, name=f"c{k}")
+    editor, other = tgw.edit(graph), tgw.edit(graph)
+    with ThreadPoolExecutor(8) as threads:
+        reports = list(threads.map(lambda k: (editor, other)[k % 2].rename(f"c{k}", f"new{k}"), range(24)))
+    assert len(reports) == len(editor.lines) + len(other.lines) == 24
+    assert set(editor.index.names) == set(other.index.names) == {f"new{k}" for k in range(24)}
+    while editor.lines:
+        editor.undo()
+    assert set(editor.index.names) == {f"new{k}" if k % 2 else f"c{k}" for k in range(24)}
+
+
+def test_an_edit_does_not_wait_for_ever_for_another_thread_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = tgw.example()
+    monkeypatch.setattr("tfgraphwidget.editor.transaction._PATIENCE", 0.01)
+    with ThreadPoolExecutor(1) as thread, editor.core.executor.transaction():
+        error = thread.submit(editor.bypass, "net/hidden/Relu").exception()
+    assert "An edit of another thread has not ended" in str(error)
+    assert not editor.lines
+    editor.bypass("net/hidden/Relu")

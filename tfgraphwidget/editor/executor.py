@@ -17,7 +17,7 @@ from tfgraphwidget.editor.file_copies import stays_in_file, with_values
 from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.plan_cache import PlanCache
 from tfgraphwidget.editor.targets import LiveTarget
-from tfgraphwidget.editor.transaction import Snapshot, Transaction
+from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, NothingTo, UnknownName
 from tfgraphwidget.graph import build
@@ -252,11 +252,9 @@ class EditExecutor:
         What an edit moves is put back: which graph is current, what is selected, hidden and pinned in it. A file that
         is imported inside is a file again. The history is put back by the step that records in it.
         """
-        own = Snapshot(self, without=("history",))
-        views = Snapshot(self.navigator, *self.navigator.views, without=("known",))
-        with self.listeners.collect(), transaction_of_steps() as steps:
-            steps.on_failure(own.restore)
-            steps.on_failure(views.restore)
+        with one_thread(), self.listeners.collect(), transaction_of_steps() as steps:
+            steps.on_failure(Snapshot(self, without=("history",)).restore)
+            steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
             steps.on_failure(self.target.file_restorer())
             yield steps
 

@@ -21,7 +21,7 @@ import numpy as np
 from tfgraphwidget import edits, sources
 from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.clone_values import GraphSession
-from tfgraphwidget.editor.transaction import Transaction, transaction
+from tfgraphwidget.editor.transaction import Transaction, one_thread, transaction
 from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.graph import GraphIndex, Shape, VariableDef, build, definitions, handles, reachable_functions
 from tfgraphwidget.runtime import live
@@ -248,9 +248,10 @@ class LiveTarget:
         if self._draft is not None:
             return self._draft.index
         if self.is_behind():
-            stamp = self._present_stamp()
-            grew = stamp[1:] == self._reading.stamp[1:]  # else another editor has hidden, shown or changed ops
-            self._take(stamp, grown=grew)
+            with one_thread():
+                stamp = self._present_stamp()
+                grew = stamp[1:] == self._reading.stamp[1:]  # else another editor has hidden, shown or changed ops
+                self._take(stamp, grown=grew)
         return self._reading.index
 
     def is_behind(self) -> bool:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from tfgraphwidget.cancellation import held_back
+from tfgraphwidget.errors import GraphEditError
 
 _log = logging.getLogger(__name__)
+_lock = threading.RLock()
+_PATIENCE = 60  # seconds that an edit waits for another thread's: one of both may wait for the other
 
 
 class Listeners(list[Callable[[], None]]):
@@ -83,6 +87,23 @@ class Transaction(ExitStack):
                 self.roll_back()
                 raise
             self.close()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let edits of other threads wait, of any graph: TensorFlow lets one thread change a graph at a time.
+
+    Raises:
+        GraphEditError: Another thread's edit takes too long.
+    """
+    if not _lock.acquire(timeout=_PATIENCE):
+        raise GraphEditError(
+            f"An edit of another thread has not ended in {_PATIENCE} seconds; wait for that thread, and try again."
+        )
+    try:
+        yield
+    finally:
+        _lock.release()
 
 
 @contextmanager
