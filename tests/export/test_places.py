@@ -356,6 +356,21 @@ def test_an_asset_outside_of_its_folder_is_looked_at_only(tmp_path: Path, name: 
     assert f"assets/{name}" not in files_of(path)
 
 
+@pytest.mark.parametrize("name", ["g.pb", "g.pbtxt", "g.html", "G.PB"])
+def test_the_name_of_a_link_says_the_format_whatever_that_of_its_file_is(small: Any, tmp_path: Path, name: str) -> None:
+    for target in ("0a1b2c", "other.pbtxt"):
+        (tmp_path / target).write_bytes(b"old")
+        (tmp_path / f"{target}{name}").symlink_to(target)
+        save(small, tmp_path / f"{target}{name}")
+        assert (tmp_path / f"{target}{name}").is_symlink()
+        save(small, tmp_path / name)
+        is_same = (tmp_path / target).read_bytes() == (tmp_path / name).read_bytes()
+        assert is_same or name == "g.html", "a page has the time in it"
+    assert sorted(each.name for each in tmp_path.iterdir() if not each.is_symlink()) == sorted(
+        ["0a1b2c", name, "other.pbtxt"]
+    )
+
+
 def test_an_asset_of_a_module_outside_of_its_folder_is_looked_at_only_too(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("a")
     (tmp_path / "secret.txt").write_text("password")

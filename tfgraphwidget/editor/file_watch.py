@@ -160,6 +160,7 @@ def reopen(core: EditorCore, source: Source, records: list[dict[str, Any]]) -> N
     new.executor.listeners = core.listeners
     for part in ("source", "target", "navigator", "arguments", "executor", "evaluator", "coloring", "entrance"):
         setattr(core, part, getattr(new, part))
+    core.save_notices = []  # of the file as it was
 
 
 def carry_over(old: EditorCore, new: EditorCore, records: list[dict[str, Any]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -58,13 +59,23 @@ def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
         if place.is_dir():
             write_files(place, lambda new: write(new, request), lambda _: _files_of(place), request.add_notice)
         else:
-            into = lambda new: write(new / place.name, request)  # noqa: E731
+            into = partial(_write_in, write, request, place, path.suffix)
             write_files(place.parent, into, lambda file_names: _files_to_replace(place, file_names), request.add_notice)
     except Exception as error:
         if isinstance(error, (OSError, OpError)):  # `except OpError` would import TensorFlow
             raise unwritable(path, error) from error
         raise
     return path
+
+
+def _write_in(write: Write, request: ExportRequest, place: Path, suffix: str, new: Path) -> None:
+    """Write a file in a new folder, in the format of the suffix of what may be a link to a file of another suffix."""
+    if place.suffix.lower() == suffix.lower():
+        write(new / place.name, request)
+        return
+    written = new / f"{place.name}{suffix}"
+    write(written, request)
+    written.rename(new / place.name)
 
 
 def _files_of(folder: Path) -> list[str]:

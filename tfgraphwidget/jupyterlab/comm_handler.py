@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import listen
-from tfgraphwidget.widget import Delivery, run_on_main_thread
+from tfgraphwidget.widget import Delivery, in_page_words, run_on_main_thread
 
 if TYPE_CHECKING:
     from tfgraphwidget.jupyterlab.documents import Document
@@ -86,7 +86,7 @@ class CommHandler:
             with cancelling.once(), listen(self._progress_sender(request)):
                 return self._answer(request)
         except GraphEditError as error:
-            return {"type": "refusal", "why": error.why, "error": type(error).__name__}
+            return {"type": "refusal", "why": in_page_words(error.in_words), "error": type(error).__name__}
         except Exception as error:
             # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
             _log.exception("tfgraphwidget: a request of JupyterLab failed")

@@ -6,6 +6,7 @@ from .kernel_namespace import graph_kind as graph_kind
 from .kernel_namespace import graphs_in as graphs_in
 from .kernel_namespace import user_namespace as user_namespace
 from .main_thread import run_on_main_thread as run_on_main_thread
+from .page_words import in_page_words as in_page_words
 from .save_formats import SaveFormat as SaveFormat
 from .save_formats import find_save_format as find_save_format
 from .save_formats import is_saved_model as is_saved_model
