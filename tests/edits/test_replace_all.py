@@ -557,3 +557,10 @@ def test_a_wrong_shape_at_every_match_is_refused_and_nothing_changes() -> None:
         editor.replace_all("Relu(x)", "L2Loss(x)", where=lambda match: match.outputs[0] in ("relu1:0", "relu3:0"))
     assert [node.SerializeToString() for node in editor.index.nodes] == before
     assert not editor.history.done
+
+
+def test_a_function_that_returns_nothing_is_refused() -> None:
+    editor = tgw.edit(four_layers().as_graph_def())
+    with pytest.raises(GraphEditError, match="the replacement returns None; let it return"):
+        editor.replace_all("Relu(x)", lambda x: None)  # noqa: ARG005
+    assert not editor.history.done

@@ -65,12 +65,13 @@ def test_a_pattern_names_the_tensors_of_a_replacement_in_the_order_of_writing() 
 
 REFUSED = {
     "Relu(Conv2D(x,)": ("expected ',' or ')'", 15),
-    "Relu(x))": ("expected nothing", 7),
+    "Relu(x))": ("expected the end of the pattern", 7),
     "Relu(x) Tanh(x)": ("put ';' before it", 8),
     "Relu(x: flot32)": ("Did you mean 'float32'", 8),
     "Relu(x: [3xq])": ("a shape", 8),
     "Conv2D(x, padding='SAME)": ("a text in quotes", 18),
     "Relu(x, name=/(/)": ("a regular expression", 13),
+    "Cast(x, DstT=int32)": ("the value of DstT: a text in quotes", 13),
     "W=Relu(x)": ("a name in small letters", 0),
     "Relu(,x)": ("an op type, a name or a number", 5),
     "AddN(..., x, ...)": ("'...' once", 13),

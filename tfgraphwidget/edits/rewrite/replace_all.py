@@ -6,9 +6,11 @@ one patch. What could read, wait for or return an op inside a match keeps it fro
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import FunctionType
 from typing import Any, Literal
 
 from tfgraphwidget.edits.clone.scopes import taken_names
@@ -142,7 +144,8 @@ class ReplaceAll(Command):
             ops, why, _ = report.skipped[0]
             others = len(report.skipped) - 1
             more = f" {others:,} more match{'es' * (others > 1)} cannot be replaced." if others else ""
-            return GraphEditError(f"No match is replaced: {why.rstrip('.')}.{more}", ops)
+            end = "" if why.rstrip(".").endswith("?") else "."
+            return GraphEditError(f"No match is replaced: {why.rstrip('.')}{end}{more}", ops)
         pattern = pattern_of(self.pattern)
         text = repr(str(pattern)[:200])
         if self.where is not None:
@@ -377,9 +380,24 @@ class _Planner:
 
 def replacement_of(pattern: Pattern, by: object) -> Any:
     """The replacement of `pattern` as it is called: `by` is a Python function, or a text that describes ops."""
+    if isinstance(by, FunctionType):
+        return _returning(by)
     if not isinstance(by, str):
         return by
     return parse_replacement(by, pattern.names, pattern.wildcards)
+
+
+def _returning(function: FunctionType) -> Callable[..., object]:
+    """The function, which is refused where it returns None: other edits take that for what it was given."""
+
+    @functools.wraps(function)
+    def call(*tensors: object) -> object:
+        result = function(*tensors)
+        if result is None:
+            raise GraphEditError("the replacement returns None; let it return a tensor for each output of the pattern.")
+        return result
+
+    return call
 
 
 def _arguments(function: Callable[..., object], names: Sequence[str]) -> tuple[str, ...]:
@@ -427,8 +445,8 @@ class _Round:
         names, dtypes, change, notes, scope = self._make(match, traced, inputs)
         if len(names) != len(match.results):
             raise GraphEditError(
-                f"the replacement returns {len(names)} tensors, and the pattern has {len(match.results)} outputs; "
-                "let it return as many."
+                f"the replacement returns {len(names)} tensors, and the pattern has {len(match.results)} "
+                f"output{'s' * (len(match.results) > 1)}; let it return as many."
             )
         reading = [[op for op in readers(index, of) if op not in match.numbers] for of in match.results]
         for ops, of, new, dtype in zip(reading, match.results, names, dtypes, strict=True):

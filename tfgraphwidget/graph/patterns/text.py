@@ -107,7 +107,7 @@ class _Parser:
             self._skip(_SPACE)
             if self.at < len(self.text) and self.text[self.at] not in ";\n\r":
                 self._fail(
-                    "nothing"
+                    "the end of the pattern"
                     if self._peek() in ",)]"
                     else self._or_alternatives("a second op; put ';' before it, or a new line")
                 )
@@ -129,6 +129,10 @@ class _Parser:
 
     def _check_name(self, name: str, at: int) -> None:
         if _TYPE.match(name):
+            key = _KEY.match(self.text, at)
+            if self.depth and key is not None:  # among the inputs: an attribute
+                self.at = key.end()
+                self._fail(f"the value of {name}: a text in quotes, a number, True or $name")
             self.at = at
             self._fail("a name in small letters: those with a capital are op types")
 
