@@ -520,7 +520,9 @@ class EditAPI(ArgumentChecks):
         """
         arguments = self._core.arguments
         tensors, part = arguments.bypass_inputs(by), arguments.part(what, ops=True)
-        has_gradients = gradients and edits.rewire.has_gradient_ops(self._core.index, part)
+        has_gradients = gradients and edits.rewire.has_gradient_ops(
+            self._core.index, part, self._core.executor.renamed_ops()
+        )
         return self._rewire(edits.Bypass(part, tensors, mend, tuple(names), has_gradients), renew)
 
     def detach(

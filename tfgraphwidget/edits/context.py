@@ -127,6 +127,10 @@ class PlanContext(Protocol):
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of the graph that was opened."""
 
+    @property
+    def renamed(self) -> Mapping[str, str]:
+        """The names of the ops that edits have renamed, by those before: gradient ops are named after these."""
+
     def require_graph(self) -> None:
         """Import the graph of a file into TensorFlow, for an edit that a file cannot hold.
 
@@ -245,6 +249,7 @@ class IndexContext:
     ends: FunctionBoundary | None = None
     external_tensors: tuple[str, ...] = ()
     signatures: tuple[Signature, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def target(self) -> GraphIndex:

@@ -2,6 +2,7 @@ from .adapters import AdapterType as AdapterType
 from .bypass import Bypass as Bypass
 from .bypass import Detach as Detach
 from .gradients import has_gradient_ops as has_gradient_ops
+from .gradients import new_names as new_names
 from .operands import is_scope as is_scope
 from .operands import outputs_of as outputs_of
 from .reroute import AddControlInputs as AddControlInputs

@@ -80,7 +80,7 @@ class Bypass(Rewire):
         part = as_part(index, self.what)
         moves, boundary = EdgeMoves(index, self.names), Boundary(index, part.mask)
         if self.gradients:
-            backward = gradients_of(index, part.mask)
+            backward = gradients_of(index, part.mask, context.renamed)
             _leave_out(boundary, backward.mask)
             self._bypass_gradients(moves, part, backward)
         _add_external(context, boundary)

@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from tfgraphwidget.edits.freeze.commands import without_training
+from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.rewire.operands import as_part
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Mask, Selection
@@ -35,12 +36,26 @@ class GradientOps:
     scopes: tuple[str, ...]
 
 
-def gradients_of(index: GraphIndex, part: Mask) -> GradientOps:
+def new_names(patches: Iterable[Patch]) -> dict[str, str]:
+    """The names of renamed ops after all patches, by those before: gradient ops are named after these.
+
+    Args:
+        patches: The patches, oldest first.
+    """
+    names: dict[str, str] = {}
+    for patch in patches:
+        renamed = dict(patch.renamed)
+        names = renamed | {old: renamed.get(new, new) for old, new in names.items()}
+    return names
+
+
+def gradients_of(index: GraphIndex, part: Mask, renamed: Mapping[str, str]) -> GradientOps:
     """Find the gradient ops of a part.
 
     Args:
         index: The graph.
         part: Whether each op is in the part.
+        renamed: The names of the ops that edits have renamed, by those before; see `new_names`.
 
     Returns:
         Its gradient ops, which are not in the part.
@@ -51,7 +66,7 @@ def gradients_of(index: GraphIndex, part: Mask) -> GradientOps:
     mask = np.zeros(len(index), dtype=bool)
     scopes: dict[str, None] = {}
     for op, name in enumerate(index.names):
-        scope = "" if part[op] else scope_of_gradients(index, part, name)
+        scope = "" if part[op] else scope_of_gradients(index, part, name, renamed)
         if not scope:
             continue
         if len(_GRAD.findall(name)) > 1:
@@ -67,53 +82,46 @@ def gradients_of(index: GraphIndex, part: Mask) -> GradientOps:
     return GradientOps(mask, tuple(scopes))
 
 
-def has_gradient_ops(index: GraphIndex, what: str | Selection) -> bool:
+def has_gradient_ops(index: GraphIndex, what: str | Selection, renamed: Mapping[str, str]) -> bool:
     """Whether an op, a name scope or a selection has gradient ops in the graph.
 
     Args:
         index: The graph.
         what: A name scope or a selection.
+        renamed: The names of the ops that edits have renamed, by those before.
     """
-    return bool(gradients_of(index, as_part(index, what).mask).scopes)
+    return bool(gradients_of(index, as_part(index, what).mask, renamed).scopes)
 
 
-def gradient_op_names(index: GraphIndex, part: Mask) -> list[str]:
-    """The names of the gradient ops of a part, which are not in the part.
-
-    Args:
-        index: The graph.
-        part: Whether each op is in the part.
-    """
-    return [name for op, name in enumerate(index.names) if not part[op] and scope_of_gradients(index, part, name)]
-
-
-def gradient_notes(index: GraphIndex, part: Mask, what: str) -> tuple[str, ...]:
+def gradient_notes(index: GraphIndex, part: Mask, what: str, renamed: Mapping[str, str]) -> tuple[str, ...]:
     """A sentence about the gradient ops of a part that is replaced, which stay; none if there are none.
 
     Args:
         index: The graph.
         part: Whether each op is in the part.
         what: The part, in words.
+        renamed: The names of the ops that edits have renamed, by those before.
     """
-    gradients = gradient_op_names(index, part)
+    names = (name for op, name in enumerate(index.names) if not part[op])
+    gradients = [name for name in names if scope_of_gradients(index, part, name, renamed)]
     if not gradients:
         return ()
     named = names_text(gradients)
     return (f"The gradients of {what} ({named}) stay as they were; compute them again before you train.",)
 
 
-def scope_of_gradients(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str] | None = None) -> str:
+def scope_of_gradients(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str]) -> str:
     """The scope of gradients that an op lies in, if it is a gradient op of a part; else "".
 
     Args:
         index: The graph.
         part: Whether each op is in the part.
         name: The name of the op.
-        renamed: The new names of ops by those that their gradient ops are named after.
+        renamed: The names of the ops that edits have renamed, by those before.
     """
     if "_grad" not in name and "gradient_tape" not in name:
         return ""
-    return _by_op(index, part, name, renamed or {}) or _by_tape(index, part, name)
+    return _by_op(index, part, name, renamed) or _by_tape(index, part, name, renamed)
 
 
 def _by_op(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str]) -> str:
@@ -131,10 +139,12 @@ def _by_op(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str])
     return ""
 
 
-def _by_tape(index: GraphIndex, part: Mask, name: str) -> str:
+def _by_tape(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str]) -> str:
     """The scope "gradient_tape/" of "gradient_tape/net/Mul", if all of the scope net/ is in the part; else ""."""
     taped = _TAPE.fullmatch(name)
     if taped is None:
         return ""
-    scope = index.scopes.ids.get(taped[2])
-    return taped[1] if scope is not None and part[index.scopes.ops(scope)].all() else ""
+    scope, before = index.scopes.ids.get(taped[2]), f"{taped[2]}/"
+    ops = [] if scope is None else [*index.scopes.ops(scope)]
+    ops += [index.ids[new] for old, new in renamed.items() if old.startswith(before) and new in index.ids]
+    return taped[1] if ops and part[ops].all() else ""

@@ -571,7 +571,9 @@ class _Round:
         )
         if not self.removed:
             return patch
-        notes = gradient_notes(index, traversal.mask_of(index, sorted(self.removed)), "what was replaced")
+        notes = gradient_notes(
+            index, traversal.mask_of(index, sorted(self.removed)), "what was replaced", self.context.renamed
+        )
         patch = replace(patch, notes=(*patch.notes, *notes))
         external = tuple(dict(renames).get(name, name) for name in self.planner.external)
         names = tuple(index.names[op] for op in sorted(self.removed))

@@ -88,7 +88,9 @@ class Replace(Command):
             raise GraphEditError("Other ops of the graph have their attributes already; leave out attributes.")
         patch = self._by_part(context.index) if is_part else self._by_function(context)
         index = context.index
-        notes = gradient_notes(index, traversal.mask_of(index, self.part(index).ids), subject_text(self.what))
+        notes = gradient_notes(
+            index, traversal.mask_of(index, self.part(index).ids), subject_text(self.what), context.renamed
+        )
         patch = replace(patch, notes=(*patch.notes, *notes))
         if not self.remove:
             return patch

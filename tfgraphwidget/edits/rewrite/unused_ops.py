@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.rewire.gradients import scope_of_gradients
+from tfgraphwidget.edits.rewire.gradients import new_names, scope_of_gradients
 from tfgraphwidget.edits.rewrite.remove import no_longer_needed, unprunable_ops
 from tfgraphwidget.graph import GraphIndex, Mask, persistent_state, traversal
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
@@ -35,7 +35,7 @@ def find_unused_ops(index: GraphIndex, patches: Iterable[Patch], external: Colle
     abandoned = {index.ids[name] for name in _abandoned_ops(patches) if name in index.ids}
     if not abandoned:
         return ()
-    is_needed, renamed = _needed_ops(index, external), _renames(patches)
+    is_needed, renamed = _needed_ops(index, external), new_names(patches)
     ends = [op for op in range(len(index)) if not index.consumer_lists[op] and not index.waiting_lists[op]]
     ends = [op for op in ends if op not in abandoned]
     uses = _Uses(index, is_needed)
@@ -98,15 +98,6 @@ def _abandoned_ops(patches: Iterable[Patch]) -> set[str]:
             names |= _producers(change.before.input) - _producers(change.after.input)
         renamed = dict(patch.renamed)
         names = {renamed.get(name, name) for name in names}
-    return names
-
-
-def _renames(patches: Iterable[Patch]) -> dict[str, str]:
-    """The names after all patches, by those before: gradient ops keep the name of the op that they are of."""
-    names: dict[str, str] = {}
-    for patch in patches:
-        renamed = dict(patch.renamed)
-        names = renamed | {old: renamed.get(new, new) for old, new in names.items()}
     return names
 
 
