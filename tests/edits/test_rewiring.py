@@ -154,6 +154,25 @@ def test_a_dropout_in_a_training_graph_is_bypassed_with_its_gradients() -> None:
         assert not all(np.array_equal(*pair) for pair in zip(wanted, weights_after_a_step(session), strict=True))
 
 
+@pytest.mark.parametrize("as_file", [False, True], ids=["live", "file"])
+def test_gradients_of_what_was_renamed_are_bypassed_with_it(as_file: bool) -> None:
+    graph = trained(0.5)
+    editor = tgw.edit(graph.as_graph_def()) if as_file else tgw.edit(graph, session=v1.Session(graph=graph))
+    editor.rename("net/dropout", "net/noise")
+    editor.rename("net", "model")
+    told = editor.bypass("model/noise", gradients=True)
+    assert "Its gradients are bypassed" in str(told)
+    assert set(editor.core.executor.unused_ops()) >= {"model/noise/Mul", "gradients/net/dropout/Mul_grad/Mul"}
+    if not as_file:
+        with v1.Session(graph=trained(None)) as plain:
+            for pair in zip(weights_after_a_step(editor.session), weights_after_a_step(plain), strict=True):
+                np.testing.assert_allclose(*pair, rtol=1e-6)
+    editor.undo()
+    editor.rename("relu", "activation")
+    told = editor.replace("activation", tf.tanh, into="other")
+    assert "The gradients of 'activation' ('gradients/relu_grad/ReluGrad')" in str(told)
+
+
 def test_without_gradients_a_bypass_is_what_it_was_and_its_line_too() -> None:
     editor = tgw.edit(trained(0.5))
     assert "compute them again" in str(editor.bypass("net/dropout"))
@@ -162,7 +181,8 @@ def test_without_gradients_a_bypass_is_what_it_was_and_its_line_too() -> None:
     assert plain.lines == ('editor.bypass(what="layer/dropout")',)
 
 
-def test_gradients_of_a_tape_in_a_function_are_bypassed_with_the_scope() -> None:
+@pytest.mark.parametrize("renamed", ["net", "sine"])
+def test_gradients_of_a_tape_in_a_function_are_bypassed_with_the_scope(renamed: str) -> None:
     v = tf.Variable(np.float32([[1, 2], [3, 4], [5, 6], [7, 8]]))
 
     @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, name="x")])
@@ -176,8 +196,10 @@ def test_gradients_of_a_tape_in_a_function_are_bypassed_with_the_scope() -> None
 
     editor = tgw.edit(gradient)
     assert any(name.startswith("gradient_tape/net/") for name in editor.index.names)
-    editor.bypass("net/", gradients=True)
-    dead = ("net/", "gradient_tape/net/")
+    if renamed != "net":
+        editor.rename("net", renamed)
+    editor.bypass(renamed, gradients=True)
+    dead = (f"{renamed}/", "gradient_tape/net/")
     inputs = [text for name, read in reads(editor).items() if not name.startswith(dead) for text in read]
     assert not [text for text in inputs if text.removeprefix("^").startswith(dead)]
 
