@@ -121,6 +121,8 @@ def run_tests(python: Path, tests: list[str]) -> str:
         "-p",
         "no:cacheprovider",
         "-n2",
+        "-W",
+        "ignore:TensorFlow 2:UserWarning",  # of one that is newer than the newest tested
         "--deselect",
         OTHER_RELEASE,
         *tests,

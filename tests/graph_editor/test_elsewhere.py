@@ -170,7 +170,7 @@ def test_a_name_of_a_clone_that_was_undone_is_refused_until_it_is_redone():
     for held in (graph, to_graph):
         with held.as_default():
             w = v1.get_variable("w", [2], use_resource=True)
-            y = tf.multiply(w, 2.0, name="y")
+            y = tf.identity(w * 2.0, name="y")
     y = graph.get_tensor_by_name("y:0")
     (w,) = graph.get_collection("variables")
     editor = tgw.edit(to_graph)
