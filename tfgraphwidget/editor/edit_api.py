@@ -521,7 +521,7 @@ class EditAPI(ArgumentChecks):
         arguments = self._core.arguments
         tensors, part = arguments.bypass_inputs(by), arguments.part(what, ops=True)
         has_gradients = gradients and edits.rewire.has_gradient_ops(
-            self._core.index, part, self._core.executor.renamed_ops()
+            self._core.index, part, self._core.executor.new_names()
         )
         return self._rewire(edits.Bypass(part, tensors, mend, tuple(names), has_gradients), renew)
 

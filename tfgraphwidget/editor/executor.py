@@ -161,7 +161,7 @@ class EditExecutor:
         changes = (change_of(view.target, step.patch, step.place) for step in self.history.done)
         return tuple(patch for patch in changes if patch is not None)
 
-    def renamed_ops(self) -> dict[str, str]:
+    def new_names(self) -> dict[str, str]:
         """The names of the ops of the current graph that edits have renamed, by those before."""
         return edits.rewire.new_names(self.patches())
 
@@ -308,7 +308,7 @@ class EditExecutor:
             ends=self.function_ends if self.in_function and len(self.navigator.path) == 1 else None,
             external_tensors=self._called_for,
             signatures=lambda: self.signatures,
-            renamed=self.renamed_ops,
+            new_names=self.new_names,
             refusal=self.read_only() if self.in_function else "",
             state=self.state,
             readers=self.value_readers,

@@ -128,7 +128,7 @@ class PlanContext(Protocol):
         """The signatures of the graph that was opened."""
 
     @property
-    def renamed(self) -> Mapping[str, str]:
+    def new_names(self) -> Mapping[str, str]:
         """The names of the ops that edits have renamed, by those before: gradient ops are named after these."""
 
     def require_graph(self) -> None:
@@ -249,7 +249,7 @@ class IndexContext:
     ends: FunctionBoundary | None = None
     external_tensors: tuple[str, ...] = ()
     signatures: tuple[Signature, ...] = ()
-    renamed: Mapping[str, str] = field(default_factory=dict)
+    new_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def target(self) -> GraphIndex:

@@ -70,7 +70,7 @@ class SourceContext:
         ends: Finds the arguments and results of a function that no op calls.
         external_tensors: Finds the tensors that signatures or callers name.
         signatures: Finds the signatures of the graph that was opened.
-        renamed: Finds the names of the ops that edits have renamed, by those before.
+        new_names: Finds the names of the ops that edits have renamed, by those before.
         refusal: Why a function's body cannot be imported.
         state: Finds what ops of a function's body stand for, after edits.
         readers: Finds what reads the values of a file's variables, by their handle ops.
@@ -88,7 +88,7 @@ class SourceContext:
         ends: Callable[[], FunctionBoundary] | None = None,
         external_tensors: Callable[[], tuple[str, ...]] = tuple,
         signatures: Callable[[], tuple[Signature, ...]] = tuple,
-        renamed: Callable[[], Mapping[str, str]] = dict,
+        new_names: Callable[[], Mapping[str, str]] = dict,
         refusal: str = "",
         state: Callable[[], BodyState] | None = None,
         readers: Callable[[], Mapping[str, Callable[[], object]]] = dict,
@@ -96,7 +96,7 @@ class SourceContext:
         self._source, self._body, self._edited, self._import_graph = source, body, edited, import_graph
         self._index: GraphIndex | None = None
         self._find_arguments, self._find_external_tensors = arguments, external_tensors
-        self._find_ends, self._find_signatures, self._find_renamed = ends, signatures, renamed
+        self._find_ends, self._find_signatures, self._find_new_names = ends, signatures, new_names
         self._refusal, self._find_state, self._find_readers = refusal, state, readers
         self.function = function
 
@@ -128,9 +128,9 @@ class SourceContext:
         return self._find_external_tensors()
 
     @cached_property
-    def renamed(self) -> Mapping[str, str]:
+    def new_names(self) -> Mapping[str, str]:
         """The names of the ops that edits have renamed, by those before."""
-        return self._find_renamed()
+        return self._find_new_names()
 
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:

@@ -80,7 +80,7 @@ class Bypass(Rewire):
         part = as_part(index, self.what)
         moves, boundary = EdgeMoves(index, self.names), Boundary(index, part.mask)
         if self.gradients:
-            backward = gradients_of(index, part.mask, context.renamed)
+            backward = gradients_of(index, part.mask, context.new_names)
             _leave_out(boundary, backward.mask)
             self._bypass_gradients(moves, part, backward)
         _add_external(context, boundary)

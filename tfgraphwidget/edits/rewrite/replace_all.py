@@ -572,7 +572,7 @@ class _Round:
         if not self.removed:
             return patch
         notes = gradient_notes(
-            index, traversal.mask_of(index, sorted(self.removed)), "what was replaced", self.context.renamed
+            index, traversal.mask_of(index, sorted(self.removed)), "what was replaced", self.context.new_names
         )
         patch = replace(patch, notes=(*patch.notes, *notes))
         external = tuple(dict(renames).get(name, name) for name in self.planner.external)

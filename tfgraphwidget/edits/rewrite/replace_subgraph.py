@@ -89,7 +89,7 @@ class Replace(Command):
         patch = self._by_part(context.index) if is_part else self._by_function(context)
         index = context.index
         notes = gradient_notes(
-            index, traversal.mask_of(index, self.part(index).ids), subject_text(self.what), context.renamed
+            index, traversal.mask_of(index, self.part(index).ids), subject_text(self.what), context.new_names
         )
         patch = replace(patch, notes=(*patch.notes, *notes))
         if not self.remove:
