@@ -76,6 +76,7 @@ print([(name, key) for name, module in ours.items() for key, value in vars(modul
 
 
 @pytest.mark.parametrize("first", [slow("graph"), "clone"])
+@pytest.mark.slow
 def test_once_tensorflow_is_imported_every_module_has_tensorflow_itself(first: str, tmp_path: Path) -> None:
     """Else Python of ours would run under TensorFlow's locks, which an interrupt then leaves held."""
     path = tmp_path / "graph.pb"

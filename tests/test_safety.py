@@ -76,6 +76,7 @@ def test_the_check_notices(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sample(2)
 def test_a_file_name_is_data(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Opened, shown, edited; the script that does the same opens the same file and runs nothing else."""
     monkeypatch.chdir(tmp_path)

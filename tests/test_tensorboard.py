@@ -91,6 +91,7 @@ def shown(board: str, run: str) -> Any:
     return text_format.Parse(asked(where), v1.GraphDef())
 
 
+@pytest.mark.slow
 def test_tensorboard_knows_the_runs(board: str) -> None:
     for _ in range(100):
         told = json.loads(asked(f"{board}/data/plugin/graphs/info"))

@@ -105,6 +105,7 @@ def test_opening_restarting_and_changing_the_kernel_run_no_code_beside_the_file(
     assert ran(server.root) == []
 
 
+@pytest.mark.slow
 def test_the_command_show_runs_no_code_beside_the_file(tmp_path: Path, browser: Browser) -> None:
     folder = with_hostile_code(tmp_path / "downloads")
     with printed_url(tmp_path, "show", "graph.pb", "--no-browser", folder=folder) as url:

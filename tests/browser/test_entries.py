@@ -54,6 +54,7 @@ def test_the_palette_opens_the_panel(notebook: OpenNotebook) -> None:
     shows_graph_of(notebook)
 
 
+@pytest.mark.slow
 def test_the_kernel_menu_opens_the_panel_of_the_notebook_in_front(
     notebook: OpenNotebook, jupyter_server: JupyterServer
 ) -> None:

@@ -149,6 +149,7 @@ def test_a_slow_connection_that_drops(page: Page, server: JupyterServer, link: L
     assert max(messages.sizes) < MOST
 
 
+@pytest.mark.slow
 def test_a_file_and_its_settings_on_a_server_below_a_path(page: Page, server: JupyterServer) -> None:
     started: list[str] = []
     page.on("request", lambda request: started.append(request.url) if request.method == "POST" else None)

@@ -152,6 +152,7 @@ def test_a_graph_is_opened_edited_and_saved(files: Files, folder: Path) -> None:
     assert "net/logits" in original
 
 
+@pytest.mark.slow
 def test_nothing_is_overwritten_unasked(files: Files, folder: Path) -> None:
     before = (folder / "graph.pb").read_bytes()
     widget = files.open("graph.pb")

@@ -24,6 +24,7 @@ def in_the_drawing(widget: Widget, name: str) -> bool:
     return box["x"] < x < box["x"] + box["width"] and box["y"] < y < box["y"] + box["height"]
 
 
+@pytest.mark.slow
 def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "finding")
     root, keyboard = widget.root, page.keyboard

@@ -45,6 +45,7 @@ def test_a_page_is_light_whatever_the_test_before_chose(browser, jupyter_server)
         expect(page.locator("body")).to_have_attribute("data-jp-theme-name", "JupyterLab Light")
 
 
+@pytest.mark.slow
 def test_a_click_reaches_the_kernel_in_notebook_7(page, jupyter_server):
     path = write_notebook(jupyter_server, "seven.ipynb", [COUNTER])
     notebook = open_notebook(page, jupyter_server, path, app="notebook")

@@ -76,6 +76,7 @@ def test_the_drawing_turns_and_control_edges_can_be_left_out(page: Page, jupyter
     shoot(widget.root, "to_the_right")
 
 
+@pytest.mark.slow
 def test_a_picture_is_downloaded(page: Page, jupyter_server: JupyterServer, tmp_path: Path) -> None:
     widget = shown(page, jupyter_server, "picture")
     for kind, start in (("SVG", b"<?xml"), ("PNG", b"\x89PNG"), ("PDF", b"%PDF")):

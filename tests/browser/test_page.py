@@ -139,6 +139,7 @@ def test_one_moves_opens_searches_and_inspects(opened: Open, inception: GraphEdi
     shoot(page, "page-inspected")
 
 
+@pytest.mark.slow
 def test_it_is_drawn_as_in_the_editor(opened: Open, inception: GraphEditor) -> None:
     view, scene = opened(inception), inception.scene()
     zoom = view.number("zoom")
@@ -209,6 +210,7 @@ def test_a_door_leads_into_the_function_and_the_path_back(opened: Open) -> None:
     assert view.shown(door)
 
 
+@pytest.mark.slow
 def test_a_keras_model_opens_where_its_work_is_done(opened: Open, tmp_path: Path) -> None:
     keras = tf.keras
     layers = [keras.Input((8,)), keras.layers.Dense(4, name="one"), keras.layers.Dense(2, name="two")]
@@ -292,6 +294,7 @@ def test_nothing_sticks_out_at_any_width(page: Page, opened: Open, width: int, s
     shoot(page, f"page-{width}-{scheme}")
 
 
+@pytest.mark.slow
 def test_what_is_hidden_is_gone_with_its_lines_until_it_is_shown_again(opened: Open, inception: GraphEditor) -> None:
     view = opened(inception)
     page, items = view.page, view.number("items")
@@ -314,6 +317,7 @@ def test_what_is_hidden_is_gone_with_its_lines_until_it_is_shown_again(opened: O
     shoot(page, "page-shown-only")
 
 
+@pytest.mark.slow
 def test_everything_opens_and_closes(opened: Open, inception: GraphEditor) -> None:
     view = opened(inception)
     first = view.number("items")
@@ -329,6 +333,7 @@ def test_everything_opens_and_closes(opened: Open, inception: GraphEditor) -> No
     view.settled()
 
 
+@pytest.mark.slow
 def test_the_selection_and_the_colours_are_there(opened: Open) -> None:
     editor = tgw.edit(build_mlp(resource=True))
     editor.mark("x:0", "net/logits:0")
@@ -381,6 +386,7 @@ def test_odd_names_are_text(page: Page, opened: Open, name: str) -> None:
     shoot(page, f"page-odd-{name.replace(' ', '-')}")
 
 
+@pytest.mark.slow
 def test_tensors_flow_to_the_right_where_they_did(opened: Open) -> None:
     editor = tgw.edit(build_mlp(resource=True))
     editor.close("net/two")

@@ -152,6 +152,7 @@ def empty(page: Page, jupyter_server: JupyterServer) -> OpenNotebook:
 
 
 @pytest.mark.one_page(False)
+@pytest.mark.slow
 def test_nothing_of_ours_is_loaded_until_it_is_used(empty: OpenNotebook) -> None:
     loaded = "() => performance.getEntriesByType('resource').map(e => e.name).filter(n => n.includes('tfgraphwidget'))"
     (entry,) = [name for name in empty.page.evaluate(loaded) if name.endswith(".js")]

@@ -120,6 +120,7 @@ def test_a_line_is_inserted_as_code_whatever_new_cells_are_set_to_be(notebook: O
     expect(notebook.run_cell(1)).to_contain_text("2")
 
 
+@pytest.mark.slow
 def test_a_pressed_button_leaves_the_keyboard_in_the_panel(notebook: OpenNotebook) -> None:
     panel = open_panel(notebook)
     again = panel.says("There is no graph yet").get_by_role("button", name="Look again")

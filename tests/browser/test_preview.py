@@ -134,6 +134,7 @@ def test_chosen_ops_are_cloned_without_a_boundary(page: Page, jupyter_server: Ju
     assert widget.notebook.kernel_eval("editor.lines[0]").startswith("tower = editor.clone(editor.scope('two'), ")
 
 
+@pytest.mark.slow
 def test_half_a_loop_is_refused_and_the_whole_is_offered(page: Page, jupyter_server: JupyterServer) -> None:
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "cut.ipynb", [LOOP, "editor"]))
     notebook.run_cell(0)

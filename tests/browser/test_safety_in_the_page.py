@@ -80,6 +80,7 @@ def opened(page: Page, server: JupyterServer, name: str, app: App, trusted: bool
 
 
 @pytest.mark.parametrize("app", ["lab", slow("notebook")])
+@pytest.mark.sample(1)
 def test_a_notebook_that_is_not_trusted_runs_nothing(page: Page, jupyter_server: JupyterServer, app: App) -> None:
     """Neither in the page nor in the kernel, though the notebook has saved a widget with code of its own.
 

@@ -121,6 +121,7 @@ def test_direction_is_for_panels_and_cells_flow_as_their_code_says(lab: Lab) -> 
     shoot(lab.page, "settings_3_direction")
 
 
+@pytest.mark.slow
 def test_the_wheel_zooms_a_cell_that_has_not_the_focus_if_it_is_set_so_and_panels_anyway(lab: Lab) -> None:
     def turn(widget: Widget) -> None:
         zoom = widget.root.get_attribute("data-zoom") or ""

@@ -122,6 +122,7 @@ def test_inspector_and_search_lead_to_ops(page: Page, jupyter_server: JupyterSer
     shoot(page, "search")
 
 
+@pytest.mark.slow
 def test_refusals_are_sentences_and_change_nothing(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "refusals")
     notebook, root = widget.notebook, widget.root

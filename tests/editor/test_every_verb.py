@@ -20,6 +20,7 @@ def defects_of(found: dict[str, dict[str, Outcome]]) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["graph and session", "`tf.function`", slow("SavedModel of TF 1")])
 @pytest.mark.sample(1)
+@pytest.mark.slow
 def test_no_verb_on_a_source_fails_other_than_by_a_refusal_and_undo_takes_each_edit_back(kind: str) -> None:
     found = outcomes([kind])
     assert defects_of(found) == []

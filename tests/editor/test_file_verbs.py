@@ -105,6 +105,7 @@ def test_other_files_open_as_those_do_without_tensorflow(
     assert run.stdout == f"{len(ALIKE)}\n", run.stderr[-2000:]
 
 
+@pytest.mark.slow
 def test_where_tensorflow_is_installed_nothing_of_this_imports_it(
     bare: tuple[Outcomes, Path], models: Path, tmp_path: Path
 ) -> None:

@@ -175,6 +175,7 @@ def test_any_networkx_layout_can_be_given(mlp: tf.Graph, session: v1.Session) ->
     assert not np.allclose(theirs.box[:, :2], ours.box[:, :2])
 
 
+@pytest.mark.slow
 def test_inception_is_cloned_whole(inception: tuple[tf.Graph, v1.Session]) -> None:
     graph, opened = inception
     editor = tgw.edit(graph, session=opened)

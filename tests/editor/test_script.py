@@ -357,6 +357,7 @@ def test_random_edits_are_the_same_from_a_script_and_from_json(seed: int, odd: P
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.sample(1)
+@pytest.mark.slow
 def test_undo_gives_back_the_start_and_redo_the_end_collections_in_their_order(seed: int) -> None:
     for k, path in enumerate(FILES[seed::6]):
         live = k % 2 == 0

@@ -255,6 +255,7 @@ def test_a_snapshot_puts_attributes_back() -> None:
 
 @pytest.mark.parametrize("error", [RuntimeError("injected"), KeyboardInterrupt()], ids=["error", "interrupt"])
 @pytest.mark.parametrize("call", ["edit", "undo", "redo"])
+@pytest.mark.sample(3)
 def test_a_failure_behind_the_renewal_of_a_session_puts_the_session_back_too(call: str, error: BaseException) -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [2], "x")

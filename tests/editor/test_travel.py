@@ -203,6 +203,7 @@ def test_tables_and_iterators_go_on_from_where_nobody_has_run_them() -> None:
         assert np.array_equal(counted(other.session, feeds, fetch), counted(editor.session, feeds, fetch)), fetch
 
 
+@pytest.mark.slow
 def test_values_of_copies_and_of_renamed_variables_go_on_from_where_nobody_has_run_them(tmp_path: Path) -> None:
     feeds, fetches = {"x:0": np.ones([1, 4])}, ["net/logits:0", "c/net/logits:0"]
     editor = tgw.example()

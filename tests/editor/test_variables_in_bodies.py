@@ -165,6 +165,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize(("output", "entered", "times"), CALLS)
+@pytest.mark.sample(1)
 def test_a_session_follows_in_calls_loops_and_conditionals(graph, tmp_path, output, entered, times):
     live, session = graph
     editor = tgw.edit(live, session=session)

@@ -150,6 +150,7 @@ def test_freezing_needs_values(mlp: tf.Graph) -> None:
 
 
 @pytest.mark.parametrize(("outputs", "inputs"), [("x", ()), ("x:0", ()), ("net/one/out:0", "net/one/out:0")])
+@pytest.mark.sample(3)
 def test_a_graph_that_would_compute_nothing_is_refused(
     mlp: tf.Graph, outputs: str, inputs: Any, tmp_path: Path
 ) -> None:
@@ -334,6 +335,7 @@ def test_an_extract_is_no_edit_of_the_graph_and_nobody_is_told_of_one() -> None:
 
 
 @pytest.mark.parametrize("cut", ["x:0", "net/one/out:0", "net/one/add"])
+@pytest.mark.sample(3)
 def test_a_live_graph_frozen_from_an_input_on_is_fed_there(mlp: tf.Graph, session: v1.Session, cut: str) -> None:
     editor = tgw.edit(mlp, session=session)
     names = editor.index.names

@@ -70,6 +70,7 @@ CASES: dict[str, tuple[Callable[[tf.Tensor, int], tf.Tensor], list[int]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("size", [None, 6])
+@pytest.mark.sample(15)
 def test_constants_that_hold_the_old_size_are_found_and_rewritten(name: str, size: int | None, tmp_path: Path) -> None:
     build, rest = CASES[name]
     editor = tgw.edit(written(graph_of(lambda x: build(x, 4), [4, *rest]), tmp_path))
@@ -111,6 +112,7 @@ class Nested(tf.Module):
 
 @pytest.mark.parametrize("size", [None, 6])
 @pytest.mark.parametrize("depth", [None, 0, 1])
+@pytest.mark.sample(2)
 def test_functions_of_saved_models_that_call_each_other_take_the_new_size(
     depth: int | None, size: int | None, tmp_path: Path
 ) -> None:

@@ -291,6 +291,7 @@ def difference_of(change: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize(
     ("way", "name"), [("_load_in_session", "compat.v1"), ("_load_eagerly", r"tf\.saved_model\.load\)")]
 )
+@pytest.mark.sample(2)
 def test_a_model_that_loads_to_other_numbers_is_not_written(
     editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, name: str
 ) -> None:

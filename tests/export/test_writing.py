@@ -145,6 +145,7 @@ def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 @closed_by_python
 @pytest.mark.usefixtures("no_waiting_for_the_disk")
 @pytest.mark.parametrize("case", slow_if(lambda case: case == "a model in its folder", CASES))
+@pytest.mark.sample(2)
 def test_an_interrupt_at_any_line_leaves_the_old_files_or_the_new_ones(
     case: str, file_system: str, tmp_path: Path
 ) -> None:
@@ -232,6 +233,7 @@ print(len(seen), len(set(seen)))
 
 @pytest.mark.parametrize("links", [[], ["none"]], ids=["links", "no links at all"])
 @pytest.mark.parametrize("case", ["one file", "a checkpoint", slow("a model in its folder")])
+@pytest.mark.sample(2)
 def test_a_process_killed_at_any_line_leaves_what_can_be_loaded_and_the_next_look_ends_it(
     case: str, links: list[str], tmp_path: Path
 ) -> None:

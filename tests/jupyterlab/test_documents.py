@@ -345,6 +345,7 @@ def test_a_kind_that_needs_a_choice_says_so_and_comes_last(frozen: Path) -> None
 
 
 @pytest.mark.parametrize("kind", slow_if("tflite".__eq__, [kind.kind for kind in save_formats._ALL]))
+@pytest.mark.sample(5)
 def test_every_kind_is_written_under_the_name_it_proposes(meta: Path, kind: str) -> None:
     document = open_at(meta)
     document.editor.mark("x:0", "net/logits:0")

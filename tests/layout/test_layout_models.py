@@ -56,6 +56,7 @@ def test_a_fully_open_model_is_sound_and_fills_its_sheet(model):
     assert 0.8 <= width / height <= 3.0
 
 
+@pytest.mark.sample(2)
 def test_no_line_of_a_model_crosses_a_title_and_no_title_lies_on_a_box(model):
     _, index = model
     cache = LayoutCache()
@@ -63,12 +64,14 @@ def test_no_line_of_a_model_crosses_a_title_and_no_title_lies_on_a_box(model):
         assert_titles_are_free(index, opened, cache)
 
 
+@pytest.mark.sample(2)
 def test_scopes_of_a_model_that_are_alike_are_drawn_alike(model):
     name, index = model
     shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index)[0].names)))
     assert assert_alike(shown, place(shown)) >= ALIKE[name]
 
 
+@pytest.mark.sample(2)
 def test_large_scopes_are_no_needles(model):
     _, index = model
     shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index)[0].names)))
@@ -79,6 +82,7 @@ def test_large_scopes_are_no_needles(model):
     assert ((ratio < 0.2) | (ratio > 5)).mean() <= 0.1
 
 
+@pytest.mark.sample(2)
 def test_opening_a_scope_of_the_first_view_leaves_the_rest_where_it_was(model):
     _, index = model
     opened = default_open(index)
@@ -117,6 +121,7 @@ def test_a_pin_bends_the_lines_of_what_moves_and_leaves_the_others(inception):
 
 @pytest.mark.parametrize("direction", ["down", "right"])
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sample(3)
 def test_all_lines_of_a_model_meet_their_boxes(name, direction, tmp_path):
     index = tgw.edit(written(name, tmp_path)).index
     for opened in (default_open(index), frozenset(outline_of(index)[0].names)):
@@ -152,6 +157,7 @@ def test_opening_any_scope_of_inception_moves_the_rest_no_further_than_it_grows(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("direction", ["down", "right"])
+@pytest.mark.sample(3)
 def test_scopes_of_a_model_opened_and_closed_by_lot_move_little_else(name, direction, tmp_path):
     index = tgw.edit(written(name, tmp_path)).index
     found = np.array([far for far, _ in walk(index, default_open(index), direction, 25, 1)])
@@ -178,6 +184,7 @@ def test_drawings_of_long_ago_are_forgotten_and_what_is_drawn_stays(inception, m
     assert np.array_equal(place(shown, cache=cache).box, first.box)
 
 
+@pytest.mark.sample(2)
 def test_texts_of_the_lines_of_a_model_lie_on_nothing_but_their_own_line(model):
     """As in saved pictures, which have the browser's rules for the place of a text (see test_display_list)."""
     name, index = model

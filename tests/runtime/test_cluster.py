@@ -147,6 +147,7 @@ def refusal(*calls: Callable[[], object]) -> str:
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
+@pytest.mark.sample(1)
 def test_the_copy_on_another_server_is_synced_over_grpc(cluster: Cluster, resource: bool) -> None:
     graph, a, b, init = two_places(resource=resource)
     with cluster.session(graph) as session:
@@ -210,6 +211,7 @@ def test_a_server_that_stands_still_is_no_hang(cluster: Cluster) -> None:
     assert sync.drift() == {"a:0": 0.0}
 
 
+@pytest.mark.slow
 def test_the_death_of_the_copys_server_is_said_at_once_and_by_name(cluster: Cluster) -> None:
     graph, a, b, init = two_places(resource=True)
     session = cluster.session(graph)

@@ -269,6 +269,7 @@ def check_same(function: Any, made: Any, x: Any, pairs: Any) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.sample(10)
 def test_gradients_of_the_module_and_of_a_clone_are_the_function_s(name: str) -> None:
     w = tf.Variable(W, name="w")
     body = CASES[name]
@@ -316,6 +317,7 @@ MODELS: dict[str, Callable[[], keras.Model]] = {
 
 
 @pytest.mark.parametrize("name", slow_if({"gru_backwards", "masked bidirectional"}.__contains__, MODELS))
+@pytest.mark.sample(2)
 def test_gradients_of_recurrent_and_attention_models_are_the_model_s(name: str) -> None:
     keras.utils.set_random_seed(0)
     model = MODELS[name]()

@@ -763,6 +763,7 @@ def test_the_session_inside_a_monitored_one_is_renewed(graph: tf.Graph) -> None:
         renew("session")
 
 
+@pytest.mark.slow
 def test_many_renewals_leave_nothing_behind(graph: tf.Graph) -> None:
     fills, looks = everything(graph)
     with v1.Session(graph=graph) as session:
@@ -869,6 +870,7 @@ FAILING = {
 
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("what", slow_if(lambda what: what != "the end of an import", FAILING))
+@pytest.mark.sample(1)
 def test_whatever_fails_in_a_renewal_nothing_is_seen_of_it_and_nothing_lost_untold(
     what: str, late: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -911,6 +913,7 @@ def test_elements_that_could_not_be_moved_at_all_are_told_of(monkeypatch: pytest
         assert session.run(looks)[0].tolist() == [1.0]
 
 
+@pytest.mark.slow
 def test_a_renewal_that_is_interrupted_leaves_nothing_to_be_seen() -> None:
     def prepare() -> tuple[tf.Graph, v1.Session, list[Any], GraphEditor]:
         with tf.Graph().as_default() as graph:

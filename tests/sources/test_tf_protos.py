@@ -40,6 +40,7 @@ def test_the_messages_are_tensorflows_own() -> None:
         tf_protos.Nothing  # noqa: B018
 
 
+@pytest.mark.slow
 def test_tensorflow_that_is_imported_later_takes_the_same_classes() -> None:
     code = """
 import sys

@@ -6,9 +6,11 @@ import argparse
 import contextlib
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
@@ -72,14 +74,20 @@ def _serve(file: Path, root: Path, port: int, *, browser: bool) -> int:
         command.append(f"--LabApp.default_url=/{where}")
     # The token is in the environment, and not where everybody on the machine reads what was called with what.
     environment = {**os.environ, "JUPYTER_TOKEN": token}
-    if os.name == "posix":  # the server takes the place of this process: what ends the command ends the server
-        sys.stdout.flush()
-        os.chdir(_apart())
-        os.execve(command[0], command, environment)
-    with subprocess.Popen(command, env=environment, cwd=_apart()) as server:
+    with subprocess.Popen(command, env=environment, cwd=_apart()) as server, _passing_on(signal.SIGTERM, server):
         while True:
             with contextlib.suppress(KeyboardInterrupt):  # the server has got it too, and asks whether it is meant
                 return server.wait()
+
+
+@contextlib.contextmanager
+def _passing_on(number: signal.Signals, server: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Pass on to the server a signal that would end this process alone."""
+    before = signal.signal(number, lambda *_: server.send_signal(number))
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 def _apart() -> Path:

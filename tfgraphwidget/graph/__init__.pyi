@@ -81,6 +81,7 @@ from .op_types import CONSTANT_LIKE as CONSTANT_LIKE
 from .op_types import CONSTANTS as CONSTANTS
 from .op_types import DIVISIONS as DIVISIONS
 from .op_types import DRAWN_AS_LOOPS as DRAWN_AS_LOOPS
+from .op_types import DROPOUT_MASKS as DROPOUT_MASKS
 from .op_types import DT_BOOL as DT_BOOL
 from .op_types import DT_INT32 as DT_INT32
 from .op_types import DT_RESOURCE as DT_RESOURCE
@@ -97,6 +98,7 @@ from .op_types import FUNCTION_CALLS as FUNCTION_CALLS
 from .op_types import FUNCTIONAL_CONTROL_FLOW as FUNCTIONAL_CONTROL_FLOW
 from .op_types import FUSED_BATCH_NORMS as FUSED_BATCH_NORMS
 from .op_types import FUSION_ROOTS as FUSION_ROOTS
+from .op_types import GATHERS as GATHERS
 from .op_types import HANDLE_DTYPES as HANDLE_DTYPES
 from .op_types import HANDLES as HANDLES
 from .op_types import HANDS_ON as HANDS_ON

@@ -226,6 +226,16 @@ BATCH_MATMULS = frozenset({"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"})
 # The op that does the work of a fused op: TensorFlow's optimizer joins it with the bias and the activation behind it.
 FUSION_ROOTS = FOLDABLE_LAYERS | BATCH_MATMULS | FUSED_BATCH_NORMS
 
+# Dropout
+
+# They tell which elements a dropout keeps, in its own scope, whatever that is called.
+DROPOUT_MASKS = frozenset({"GreaterEqual", "Floor"})
+
+# Sizes
+
+# They take entries of a vector of sizes, which constants number.
+GATHERS = frozenset({"Gather", "GatherV2"})
+
 # Half precision
 
 # They overflow, or lose digits, with 16-bit floats: softmax, losses, exponentials, sums of many terms, squares, the

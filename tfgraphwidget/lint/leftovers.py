@@ -15,6 +15,7 @@ from tfgraphwidget.graph import (
     BRANCHES,
     CHECKS,
     CONSTANTS,
+    DROPOUT_MASKS,
     HANDS_ON,
     PRINTS,
     PYTHON_CALLS,
@@ -31,8 +32,6 @@ from tfgraphwidget.naming import names_text, scope_around, split_input
 _RANDOM = re.compile(r"(Stateless)?(Parameterized)?(Truncated|Random)\w*|Multinomial")
 _OF_GUARDS = CHECKS | HANDS_ON | CONSTANTS | {"NoOp"}
 """What the branches of a conditional around an Assert hold."""
-_KEPT = "GreaterEqual", "Floor"
-"""What tells which elements a dropout keeps, in its own scope, whatever that is called."""
 _DROPOUT = re.compile(r"drop_?(out|path)|stochastic_depth", re.IGNORECASE)
 
 
@@ -92,7 +91,7 @@ def _dropout_scope(index: GraphIndex, name: str) -> str:
     """The innermost scope around an op that a dropout has made, by the scope's name or its ops; "" without one."""
     scope = scope_around(name)
     around = name.removesuffix("/random_uniform/RandomUniform")
-    if around != name and any(f"{around}/{end}" in index.ids for end in _KEPT):
+    if around != name and any(f"{around}/{end}" in index.ids for end in DROPOUT_MASKS):
         return around
     while scope:
         if _DROPOUT.search(scope.rpartition("/")[2]):

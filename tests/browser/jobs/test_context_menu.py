@@ -171,6 +171,7 @@ def test_names_are_copied_and_values_are_shown(hand: Hand) -> None:
     assert "x" in hand.widget.notebook.kernel_eval("list(editor.selection.ops)")
 
 
+@pytest.mark.slow
 def test_an_edge_has_a_menu_with_its_tensor(hand: Hand) -> None:
     place = hand.root.evaluate(AT_REST, "one/act")
     edge, tooltip = (place["x"], place["y"] - place["height"] / 2 - 9), hand.root.locator(".tgw-tooltip")
@@ -232,6 +233,7 @@ def test_the_selection_and_the_canvas_have_menus(hand: Hand) -> None:
     shoot(hand.page, "menu_scope_dark")
 
 
+@pytest.mark.slow
 def test_shift_gives_the_menu_of_jupyterlab_and_without_it_ours_replaces_it(hand: Hand) -> None:
     theirs = hand.page.locator(".lm-Menu")
     hand.right_click("y")

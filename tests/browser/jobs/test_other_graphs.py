@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 
+import pytest
 import tensorflow as tf
 from playwright.sync_api import Page, expect
 
@@ -41,6 +42,7 @@ DROPPED = """(data) => {
 }"""
 
 
+@pytest.mark.slow
 def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
     graph = tf.Graph()

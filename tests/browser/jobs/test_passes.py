@@ -48,6 +48,7 @@ def commands(hand: Hand) -> Locator:
     return hand.root.get_by_role("region", name="Whole graph")
 
 
+@pytest.mark.slow
 def test_an_edit_of_the_whole_graph_is_previewed_applied_and_undone(hand: Hand) -> None:
     root, whole = hand.root, commands(hand)
     headings = ["For inference", "Clean up", "Make smaller", "Replace and rename", "Signatures", "Compare", "Check"]

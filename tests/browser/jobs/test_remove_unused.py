@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import Widget
@@ -23,6 +24,7 @@ editor.widget.height = 600
 """
 
 
+@pytest.mark.slow
 def test_unused_ops_are_removed_with_one_click(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "unused.ipynb", [GRAPH, "editor"]))

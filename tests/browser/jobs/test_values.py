@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import AT_REST, Widget
@@ -81,6 +82,7 @@ def values_are_on_the_lines(hand: Hand) -> None:
     hand.widget.place("far")
 
 
+@pytest.mark.slow
 def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
     np.save(jupyter_server.root / "x.npy", np.ones([3, 64], np.float32))

@@ -19,6 +19,7 @@ from tfgraphwidget.graph import (
     AXIS_CHANGES,
     CONSTANTS,
     EQUAL_SIZES,
+    GATHERS,
     SIZE_FORWARDING,
     SIZE_VECTORS,
     GraphIndex,
@@ -254,7 +255,6 @@ _MAKERS = {
     "Tile": 1,
     "TruncatedNormal": 0,
 }
-_GATHERS = frozenset({"Gather", "GatherV2"})
 # Ops of lists: the input that says the shape of the elements. It may leave sizes open.
 _ELEMENT_SHAPES = {
     "EmptyTensorList": 0,
@@ -511,7 +511,7 @@ def _meeting_dimensions(consumer: SizeConsumer, k: int, size: int | None) -> Ite
                 shift = len(shape) - len(index.shape(*other) or ())
                 dimensions = (m for m in consumer.changes.dimensions(other) if m[0] + shift == at and m[1] == size)
                 yield from ((was, now) for _, was, now in dimensions)
-            read = moves.current_inputs(reader) if index.types[reader] in _GATHERS else []
+            read = moves.current_inputs(reader) if index.types[reader] in GATHERS else []
             if len(read) > 1 and read[1][0] == op and at == 0:
                 rows = (m for m in consumer.changes.dimensions(read[0]) if m[0] == 0 and m[1] == size)
                 yield from ((was, now) for _, was, now in rows)
