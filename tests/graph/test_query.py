@@ -266,6 +266,14 @@ def test_time_is_looked_at_between_names_too() -> None:
     assert timeout.filter(range(3), lambda _: True) == []
 
 
+@pytest.mark.parametrize("pattern", ["conv", "^net/", "w$", "b[0-9]/", r"\d/w", "a.b", r"\bw\b", "(net)/", "ß"])
+def test_a_pattern_that_cannot_go_back_finds_what_one_with_a_time_limit_finds(pattern: str) -> None:
+    names = ["net/conv1/w", "net/conv2/b", "w", "b1/w", "b22/w", "a_b/net", "axb", "größe", "W"]
+    timeout = RegexTimeout(1.0)
+    limited = timeout.search(f"{pattern}(?:)")  # "?" has a time limit
+    assert [*map(bool, map(timeout.search(pattern), names))] == [*map(bool, map(limited, names))]
+
+
 @pytest.mark.parametrize("pattern", ["(?:(?:(?:a{50}){50}){50}){50}", "(?:" * 30 + "a" + "){1,9}" * 30])
 def test_an_expression_that_would_fill_the_memory_is_refused(pattern: str) -> None:
     index = names_of("a")
