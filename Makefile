@@ -101,7 +101,8 @@ $(NODE_DEV): labextension/package.json labextension/package-lock.json | .venv/.n
 	pip install --quiet --editable '.[demo]'
 	touch $@
 
+# Not compiled when it is installed: the tests import a third of the files, and compile them then.
 .venv/.test: pyproject.toml $(FRONT) $(NODE_DEV) | .venv/bin/pip
 	@echo "Installing into .venv; TensorFlow is 600 MB, so the first time takes a few minutes."
-	pip install --quiet --no-compile --editable '.[test]' # a third of the files is imported, and compiled by then
+	pip install --quiet --no-compile --editable '.[test]'
 	touch $@ .venv/.demo

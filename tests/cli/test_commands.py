@@ -249,6 +249,15 @@ def test_what_cannot_be_shown_is_refused(tmp_path: Path, capsys: pytest.CaptureF
     assert "ends in .html" in capsys.readouterr().err
 
 
+def test_a_signal_that_ends_the_command_ends_its_server() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as running:
+        with server._passing_on(signal.SIGTERM, running):
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert running.wait() == -signal.SIGTERM
+        assert signal.getsignal(signal.SIGTERM) is before
+
+
 def test_a_file_that_is_no_graph_starts_no_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -82,22 +82,33 @@ class RegexTimeout:
         Raises:
             GraphEditError: This is no regular expression, or its repeats would take too much memory.
         """
-        search = _compile(pattern).search
+        _check(pattern)
         if not _BACKTRACKING & set(pattern):
             return re.compile(pattern).search
+        search = _compile(pattern).search
         return lambda text: search(text, timeout=max(self.seconds_left, _LEAST), concurrent=True)
 
 
-def _compile(pattern: str) -> regex.Pattern[str]:
-    import regex
-
+def _check(pattern: str) -> None:
     counted = prod(max(2, *(int(digits[:9] or 0) for digits in counts)) for counts in _COUNT.findall(pattern))
     if counted > _MOST_COUNTED:
         raise GraphEditError(f"/{pattern[:60]}/ repeats too much inside what is repeated; write * or + in its place.")
     try:
         re.compile(pattern)  # a pattern that only `regex` accepts is refused
+    except (re.error, TypeError, OverflowError, RecursionError) as error:
+        raise _refusal(pattern, error) from error
+
+
+def _compile(pattern: str) -> regex.Pattern[str]:
+    import regex
+
+    try:
         return regex.compile(pattern)
-    except (re.error, regex.error, TypeError, OverflowError, RecursionError) as error:
-        raise GraphEditError(
-            f"/{pattern[:60]}/ is no regular expression: {error}; put quotes around it to find it as text."
-        ) from error
+    except (regex.error, TypeError, OverflowError, RecursionError) as error:
+        raise _refusal(pattern, error) from error
+
+
+def _refusal(pattern: str, error: Exception) -> GraphEditError:
+    return GraphEditError(
+        f"/{pattern[:60]}/ is no regular expression: {error}; put quotes around it to find it as text."
+    )

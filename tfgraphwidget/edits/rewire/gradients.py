@@ -37,7 +37,7 @@ class GradientOps:
 
 
 def new_names(patches: Iterable[Patch]) -> dict[str, str]:
-    """The names of renamed ops after all patches, by those before: gradient ops are named after these.
+    """The names of renamed ops after all patches, by those before and in between: gradient ops are named after these.
 
     Args:
         patches: The patches, oldest first.
