@@ -6,6 +6,7 @@ import os
 import queue
 import signal
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,8 @@ class Page:
         self.pushed: list[dict[str, Any]] = []
         self.worked: list[dict[str, Any]] = []
         self.on_work: Callable[[], None] = lambda: None
-        self.comm = f"comm-{id(self)}"
+        # Not of `id(self)`: a page that is gone leaves its id to a new one, while the kernel still has its comm.
+        self.comm = uuid.uuid4().hex
         self.run(LISTEN, silent=True)
         self.send("comm_open", {"target_name": "tfgraphwidget.lab", "data": {}})
 
