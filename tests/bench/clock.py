@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,6 +55,18 @@ class Frames:
             f"p50 {np.median(self.frames):.0f}, p95 {self.p95:.0f}, max {max(self.frames):.0f} ms of "
             f"{len(self.frames)} frames; {len(self.tasks)} long tasks, the longest {max(self.tasks, default=0):.0f} ms"
         )
+
+
+class Stopwatch:
+    """The seconds since it was made."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Until now."""
+        return time.perf_counter() - self._start
 
 
 def expect_picture(page: Page, *, gesture: str = "", before: str | None = None) -> None:

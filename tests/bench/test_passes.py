@@ -1,7 +1,4 @@
-"""fold_constants against the constant folding of TensorFlow's optimizer; sizes after cast and quantize_weights.
-
-`pytest -m bench tests/bench/test_passes.py -s` prints the tables.
-"""
+"""fold_constants against the constant folding of TensorFlow's optimizer; sizes after cast and quantize_weights."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tests.bench.results import record
 from tests.models import written
 from tfgraphwidget.edits.freeze import results
 from tfgraphwidget.errors import GraphEditError
@@ -45,10 +43,9 @@ def test_constants_are_folded(name: str, tmp_path: Path, monkeypatch: pytest.Mon
     start = time.process_time()
     _, (grappler,) = optimizer.optimize(tgw.edit(graph_def).index, outputs)
     peer = time.process_time() - start
-    print(
-        f"\n{name}: {len(graph_def.node):,} ops; {own_text} {own:.2f} s; "
-        f"grappler: {len(grappler.folded):,} folded, {len(grappler.removed):,} removed, {peer:.2f} s"
-    )
+    note = f"{own_text} grappler: {len(grappler.folded):,} folded, {len(grappler.removed):,} removed"
+    what = f"fold_constants, {name}, {len(graph_def.node):,} ops, CPU"
+    record("Passes", what, "s", own, {"grappler's constant folding": peer}, note)
     assert own <= 2 * peer
 
 
@@ -72,6 +69,7 @@ def test_files_are_smaller(name: str, tmp_path: Path) -> None:
         edited = tgw.edit(path)
         change(edited)
         sizes[key] = edited.save(tmp_path / f"{key}.pb", verify=False).stat().st_size
-    print(f"\n{name}: " + ", ".join(f"{key} {size / 1e6:.1f} MB" for key, size in sizes.items()))
+    for key, size in sizes.items():
+        record("Passes", f"frozen {name}, {key}", "MB", size / 1e6)
     assert sizes["float16"] < 0.55 * sizes["float32"]
     assert sizes["int8"] < 0.3 * sizes["float32"]

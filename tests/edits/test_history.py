@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -149,6 +150,46 @@ def test_a_closed_session_is_refused(mlp: tf.Graph, editor: GraphEditor, session
     with pytest.raises(SessionRefused, match="session is closed"):
         editor.clone("x:0", "net/logits:0", "copy")
     assert mlp.version == before
+
+
+@pytest.mark.parametrize("without", [(), (0,), (69,), (7, 33), range(70)], ids=["none", "first", "last", "two", "all"])
+def test_of_many_variables_those_without_a_value_are_found_in_a_few_runs(
+    without: Sequence[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tf.Graph().as_default() as graph:
+        y = v1.placeholder(tf.float32, [2], name="x")
+        variables = [v1.get_variable(f"v{k}", [2], use_resource=k % 2 == 0) for k in range(70)]
+        for variable in variables:
+            y = y + variable
+        tf.identity(y, name="y")
+    with v1.Session(graph=graph) as session:
+        session.run([v.initializer for k, v in enumerate(variables) if k not in without])
+        editor, runs = tgw.edit(graph, session=session), []
+        run = v1.Session.run
+        monkeypatch.setattr(v1.Session, "run", lambda *args, **kwargs: runs.append(1) or run(*args, **kwargs))
+        version = graph.version
+        if not without:
+            editor.clone("x:0", "y:0", "copy")
+            return
+        with pytest.raises(SessionRefused) as refusal:
+            editor.clone("x:0", "y:0", "copy")
+        assert graph.version == version
+        assert len(runs) <= 26
+        named = refusal.value.ops
+        assert set(named) <= {f"v{k}" for k in without}
+        assert set(named) == {f"v{k}" for k in without} or "'v0', 'v1', 'v2' and others have" in refusal.value.why
+
+
+def test_a_file_without_values_refuses_a_clone_with_them_as_a_file(mlp: tf.Graph, tmp_path: Path) -> None:
+    with mlp.as_default():
+        v1.train.export_meta_graph(str(tmp_path / "m.meta"))
+    editor = tgw.edit(tmp_path / "m.meta")
+    with pytest.raises(SessionRefused, match=r"The file has no value for variable 'net/one/w'.*init=\"initial\""):
+        editor.clone("x:0", "net/logits:0", "copy")
+    assert editor.core.source.graph is None  # TensorFlow was not asked to import it
+    value = np.full([4], 7.0, np.float32)
+    copy = editor.clone("x:0", "net/one/out:0", "copy", init={"net/one/w": "initial", "net/one/b": value})
+    assert len(copy.variables) == 2
 
 
 def test_uninitialised_variables_are_named_and_can_be_initialised_instead(mlp: tf.Graph) -> None:

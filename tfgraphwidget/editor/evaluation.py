@@ -132,7 +132,7 @@ class GraphRun:
             if _EMPTY not in error.why:
                 raise
             whose = "its" if len(error.ops) == 1 else "their"
-            why = f"{sessions.no_value_text(error.ops)}; run {whose} initializers first."
+            why = f"{error.why.partition(_EMPTY)[0]}{_EMPTY}; run {whose} initializers first."
             raise SessionRefused(why, error.ops) from None  # the other is about clones
 
     def run(self, outputs: Sequence[str], feeds: Feeds, values: Values) -> list[runtime.sandbox.evaluation.Array]:

@@ -37,6 +37,8 @@ def stays_in_file(
         return False
     if not tf_protos.is_tensorflow_installed():
         return True
+    if patch.init == "current" and patch.add.variables and not origin.source.has_values:
+        return True  # and is refused: TensorFlow would have no values either
     kinds = {node.op for node in patch.add.nodes}
     has_no_values = clone_values.is_without_values(patch, index, among_variables=not as_file)
     return has_no_values and not any(kind in V1_CONTROL_FLOW or "Queue" in kind for kind in kinds)

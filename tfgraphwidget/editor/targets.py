@@ -708,6 +708,8 @@ class LiveTarget:
         edits_now = () if self._draft is None else self._draft.patches
         saved_values = {} if self.source.graph is not None else self._saved_values(edits_now)
         readers: dict[str, Callable[[], object]] = {}
+        if not saved_values and not origins and (stored is None or not stored.has_values):
+            return readers  # a file may have 100,000 variables
         for variable in definitions(self.index, handles(self.index)).values():
             origin = origins.get(variable.handle, variable.handle)
             tensor = saved_values.get(variable.handle)

@@ -96,6 +96,10 @@ class StoredData(Protocol):
     def shape(self, handle: str) -> tuple[int, ...]:
         """The shape of the value of the variable of that handle op. Raises SessionRefused when there is none."""
 
+    @property
+    def has_values(self) -> bool:
+        """Whether there is a checkpoint."""
+
     def key(self, handle: str) -> str | None:
         """The name of the value in the checkpoint of the variable of that handle op; None when there is none."""
 

@@ -357,7 +357,7 @@ def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> d
     reader = tf_protos.checkpoint_reader(str(edited.folder / "variables" / "variables"))
     changed: dict[str, np.ndarray] = {}
     # Keras leaves handles of variables beside that nothing restores.
-    variables = [v for v in variables if variable_values.has_value(session, v.snapshot or v.name)]
+    variables = variable_values.variables_with_value(session, variables)
     now = session.run({v.handle: v.snapshot or v.name for v in variables})
     # A variable that functions capture is the one that counts where two ops stand for one.
     for variable in sorted(variables, key=lambda v: len(keys[v.handle])):

@@ -401,7 +401,7 @@ def _variables_to_save(request: ExportRequest, *, bare: bool) -> tuple[VariableD
     session = request.session() if others and not bare else None
     if session is None:
         return (*global_ones, *others)
-    return (*global_ones, *(v for v in others if variable_values.has_value(session, v.snapshot or v.name)))
+    return (*global_ones, *variable_values.variables_with_value(session, others))
 
 
 def _signatures(request: ExportRequest) -> tuple[Signature, ...]:

@@ -116,11 +116,7 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
         read: dict[str, np.ndarray] = session.run(reads)
     except tf.errors.OpError as error:
         missing = variable_values.variables_without_value(session, reads, error)
-        why = (
-            f"{variable_values.no_value_text(missing)}"
-            if missing
-            else f"The session cannot read values: {variable_values.error_text(error)}"
-        )
+        why = str(missing) if missing else f"The session cannot read values: {variable_values.error_text(error)}"
         way = (
             "open the file with its checkpoint (checkpoint='model.ckpt'; on the command line, --checkpoint model.ckpt)"
             if missing and request.lacks_values()
@@ -128,7 +124,7 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
         )
         raise SessionRefused(
             f"{why}; {way}.",
-            missing or list(reads),
+            missing.handles or list(reads),
         ) from None
     return read
 

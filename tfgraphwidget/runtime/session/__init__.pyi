@@ -13,4 +13,3 @@ from .state_transfer import copy_tables as copy_tables
 from .untransferable import watch_partial_runs as watch_partial_runs
 from .variable_values import check_session as check_session
 from .variable_values import error_text as error_text
-from .variable_values import no_value_text as no_value_text

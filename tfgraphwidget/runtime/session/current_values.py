@@ -24,7 +24,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.session.run import TimedSession
-from tfgraphwidget.runtime.session.variable_values import check_session, error_text, no_value_text
+from tfgraphwidget.runtime.session.variable_values import Missing, check_session, error_text
 from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, shape_from_proto, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
@@ -172,7 +172,7 @@ def _session_value(source: Source, index: GraphIndex, op: int) -> Array:
     try:
         return np.asarray(TimedSession(session).run(_value_tensor(index, op)))
     except tf.errors.FailedPreconditionError as error:
-        raise SessionRefused(f"{no_value_text([name])}; run its initializer first.", [name]) from error
+        raise SessionRefused(f"{Missing((name,))}; run its initializer first.", [name]) from error
     except tf.errors.OpError as error:
         raise SessionRefused(
             f"The session cannot read {name!r}: {error_text(error)}; open the graph with a session that can.", [name]

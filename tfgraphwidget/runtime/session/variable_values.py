@@ -7,7 +7,8 @@ value, as `tf.Variable.load` does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from tfgraphwidget.tf_internals import is_closed
 
 # How the lines begin in which TensorFlow says where an error comes from, before what it is.
 _WHERE = ("Graph execution error", "Detected at node", "File ", "Node:", "[[{{")
+_RUNS = 24  # that search for variables without a value
 Values = Mapping[str, npt.ArrayLike]
 
 
@@ -76,10 +78,10 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
                 f"The session cannot read the present values: {error_text(error)}; {way}.", list(reads)
             ) from error
         raise SessionRefused(
-            f"{no_value_text(missing)}, so there is no current value to copy; "
-            f"run {'its' if len(missing) == 1 else 'their'} "
-            f'initializer{"s" * (len(missing) > 1)} first, or clone with init="initial".',
-            missing,
+            f"{missing}, so there is no current value to copy; "
+            f"run {'its initializer' if len(missing.handles) == 1 else 'their initializers'} first, or clone with "
+            'init="initial".',
+            missing.handles,
         ) from None  # TensorFlow's own says less
     return values
 
@@ -128,10 +130,30 @@ def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDe
             )
 
 
+@dataclass(frozen=True)
+class Missing:
+    """Variables without a value, by their handle ops; there may be more if the search was given up."""
+
+    handles: tuple[str, ...]
+    is_complete: bool = True
+
+    def __bool__(self) -> bool:
+        return bool(self.handles)
+
+    def __str__(self) -> str:
+        """The beginning of a sentence, "Variables 'a' and 'b' have no value in this session"."""
+        one = len(self.handles) == 1 and self.is_complete
+        what, have = ("Variable", "has") if one else ("Variables", "have")
+        names = names_text(self.handles) if self.is_complete else f"{', '.join(map(repr, self.handles[:3]))} and others"
+        return f"{what} {names} {have} no value in this session"
+
+
 def variables_without_value(
     session: tf.compat.v1.Session, reads: Mapping[str, str], error: tf.errors.OpError
-) -> list[str]:
-    """Return the handle ops of the variables that have no value.
+) -> Missing:
+    """Return the variables that have no value, or the first of many.
+
+    TensorFlow names one of them in its error, and prepares and keeps each new run: the search ends after a few.
 
     Args:
         session: The session of the variables.
@@ -139,29 +161,53 @@ def variables_without_value(
         error: The error of a run that read them. If it is not about a missing value, no variable is tried.
     """
     if not isinstance(error, tf.errors.FailedPreconditionError):
-        return []
-    return [handle for handle, tensor in reads.items() if not has_value(session, tensor)]
+        return Missing(())
+    missing: list[str] = []
+    groups, runs = [list(reads)], _RUNS  # groups of which one has no value
+    while groups and runs > 0:
+        group = groups.pop()
+        if len(group) == 1:
+            missing += group
+            continue
+        first, second = group[: len(group) // 2], group[len(group) // 2 :]
+        runs -= 1
+        if has_value(session, *map(reads.__getitem__, first)):
+            groups.append(second)
+            continue
+        runs -= 1
+        if not has_value(session, *map(reads.__getitem__, second)):
+            groups.append(second)
+        groups.append(first)
+    missing += [handle for group in groups if len(group) == 1 for handle in group]
+    return Missing(tuple(missing), all(len(group) == 1 for group in groups))
 
 
-def no_value_text(handles: Sequence[str]) -> str:
-    """Return the beginning of a sentence, "Variables 'a' and 'b' have no value in this session".
-
-    Args:
-        handles: The names of the handle ops.
-    """
-    what, have = ("Variable", "has") if len(handles) == 1 else ("Variables", "have")
-    return f"{what} {names_text(handles)} {have} no value in this session"
-
-
-def has_value(session: tf.compat.v1.Session, tensor: str) -> bool:
-    """Return whether the op of a tensor can run, so that its variable is initialized; False in a closed session."""
+def has_value(session: tf.compat.v1.Session, *tensors: str) -> bool:
+    """Return whether the ops of tensors can run, so that their variables are initialized; False in a closed session."""
     if is_closed(session):
         return False
     try:
-        session.run(session.graph.get_tensor_by_name(tensor).op)
+        session.run([session.graph.get_tensor_by_name(tensor).op for tensor in tensors])
     except tf.errors.FailedPreconditionError:
         return False
     return True
+
+
+def variables_with_value(session: tf.compat.v1.Session, variables: Iterable[VariableDef]) -> list[VariableDef]:
+    """Return those of the variables that have a value: one run if all have.
+
+    Args:
+        session: The session of the variables.
+        variables: The variables.
+    """
+    groups, having = [list(variables)], []
+    while groups:
+        group = groups.pop()
+        if not group or has_value(session, *(v.snapshot or v.name for v in group)):
+            having += group
+        elif len(group) > 1:
+            groups += [group[len(group) // 2 :], group[: len(group) // 2]]
+    return having
 
 
 def load_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:

@@ -353,8 +353,8 @@ def _translate_errors(session: TimedSession, variables: Iterable[VariableDef], w
             raise SessionRefused(
                 f"{what}: {variable_values.error_text(error)}; give a session that has the variables."
             ) from error
-        why = f"{variable_values.no_value_text(missing)}; run the initializer first, or restore a checkpoint."
-        raise SessionRefused(why, missing) from None  # TensorFlow's own says less
+        why = f"{missing}; run the initializer first, or restore a checkpoint."
+        raise SessionRefused(why, missing.handles) from None  # TensorFlow's own says less
 
 
 def _ops_of(op: tf.Operation) -> set[str]:

@@ -41,6 +41,11 @@ class FileStoredData:
         checkpoint, key = self._place(handle)
         return tuple(checkpoint.shapes[key])
 
+    @property
+    def has_values(self) -> bool:
+        """Whether the file comes with a checkpoint."""
+        return self._file.checkpoint is not None
+
     def key(self, handle: str) -> str | None:
         """The name of a variable's value in the checkpoint; None when it has none.
 

@@ -38,6 +38,8 @@ _OUTPUT_SHAPES = "_output_shapes"
 # then, in the graph or in a function that it calls (tests/sources/inference/test_call_depth.py). An op that
 # asks for a kernel that does not exist cannot run.
 _KERNEL = "_kernel"
+_MOST_IMPORTED = 200_000
+"""Ops: TensorFlow takes 9 GB and a minute to import a million."""
 UNKNOWN: Final = "unknown"
 """In place of a shape that does not follow from others by our own shape functions."""
 
@@ -91,8 +93,8 @@ class NodeTyping:
             if node is None:
                 return None
             shapes = self._shapes_by_op[op] = _stored_shapes(node)
-        if 0 <= port < len(shapes) and shapes[port] is not None:
-            return shapes[port]
+        if 0 <= port < len(shapes) and (shapes[port] is not None or self._derivation.is_stored(op)):
+            return shapes[port]  # an unknown rank, too, if TensorFlow said so
         derived = self._derivation.shape(op, port)
         return self._inferred_shape(op, port) if derived == UNKNOWN else derived
 
@@ -123,6 +125,8 @@ class NodeTyping:
     @cached_property
     def _shape_function(self) -> Callable[[str, int], Shape] | None:
         library = self.library()
+        if len(self.nodes) > _MOST_IMPORTED:
+            return None
         if Bounds(self.definition).excess(self.nodes, library):
             return None
         graph_def = tf_protos.GraphDef(node=self.nodes)
@@ -178,14 +182,22 @@ class DerivedShapes:
         """Whether the shapes of an op follow from those of what it reads."""
         return SHAPE_EQUIVALENTS.get(node.op, node.op) in INFERRED
 
+    def is_stored(self, op: str) -> bool:
+        """Whether an op's NodeDef says of what shape its outputs are, or that TensorFlow does not know it.
+
+        Args:
+            op: The name of the op.
+        """
+        node = self._nodes.get(op)
+        return node is not None and self._has_stored(node)
+
     def _has_stored(self, node: NodeDef) -> bool:
         """Whether the shapes that a NodeDef stores are right."""
         return _OUTPUT_SHAPES in node.attr
 
     def _shapes_of(self, node: NodeDef) -> Sequence[Shape | Literal["unknown"]]:
         if self._has_stored(node):
-            stored = map(shape_from_proto, node.attr[_OUTPUT_SHAPES].list.shape)
-            return [UNKNOWN if shape is None else shape for shape in stored]
+            return list(map(shape_from_proto, node.attr[_OUTPUT_SHAPES].list.shape))
         own = _own_shape(node)
         if own is not None:
             return (own,)
