@@ -5,6 +5,7 @@ import { at, type Box, OPEN, type Scene } from "../../protocol/scene";
 import type { SceneIndex } from "../hit-testing/scene-index";
 import { LEGIBLE, overlap, textSize } from "./far-labels";
 import { cachedForScene } from "./incident-edges";
+import { countBox } from "./marks";
 import { expandBox, type Pen } from "./pen";
 
 const SIZE = 9.5;
@@ -19,6 +20,8 @@ const LEAST_SIGN = 0.2;
 const SIGN = 8;
 /** The radius of a dot. */
 const DOT = 4;
+/** How far the number of siblings reaches beyond its box. */
+const AROUND_COUNT = 8;
 
 /** The place of a text, in world coordinates: its center, its box, and whether it runs upwards. */
 export interface EdgeLabel {
@@ -69,13 +72,13 @@ export function placeEdgeLabel(
   // Lines with a value that leave the same box have the same one.
   const source = edgeValue(scene, edge, values) ? at(scene.source, edge) : -1;
   for (const text of texts) {
-    const label = piece && placeText(scene, picker, edge, source, text, piece, width(text) * LARGEST + 4);
+    const label = piece && placeText(scene, picker, edge, source, text, piece, width);
     if (label) return label;
   }
   return null;
 }
 
-/** The place of a text of a width on a piece of an edge; null if it would cover something. */
+/** The place of a text on a piece of an edge; null if it would cover something. */
 function placeText(
   scene: Scene,
   picker: SceneIndex,
@@ -83,8 +86,9 @@ function placeText(
   source: number,
   text: string,
   [x1, y1, x2, y2]: ReturnType<typeof longestPiece>,
-  wide: number,
+  width: (text: string) => number,
 ): EdgeLabel | null {
+  const wide = width(text) * LARGEST + 4;
   const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
   const [across, down] = [Math.abs(x2 - x1), Math.abs(y2 - y1)];
   const lying = { x: x - wide / 2, y: y - HEIGHT / 2, width: wide, height: HEIGHT };
@@ -92,6 +96,7 @@ function placeText(
   const free = (box: Box) =>
     !(
       hitsBox(scene, picker, box) ||
+      hitsCount(scene, picker, box, width) ||
       hitsLine(scene, picker, edge, source, box) ||
       hitsSign(scene, picker, box)
     );
@@ -116,6 +121,13 @@ function hitsBox(scene: Scene, picker: SceneIndex, box: Box): boolean {
     const inside = box.x > x && box.y > y && box.x + box.width < x + width;
     return !(inside && box.y + box.height < y + height);
   });
+}
+
+/** Whether a box meets the number of siblings on a box. */
+function hitsCount(scene: Scene, picker: SceneIndex, box: Box, width: (text: string) => number): boolean {
+  return picker
+    .itemsIn(expandBox(box, AROUND_COUNT))
+    .some((item) => overlap(countBox(scene, item, width) ?? NOWHERE, box));
 }
 
 /** Whether a box meets the sign of a loop's way back, which is wider than the line. */

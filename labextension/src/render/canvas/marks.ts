@@ -1,5 +1,15 @@
 // Draws marks on boxes: boundaries, differences, probes, counts, pins, called functions; outlines of new ops.
-import { at, BADGE, CLOSED, INPUT_MARK, OPEN, OUTPUT_MARK, SOURCE_MARK } from "../../protocol/scene";
+import {
+  at,
+  BADGE,
+  type Box,
+  CLOSED,
+  INPUT_MARK,
+  OPEN,
+  OUTPUT_MARK,
+  type Scene,
+  SOURCE_MARK,
+} from "../../protocol/scene";
 import { boxColors, outline, radiusOf } from "./boxes";
 import { LEGIBLE } from "./far-labels";
 import type { BoxColors } from "./palette";
@@ -208,6 +218,15 @@ export function drawCountsAndPins(pen: Pen): void {
     if (at(frame.scene.members, item) > 1 && at(frame.scene.kind, item) === CLOSED) drawNumber(pen, item);
     if (at(frame.scene.pinned, item) === 1) drawPin(pen, item);
   }
+}
+
+/** The place of "×8" in world coordinates; null without a number. `width` is that of a text at a size of 1. */
+export function countBox(scene: Scene, item: number, width: (text: string) => number): Box | null {
+  const members = at(scene.members, item);
+  if (members < 2 || at(scene.kind, item) !== CLOSED) return null;
+  const [x, y, wide] = [0, 1, 2].map((i) => at(scene.box, 4 * item + i)) as [number, number, number];
+  const across = width(`×${members}`) * LETTERS + 13;
+  return { x: x + wide - across + 7, y: y - 7.5, width: across, height: 15 };
 }
 
 /** "×8" on the upper right corner. */
