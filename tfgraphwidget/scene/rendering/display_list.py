@@ -388,14 +388,18 @@ class _Painter:
         return result
 
     def _edge_labels(self) -> Iterator[Shape]:
-        """The shape, value or number of the tensors of a line, where no box, other line or other label is.
+        """The shape, value or number of the tensors of a line, where no box, mark, other line or other label is.
 
         Of a value a shorter text or a dot remains where there is no room.
         """
-        places, labeled = _LabelPlaces(self._scene), set[int]()
+        places, labeled, marks = _LabelPlaces(self._scene), set[int](), (self._boundary_marks, self._signs)
         for edge in np.flatnonzero(self._scene.back).tolist():
             x, y = self._longest_pieces[edge].mean(axis=0).tolist()
             places.keep((x - _SIGN, y - _SIGN, x + _SIGN, y + _SIGN))
+        for shape in (shape for item in self._items for mark in marks for shape in mark(item)):
+            if isinstance(shape, Box):
+                x, y, wide, high = shape.place
+                places.keep((x, y, x + wide, y + high))
         for edge in self._edges:
             source, valued = int(self._scene.source[edge]), bool(self._edge_value(edge))
             for text in self._edge_texts(edge):

@@ -5,7 +5,7 @@ import { at, type Box, OPEN, type Scene } from "../../protocol/scene";
 import type { SceneIndex } from "../hit-testing/scene-index";
 import { LEGIBLE, overlap, textSize } from "./far-labels";
 import { cachedForScene } from "./incident-edges";
-import { countBox } from "./marks";
+import { countBox, markBoxes } from "./marks";
 import { expandBox, type Pen } from "./pen";
 
 const SIZE = 9.5;
@@ -20,8 +20,9 @@ const LEAST_SIGN = 0.2;
 const SIGN = 8;
 /** The radius of a dot. */
 const DOT = 4;
-/** How far the number of siblings reaches beyond its box. */
+/** How far the number of siblings, and marks, reach beyond their box. */
 const AROUND_COUNT = 8;
+const AROUND_MARKS = 48;
 
 /** The place of a text, in world coordinates: its center, its box, and whether it runs upwards. */
 export interface EdgeLabel {
@@ -187,12 +188,19 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
   const labeled = new Set<number>();
   for (const edge of pen.edges) {
     const found = find(edge);
-    if (!found || isCovered(pen, edge, found.box, find)) continue;
+    if (!found || isMarked(pen, found.box) || isCovered(pen, edge, found.box, find)) continue;
     labeled.add(at(scene.source, edge));
     if (++drawn % 50 === 0) yield;
     write(pen, found, backgroundOf(pen, edge));
   }
   drawValueDots(pen, labeled);
+}
+
+/** Whether a mark of a box lies there. */
+function isMarked({ frame, sceneIndex, ctx, typesetter }: Pen, box: Box): boolean {
+  const width = (text: string) => typesetter.width(ctx, text);
+  const near = sceneIndex.itemsIn(expandBox(box, AROUND_MARKS));
+  return near.some((item) => markBoxes(frame, item, width).some((mark) => overlap(mark, box)));
 }
 
 /** Whether the label of an edge before lies there. */
