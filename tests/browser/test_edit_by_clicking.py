@@ -93,7 +93,7 @@ def test_an_op_is_bypassed_and_the_session_follows(widget: Widget) -> None:
     press(widget, "Bypass")
     assert changed_lines(widget, 1) == ['editor.bypass(what="dropout")']
     assert notebook.kernel_eval(OUTPUT) == [[6, 6, 6]]
-    expect(widget.status).to_contain_text("1 op changed.")
+    expect(widget.status).to_contain_text("Bypassed dropout.")
     shoot(page, "edit_1_bypassed")
 
     press(widget, "Changes")

@@ -68,7 +68,11 @@ CASES: dict[str, tuple[str, list[str], Callable[[tgw.GraphEditor], Any]]] = {
     ),
     "bypass": ("bypass-refused", ["Insert a Cast"], lambda e: e.bypass("layer/cast")),
     "remove": ("remove-refused", ["Remove its readers too"], lambda e: e.remove("layer/sum")),
-    "shape": ("replace-input-refused", ["Rewrite the constants too"], lambda e: e.replace_input("x:0", [6, 3])),
+    "shape": (
+        "replace-input-refused",
+        ["Change the shape, and the constants too"],
+        lambda e: e.replace_input("x:0", [6, 3]),
+    ),
     "input": ("replace-input-refused", ["Insert a Cast"], lambda e: e.replace_input("x:0", dtype="float16")),
 }
 

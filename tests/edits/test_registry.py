@@ -123,7 +123,7 @@ def test_a_toy_command_is_asked_for_by_a_message_of_the_browser(editor: tgw.Grap
     reply, _ = answers.handle(codec.decode(message)[1])
     assert isinstance(reply, protocol.SceneReply)
     assert reply.edited is not None
-    assert reply.edited.text == "1 op changed. hm"
+    assert reply.edited.text == "Turn over: less. hm"
     assert less(editor) == -1.0
     assert '"turn_over"' in to_typescript()
     editor.selection = None

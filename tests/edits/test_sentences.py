@@ -41,6 +41,36 @@ def test_sentences_name_what_was_edited(editor: GraphEditor) -> None:
     assert all(len(sentence) < 120 for sentence in sentences)
 
 
+def test_a_rename_into_another_scope_is_a_move(editor: GraphEditor) -> None:
+    editor.rename("net/logits", "net/one/logits")
+    editor.rename("net/one/", "one")
+    editor.rename("one/", "net/two/first")
+    assert [step.sentence for step in editor.history.done] == [
+        "Moved net/logits to net/one",
+        "Moved net/one to the top level",
+        "Moved one to net/two, as first",
+    ]
+
+
+def test_the_status_says_in_words_what_an_edit_did_and_counts_what_nobody_would(editor: GraphEditor) -> None:
+    handler = RequestHandler(editor)
+    handler.handle(p.Refresh())
+
+    def told(request: p.Request) -> str:
+        reply, _ = handler.handle(request)
+        assert isinstance(reply, p.SceneReply)
+        assert reply.edited is not None
+        return reply.edited.text
+
+    tanh = p.Change("insert", ("net/one/out:0",), ("function",), ('"Tanh"',))
+    assert told(tanh) == "Inserted Tanh after net/one/out:0."
+    assert told(p.Change("rename", ("net/two",), ("new",), ('"two"',))) == "Moved net/two to the top level."
+    assert told(p.Change("bypass", ("two/out",))).startswith("Bypassed two/out. ")
+    removed = told(p.Change("remove", ("net/",), ("readers",), ("True",)))
+    assert removed.startswith("Removed net (")
+    assert " ops removed" in removed
+
+
 def test_the_ops_of_an_edit_are_found_by_the_names_they_have_now(editor: GraphEditor) -> None:
     handler = RequestHandler(editor)
     editor.clone("x:0", "net/logits:0", into="tower")

@@ -10,7 +10,14 @@ from tfgraphwidget.layout.cache import LayoutCache
 from tfgraphwidget.layout.compound import place
 from tfgraphwidget.layout.container import layout_container
 from tfgraphwidget.layout.incremental.previous_layout import CachedLayout, LayoutKey, PreviousLayouts, find, remember
-from tfgraphwidget.layout.layered.components import build_structure
+from tfgraphwidget.layout.incremental.stretch import insert_into_rows
+from tfgraphwidget.layout.layered.components import Edge, build_structure
+from tfgraphwidget.layout.layered.layered_graph import (
+    Layering,
+    LayoutProblem,
+    group_hyperedges,
+    insert_dummy_nodes,
+)
 from tfgraphwidget.visible.view_spec import ViewSpec
 from tfgraphwidget.visible.visible_graph import build_visible_graph
 
@@ -89,6 +96,19 @@ def test_an_op_that_is_taken_out_leaves_the_others_in_their_order():
 def test_what_has_changed_for_the_most_part_is_drawn_anew():
     _, after = drawn(CHAIN, {f"c{i}": f"Relu c{i + 1}" if i < 3 else "Placeholder" for i in range(4)})
     assert [below(after, f"c{i + 1}", f"c{i}") for i in range(3)] == [True] * 3
+
+
+def test_new_lines_of_one_box_stand_in_the_order_of_their_ports():
+    edges = [Edge(0, 1, source_port=0), Edge(0, 3, source_port=0), Edge(0, 2, source_port=1), Edge(1, 2), Edge(1, 3)]
+    structure = build_structure([0] * 4, edges)
+    problem = LayoutProblem(
+        structure.components[0], [(360.0, 90.0)] + [(50.0, 30.0)] * 3, [((), (10.0, 350.0)), None, None, None]
+    )
+    layering = Layering([0, 1, 2, 2], [0], [False] * 5, group_hyperedges(problem, [False] * 5))
+    graph = insert_dummy_nodes(problem, layering)
+    insert_into_rows(graph, 0, {0: 200.0, 1: 25.0}, {})
+    lanes = [graph.hyperedge[vertex - 4] for vertex in graph.layers[0][2] if vertex >= 4]
+    assert [port for _, _, port, _ in lanes] == [0, 1]
 
 
 def test_six_drawings_are_kept_and_the_one_used_longest_ago_goes_first():

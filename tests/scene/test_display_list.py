@@ -18,7 +18,14 @@ from tests.layout.checks import graph_of
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.scene.coloring.legend import Legend, LegendEntry
 from tfgraphwidget.scene.coloring.palette import default_theme, theme_on
-from tfgraphwidget.scene.rendering.display_list import Box, Label, Polyline, Triangle, build_display_list
+from tfgraphwidget.scene.rendering.display_list import (
+    Box,
+    Label,
+    Polyline,
+    Triangle,
+    _LabelPlaces,
+    build_display_list,
+)
 from tfgraphwidget.scene.scene import Paint, Scene
 from tfgraphwidget.visible import BADGE, CLOSED, text_width
 from tfgraphwidget.visible.view_spec import ViewSpec
@@ -174,6 +181,15 @@ def test_shapes_of_tensors_are_on_the_lines_that_have_room() -> None:
         if isinstance(shape, Label) and shape.rim
     ]
     assert [label for label in shown if label.text.startswith("?×")]
+
+
+def test_a_label_of_a_line_does_not_lie_on_the_number_of_siblings() -> None:
+    scene = drawing()
+    x, y, width, _ = scene.box[scene.names.index("head")].tolist()
+    beside = np.array([[x + width + 10, y - 32], [x + width + 10, y + 33]])
+    none = replace(scene, members=np.zeros_like(scene.members), route=np.zeros_like(scene.route))
+    assert _LabelPlaces(none).take(0, beside, 40.0, -1) == (x + width + 10, y + 0.5, True)
+    assert _LabelPlaces(replace(none, members=scene.members)).take(0, beside, 40.0, -1) is None
 
 
 def test_a_picture_in_chosen_colors_says_below_the_drawing_what_they_mean() -> None:

@@ -30,7 +30,7 @@ def test_every_format_is_written_and_downloaded_under_the_name_it_proposes(expor
     editor = exporter._editor
     editor.mark("x:0", "net/logits:0")
     editor.rename("net/logits", "net/scores")
-    formats = exporter.formats()
+    formats = [one for one in exporter.formats() if "pip install" not in one.refused]
     assert {one.kind for one in formats} >= {"saved_model", "frozen", "meta", "script", "edits", "page", "svg", "png"}
     assert not any(one.refused for one in formats)
     for one in formats:
@@ -100,9 +100,27 @@ def test_formats_come_with_their_folder(exporter: Exporter, tmp_path: Path) -> N
     reply, _ = RequestHandler(exporter._editor).handle(p.ListFormats())
     assert isinstance(reply, p.Formats)
     assert reply.folder == str(tmp_path)
-    kinds = [one.kind for one in reply.formats]
-    assert "edits" not in kinds  # there are none yet
-    assert kinds[-1] == "saved_model"  # its outputs must be marked first
+    assert [(one.kind, one.refused) for one in reply.formats if one.group == "Edits"] == [
+        ("script", "there are no edits yet"),
+        ("edits", "there are no edits yet"),
+    ]
+    of_models = [one for one in reply.formats if one.group == "Model"]
+    assert of_models[-1].kind == "saved_model"
+    assert of_models[-1].refused == "mark its outputs in the drawing first"
+
+
+@pytest.mark.parametrize("is_file", [True, False], ids=["meta", "live"])
+def test_what_needs_values_that_are_not_there_is_listed_with_the_reason(tmp_path: Path, is_file: bool) -> None:
+    v1, path = tf.compat.v1, tmp_path / "graph.meta"
+    with tf.Graph().as_default() as graph:
+        v1.get_variable("w", [2, 2], use_resource=True)
+        v1.train.export_meta_graph(str(path))
+    formats = Exporter(tgw.edit(path if is_file else graph)).formats()
+    assert formats[0].refused == ""
+    refused = {one.kind: one.refused for one in formats if one.group == "Model" and one.refused}
+    assert refused.keys() == {"saved_model", "frozen", "tflite", "onnx"}
+    why = "no checkpoint beside the file" if is_file else "opened without the session"
+    assert all(why in each for each in refused.values())
 
 
 @pytest.mark.parametrize("values", [(), (1.0, 2.0)])

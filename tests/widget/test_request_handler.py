@@ -207,7 +207,7 @@ def test_a_change_is_the_editor_s_method_of_that_name(answers: RequestHandler, e
     reply = drawn(answers.handle(p.Change("connect", ("net/two/add:0", "net/logits"), ("k",), ("0",))))
     assert reads(editor, "net/logits") == ["net/two/add:0"]
     assert reply.state.code == ('editor.connect(source="net/two/add:0", target="net/logits", k=0)',)
-    assert text_of(reply).startswith("1 op changed.")
+    assert text_of(reply).startswith("Connected net/two/add:0 to net/logits, input 0.")
     assert reply.focus == ""
     drawn(answers.handle(p.Change("rename", ("net/logits",), ("new",), ('"net/scores"',))))
     assert "net/scores" in editor.index.ids

@@ -10,9 +10,12 @@ from .clone.command import Clone as Clone
 from .command import Command as Command
 from .command import Edits as Edits
 from .command import Renew as Renew
+from .command import counts_text as counts_text
+from .command import match_texts as match_texts
 from .command import rebind_selections as rebind_selections
 from .command import rename_operands as rename_operands
 from .command import rename_tensor as rename_tensor
+from .command import shape_texts as shape_texts
 from .command import subject_text as subject_text
 from .context import Array as Array
 from .context import IndexContext as IndexContext

@@ -77,28 +77,51 @@ class Edits:
         )
 
     def __str__(self) -> str:
-        counts = [(len(names), what) for names, what in self._counts() if names]
-        text = ", ".join(f"{count} op{'s' if count > 1 else ''} {what}" for count, what in counts) or "no op changed"
-        text = _renaming_text(self.renamed) if self.renamed else text
-        shapes = [f"{s.op}:{s.port} {shape_text(s.before)} → {shape_text(s.after)}" for s in self.shapes[:5]]
-        more = [f"and {len(self.shapes) - 5} more shapes"] if len(self.shapes) > 5 else []
-        return "\n".join((*self._places(), text, *shapes, *more, *self.lost, *self.notes))
-
-    def _places(self) -> tuple[str, ...]:
-        """How many matches of a pattern were replaced, and why others were not."""
-        if not self.replaced:
-            return ()
-        count = len(self.replaced) + len(self.skipped)
-        whole = f"replaced {len(self.replaced):,} of {count:,} match{'es' * (count != 1)}"
-        reasons = [f"not replaced: {each.why}" for each in self.skipped[:5]]
-        more = [f"and {len(self.skipped) - 5:,} more were not replaced"] if len(self.skipped) > 5 else []
-        return (whole, *reasons, *more)
-
-    def _counts(self) -> tuple[tuple[tuple[str, ...], str], ...]:
-        return (self.added, "added"), (self.removed, "removed"), (self.changed, "changed")
+        text = _renaming_text(self.renamed) if self.renamed else counts_text(self)
+        return "\n".join((*match_texts(self), text, *shape_texts(self), *self.lost, *self.notes))
 
     def __repr__(self) -> str:
         return f"<Edits: {self}>"
+
+
+def counts_text(report: Edits) -> str:
+    """How many ops an edit added, removed and changed.
+
+    Args:
+        report: What the edit did.
+
+    >>> counts_text(Edits(added=("a",), removed=("b", "c"))), counts_text(Edits())
+    ('1 op added, 2 ops removed', 'no op changed')
+    """
+    kinds = ((report.added, "added"), (report.removed, "removed"), (report.changed, "changed"))
+    counts = [(len(names), done) for names, done in kinds if names]
+    return ", ".join(f"{count:,} op{'s' * (count > 1)} {done}" for count, done in counts) or "no op changed"
+
+
+def match_texts(report: Edits) -> tuple[str, ...]:
+    """How many matches of a pattern an edit has replaced, and why not the others.
+
+    Args:
+        report: What the edit did.
+    """
+    if not report.replaced:
+        return ()
+    count = len(report.replaced) + len(report.skipped)
+    whole = f"replaced {len(report.replaced):,} of {count:,} match{'es' * (count != 1)}"
+    reasons = [f"not replaced: {each.why}" for each in report.skipped[:_MOST]]
+    more = [f"and {len(report.skipped) - _MOST:,} more were not replaced"] if len(report.skipped) > _MOST else []
+    return (whole, *reasons, *more)
+
+
+def shape_texts(report: Edits) -> tuple[str, ...]:
+    """The static shapes that are others after an edit.
+
+    Args:
+        report: What the edit did.
+    """
+    shapes = [f"{s.op}:{s.port} {shape_text(s.before)} → {shape_text(s.after)}" for s in report.shapes[:_MOST]]
+    more = [f"and {len(report.shapes) - _MOST:,} more shapes"] if len(report.shapes) > _MOST else []
+    return (*shapes, *more)
 
 
 def _renaming_text(pairs: tuple[tuple[str, str], ...]) -> str:
@@ -114,6 +137,7 @@ def _renaming_text(pairs: tuple[tuple[str, str], ...]) -> str:
 
 
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_MOST = 5  # shapes, and reasons of one kind, in a report
 _TAKEN = frozenset({"tf", "tgw", "np", "io", "base64", "values", "graph", "session"})
 # A larger array is printed as the name of a variable that the person has.
 _MOST_NUMBERS = 16

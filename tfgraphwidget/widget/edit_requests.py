@@ -8,7 +8,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.edits import Edits, RemoveSignature, Trainable, registry
+from tfgraphwidget.edits import (
+    Edits,
+    RemoveSignature,
+    Trainable,
+    counts_text,
+    match_texts,
+    registry,
+    shape_texts,
+)
 from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NothingTo
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.edits import Command
+    from tfgraphwidget.edits import Command, Step
     from tfgraphwidget.graph import Difference, GraphIndex, Selection
     from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 
@@ -35,6 +43,7 @@ _MOST_NAMES = 200  # what a panel can show
 _LONGEST = 80  # characters on a button
 _MAKING = ("insert", "replace")  # verbs after which the user looks at what they have made
 _MOST_REASONS = 3
+_FEW = 3  # ops that an edit may touch without being counted: an op, the one before, and the one behind
 _MOST_ENDS = 6  # inputs or outputs of a signature that a row names
 _MOST_LIT = 1_000  # ops of a finding that the page frames
 _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
@@ -56,11 +65,12 @@ class EditRequests:
         Args:
             request: The edit of a form of the panel.
         """
+        before = self._editor.history.done
         report = self._call(request)()
         if not isinstance(report, Edits):
             return f"Only {names_text(report.ops)} can be trained now.", ""
         new_op = report.added[-1] if request.verb in _MAKING and report.added else ""
-        return in_page_words(self._outcome(report)), new_op
+        return in_page_words(self._outcome(report, before)), new_op
 
     def preview(self, request: p.PreviewEdit) -> p.PreviewedEdit:
         """What the edit would do; a refusal is an answer too.
@@ -116,13 +126,13 @@ class EditRequests:
         """
         if line not in self._offers:
             raise NothingTo("This was offered for a graph that has changed since; try the edit again.")
-        return self._outcome(self._editor.edit(self._offers[line]))
+        before = self._editor.history.done
+        return self._outcome(self._editor.edit(self._offers[line]), before)
 
-    def _outcome(self, report: Edits) -> str:
-        """What the last edit has done; an edit that changes no op, as of a signature, is named."""
-        if str(report) == str(Edits()):
-            return f"{self._editor.history.done[-1].sentence}."
-        return summary(report)
+    def _outcome(self, report: Edits, before: tuple[Step, ...]) -> str:
+        """What an edit has done: its sentence in the history, and what the report has beside."""
+        steps = self._editor.history.done[len(before) :]
+        return outcome_text(steps[-1].sentence if steps else "", report)
 
     def refusal_reply(self, error: GraphEditError) -> p.Refusal:
         """The reply for a refusal, with a button for each way out, which stands for the line of Python.
@@ -365,20 +375,27 @@ def parsed_value(text: str) -> object:
         return {"true": True, "false": False}.get(text.lower(), text)
 
 
-def summary(report: Edits) -> str:
-    """The sentence about an edit, in one line.
+def outcome_text(sentence: str, report: Edits) -> str:
+    """What an edit has done, in one line.
 
     Args:
-        report: What the edit did.
+        sentence: The edit's sentence in the history; "" if it is not there.
+        report: What the edit did; how many ops, if a person would not count them.
+
+    >>> outcome_text("Inserted Tanh after x", Edits(added=("Tanh",), changed=("y",)))
+    'Inserted Tanh after x.'
+    >>> outcome_text("Removed net", Edits(removed=("a", "b", "c", "d"), changed=("y",), notes=("Note.",)))
+    'Removed net (4 ops removed, 1 op changed). Note.'
     """
-    first, *more = str(report).splitlines()
-    count = len(report.shapes[:5]) + (len(report.shapes) > 5)
-    shapes, rest = more[:count], more[count:]
-    if report.notes and not (report.added or report.removed or report.changed):
-        return " ".join(rest)
-    sentences = [f"{first[:1].upper()}{first[1:]}."]
-    sentences += [f"Shapes: {', '.join(shapes)}."] if shapes else []
-    return " ".join([*sentences, *rest])
+    counts, touched = counts_text(report), len(report.added) + len(report.removed) + len(report.changed)
+    if not sentence:
+        sentence = counts
+    elif touched > _FEW and not report.renamed:
+        sentence += f" ({counts})"
+    matches, shapes = map("; ".join, (match_texts(report), shape_texts(report)))
+    sentences = [sentence, matches.rstrip("."), f"Shapes: {shapes}" if shapes else ""]
+    texts = [f"{each[:1].upper()}{each[1:]}." for each in sentences if each]
+    return " ".join([*texts, *report.lost, *report.notes])
 
 
 def planned_text(report: Edits) -> str:
@@ -411,7 +428,7 @@ def planned_notes(report: Edits) -> Iterator[str]:
         matches, skipped = len(report.replaced) + len(report.skipped), len(report.skipped)
         left = f", {skipped:,} not" if skipped else ""
         yield f"{matches:,} match{'es' * (matches != 1)}, {len(report.replaced):,} replaceable{left}."
-    yield from (f"Not {each.why}" for each in report.skipped[:_MOST_REASONS])
+    yield from (f"Not replaced: {each.why}" for each in report.skipped[:_MOST_REASONS])
     if len(report.skipped) > _MOST_REASONS:
         yield f"And {len(report.skipped) - _MOST_REASONS:,} more are not replaced."
     yield from report.notes

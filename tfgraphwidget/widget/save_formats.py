@@ -121,31 +121,26 @@ def check_name(name: str, kind: SaveFormat) -> str:
 
 
 def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[SaveFormat]:
-    """The formats that can be written, the file's own first; those that need a user's choice first come last.
+    """The formats by their groups: in each the file's own first, and last those that cannot be written now.
 
     Args:
         editor: The editor.
         path: The file that was opened; None for what was opened in a notebook.
 
     Returns:
-        The formats with a proposed name each.
+        The formats with a proposed name each, or with the reason why it cannot be written.
     """
     stem, ending = (_notebook_stem(editor), "") if path is None else (output_stem(path), "_edited")
     own = "saved_model" if path is None or is_saved_model(path) else _OWN.get(path.suffix.lower(), "graph")
-    ready, later = [], []
+    formats = []
     for kind in _ALL:
-        why, mendable = _refusal(editor, kind)
         about = kind.about.format(outputs=_outputs_text(editor)) if kind.kind == "frozen" else kind.about
-        name = f"{stem}{'_frozen' if kind.kind == 'frozen' else ending}{kind.suffix}"
-        offered = replace(kind, name=name, refused=why, about=about)
         if kind.kind == "meta" and editor.core.target.came_without_values():
-            offered = replace(offered, about=_BARE)
-        if not why:
-            ready.append(offered)
-        elif mendable:
-            later.append(offered)
-    ready.sort(key=lambda kind: kind.kind != own)
-    return [*ready, *later]
+            about = _BARE
+        name = f"{stem}{'_frozen' if kind.kind == 'frozen' else ending}{kind.suffix}"
+        formats.append(replace(kind, name=name, refused=_refusal(editor, kind), about=about))
+    groups = list(dict.fromkeys(kind.group for kind in _ALL))
+    return sorted(formats, key=lambda one: (groups.index(one.group), one.refused != "", one.kind != own))
 
 
 def frozen_outputs(editor: GraphEditor) -> tuple[str, ...] | None:
@@ -178,25 +173,27 @@ def _notebook_stem(editor: GraphEditor) -> str:
     return re.sub(r"\W+", "_", stem).strip("_").lower() or "graph"
 
 
-def _refusal(editor: GraphEditor, kind: SaveFormat) -> tuple[str, bool]:
-    """Why a format cannot be written, or "", and whether the user can change that in the panel."""
+def _refusal(editor: GraphEditor, kind: SaveFormat) -> str:
+    """Why a format cannot be written now, or ""."""
     executor = editor.core.executor
     if kind.kind in _RUNNABLE and (stopped := executor.read_only()) and not executor.in_function:
-        return stopped, False
+        return stopped
     valueless = handles(editor.index) and executor.default_init() != "current"
     if kind.kind in _RUNNABLE and valueless and (kind.kind != "meta" or executor.in_function):
-        return "the file has no checkpoint with the values of its variables", False
+        if editor.core.source.graph is None:
+            return "there is no checkpoint beside the file with the values of its variables"
+        return "it was opened without the session that has the values of its variables"
     if kind.kind == "saved_model" and not executor.in_function and not (editor.outputs or editor.signatures):
-        return "mark its outputs in the drawing first", True
+        return "mark its outputs in the drawing first"
     if kind.kind == "frozen" and frozen_outputs(editor) == ():
-        return "mark its outputs in the drawing first", True
+        return "mark its outputs in the drawing first"
     if kind.kind in _CONVERTED and (missing := missing_packages(kind.suffix)):
-        return missing, False
+        return missing
     if kind.suffix in _PACKAGES and (missing := missing_package(_PACKAGES[kind.suffix])):
-        return f"it needs {_PACKAGES[kind.suffix]}, {missing}", False
+        return f"it needs {_PACKAGES[kind.suffix]}, {missing}"
     if kind.kind in {"script", "edits"} and not editor.history.done:
-        return "there are no edits yet", False
-    return "", False
+        return "there are no edits yet"
+    return ""
 
 
 def is_saved_model(path: Path) -> bool:

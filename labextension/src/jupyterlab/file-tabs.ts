@@ -120,6 +120,7 @@ export function createFileToolbar(
     tooltip: `Save as … (${CommandRegistry.formatKeystroke("Accel S")})`,
     label: "Save",
   });
+  button.addClass("tgw-with-label");
   const line = new Widget({ node: element("span", "tgw-file-line") });
   // The toolbar measures its items; an item with this class takes the remaining width.
   line.addClass("jp-Toolbar-spacer");

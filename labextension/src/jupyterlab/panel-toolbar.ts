@@ -44,6 +44,7 @@ export class PanelToolbar extends Toolbar {
       onClick: insert,
       enabled: false,
     });
+    this.#insert.addClass("tgw-with-label");
     this.addItem("choice", new Widget({ node: this.#select }));
     this.addItem(
       "refresh",

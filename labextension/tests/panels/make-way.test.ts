@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isBetterUp, partToClear } from "../../src/panels/controls/make-way";
+import { type Clear, type Hidden, isBetterUp, partToClear } from "../../src/panels/controls/make-way";
 import { decodeScene } from "../../src/protocol/scene";
 import { packed, sceneArrays } from "../example-graph";
 
@@ -7,7 +7,7 @@ const legend = { x: 580, y: 8, width: 212, height: 42 };
 const below = { x: 600, y: 560, width: 60, height: 30 };
 const above = { x: 600, y: 10, width: 60, height: 30 };
 
-const never = () => false;
+const never = () => 2 as const;
 
 test.each([
   ["below it", below, true],
@@ -34,13 +34,15 @@ test("what was clicked counts more than what an edit has made", () => {
   ).toBe(true);
 });
 
-test("a control is where it covers no box, and below if it has the choice", () => {
-  const isAbove = (y: number) => y < 100;
-  expect(isBetterUp(legend, 550, [], ({ y }) => isAbove(y))).toBe(true);
-  expect(isBetterUp(legend, 550, [], ({ y }) => !isAbove(y))).toBe(false);
-  expect(isBetterUp(legend, 550, [], () => true)).toBe(false);
-  expect(isBetterUp(legend, 550, [], never)).toBe(false);
-  expect(isBetterUp(legend, 550, [{ box: above, weight: 1 }], ({ y }) => isAbove(y))).toBe(false);
+test("a control is where it covers no box, or only boxes aside, and below if it has the choice", () => {
+  const isUp = (above: Hidden, low: Hidden, clear: readonly Clear[] = []) =>
+    isBetterUp(legend, 550, clear, ({ y }) => (y < 100 ? above : low));
+  expect(isUp(0, 2)).toBe(true);
+  expect(isUp(1, 2)).toBe(true);
+  expect(isUp(0, 1)).toBe(true);
+  expect(isUp(2, 0)).toBe(false);
+  for (const same of [0, 1, 2] as const) expect(isUp(same, same)).toBe(false);
+  expect(isUp(0, 2, [{ box: above, weight: 1 }])).toBe(false);
 });
 
 test("of a scope that is open its title is not covered, of others the whole", () => {

@@ -67,6 +67,13 @@ describe("what is written on a line", () => {
     expect(inscribe(made([150, 100, 300, 100]))).toBeNull();
   });
 
+  test("is nowhere rather than on the number of siblings of a box", () => {
+    // Beside the box of "net/dense", which ends at x = 180.
+    const way = [190, 110, 190, 175];
+    expect(inscribe(made(way))).toMatchObject({ upright: true });
+    expect(inscribe(made(way, { members: Uint32Array.from([0, 0, 0, 8, 0]) }))).toBeNull();
+  });
+
   test("is nowhere rather than on another line", () => {
     const scene = made([150, 60, 300, 60, 225, 40, 225, 80], {
       source: Int32Array.from([1, 1]),

@@ -126,7 +126,9 @@ def test_edits_and_pictures_are_downloaded_and_opened(hand: Hand, jupyter_server
     menu = root.get_by_role("menu")
     # Without edits the reason is there.
     hand.click(export)
-    expect(menu.get_by_role("menuitem", name="SavedModel")).to_contain_text("mark its outputs in the drawing first")
+    why = "mark its outputs in the drawing first"
+    expect(menu.get_by_role("menuitem", name="SavedModel")).to_have_accessible_description(why)
+    expect(menu.get_by_text(why)).to_be_visible()
     page.keyboard.press("Escape")
     expect(menu).to_have_count(0)
     hand.widget.notebook.kernel_eval("0", before="editor.rename('loss', 'cost')")

@@ -78,7 +78,7 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     hand.click_at(*corner, button="right")
     hand.choose("Add a model …")
     hand.menu.get_by_role("combobox", name="Graph").fill("head.pb")
-    hand.click(hand.menu.get_by_role("button", name="Add"))  # its inputs are shown
+    hand.click(hand.menu.get_by_role("button", name="Next"))  # its inputs are shown
     joint = hand.menu.get_by_role("combobox", name="scores:0")
     expect(joint).to_be_visible()
     joint.fill("net/act:0")

@@ -110,9 +110,9 @@ def test_an_op_type_is_dragged_from_the_palette_onto_a_line(page: Page, jupyter_
     palette.get_by_role("combobox").fill("Tanh")
     option = palette.get_by_role("option").filter(has_text="Computes hyperbolic tangent of").first
     expect(option).to_be_visible()
+    expect(option).to_be_in_viewport()
     place = root.evaluate(AT_REST, "net/act")
     target = place["x"], place["y"] - place["height"] / 2 - 9
-    option.scroll_into_view_if_needed()
     box = option.bounding_box()
     assert box
     page.mouse.move(box["x"] + 20, box["y"] + 8)
@@ -120,6 +120,7 @@ def test_an_op_type_is_dragged_from_the_palette_onto_a_line(page: Page, jupyter_
     page.mouse.move(box["x"] - 30, box["y"] + 20)
     page.mouse.move(*target, steps=5)
     expect(root.locator(".tgw-drag-ghost")).to_have_text("Tanh: negative → act")
+    expect(root.locator(".tgw-tooltip")).to_be_hidden()
     shoot(page, "palette_drag_dark")
     page.mouse.up()
     (line,) = hand.lines(1)

@@ -86,7 +86,7 @@ class ReplaceInput(Command):
 
     def fix_label(self) -> str:
         """A few words for a button."""
-        return "Insert a Cast" if self.mend else "Rewrite the constants too" if self.fix else ""
+        return "Insert a Cast" if self.mend else "Change the shape, and the constants too" if self.fix else ""
 
     def _cast(
         self, index: GraphIndex, op: int, dtypes: tuple[str, str], rewriter: ConsumerRewriter

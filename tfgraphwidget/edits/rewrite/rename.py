@@ -7,6 +7,7 @@ state stays: what TensorFlow finds by the op's own name is given that name as it
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -62,8 +63,12 @@ class Rename(Command):
     new: str
 
     def sentence(self) -> str:
-        """The sentence that describes the edit."""
-        return f"Renamed {subject_text(self.old)} to {subject_text(self.new)}"
+        """The sentence that describes the edit: a name that ends as before is that of another scope."""
+        old, new = subject_text(self.old), subject_text(self.new)
+        (before, name), (scope, last) = posixpath.split(old), posixpath.split(new)
+        if before == scope:
+            return f"Renamed {old} to {new}"
+        return f"Moved {old} to {scope or 'the top level'}" + (f", as {last}" if last != name else "")
 
     def plan(self, context: PlanContext) -> Patch:
         """The patch. Raises UnknownName, NameTaken, or GraphEditError where half of something would be renamed.

@@ -26,6 +26,7 @@ from tfgraphwidget.layout.layered.routing import Column, route_column
 from tfgraphwidget.layout.packing import GAP, extent, pack_beside
 
 _NEAR = 8  # places to either side of the wished one that are looked at
+_PORTS = 1e-4  # of the distance of a port from the middle of its box: tells only which line is left of which
 _TIGHT = 3.0  # a pixel that others must move for it counts as so many that it stands away from where it would be
 
 
@@ -71,17 +72,22 @@ def _slot(
 
 
 def _estimate_x(graph: LayeredGraph, number: int, x: Mapping[int, float]) -> dict[int, float]:
-    """An x for all vertices of a column: from those that have one along the lines; the rest to the right."""
-    near: dict[int, list[int]] = {}
-    for a, b, _ in graph.links[number]:
-        near.setdefault(a, []).append(b)
-        near.setdefault(b, []).append(a)
+    """An x for all vertices of a column: from those that have one along the lines; the rest to the right.
+
+    Lines that leave one box stand in the order of their ports, near its middle: `unbend_chains` moves them on.
+    """
+    nodes = len(graph.problem.sizes)
+    near: dict[int, list[tuple[int, float]]] = {}
+    for a, b, hyperedge in graph.links[number]:
+        aside = _PORTS * graph.port(a, hyperedge, leaves=True) if a < nodes else 0.0
+        near.setdefault(a, []).append((b, -aside))
+        near.setdefault(b, []).append((a, aside))
     hint = dict(x)
     todo = list(x)
     for vertex in todo:
-        for other in near.get(vertex, ()):
+        for other, _ in near.get(vertex, ()):
             if other not in hint:
-                hints = [hint[v] for v in near[other] if v in hint]
+                hints = [hint[v] + aside for v, aside in near[other] if v in hint]
                 hint[other] = sum(hints) / len(hints)
                 todo.append(other)
     right = max(x.values(), default=0.0)

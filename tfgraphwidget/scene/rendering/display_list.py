@@ -274,10 +274,9 @@ class _Painter:
         members = int(self._scene.members[item])
         if members < 2 or self._scene.kind[item] != CLOSED:
             return
-        x, y, w, _ = self._boxes_of[item]
-        text, theme = f"×{members}", self._theme
-        wide = text_width(text) * _MARK + 13
-        place = x + w - wide + 7, y - 7.5, wide, 15.0
+        text, theme, y = f"×{members}", self._theme, self._boxes_of[item][1]
+        place = _count_place(self._boxes_of[item], members)
+        wide = place[2]
         yield Box(place, 7.5, theme.background, self._colors(item).border, 1.25)
         yield Label(place[0] + wide / 2, y + 0.5, text, _MARK, theme.text, bold=True)
 
@@ -389,14 +388,18 @@ class _Painter:
         return result
 
     def _edge_labels(self) -> Iterator[Shape]:
-        """The shape, value or number of the tensors of a line, where no box, other line or other label is.
+        """The shape, value or number of the tensors of a line, where no box, mark, other line or other label is.
 
         Of a value a shorter text or a dot remains where there is no room.
         """
-        places, labeled = _LabelPlaces(self._scene), set[int]()
+        places, labeled, marks = _LabelPlaces(self._scene), set[int](), (self._boundary_marks, self._signs)
         for edge in np.flatnonzero(self._scene.back).tolist():
             x, y = self._longest_pieces[edge].mean(axis=0).tolist()
             places.keep((x - _SIGN, y - _SIGN, x + _SIGN, y + _SIGN))
+        for shape in (shape for item in self._items for mark in marks for shape in mark(item)):
+            if isinstance(shape, Box):
+                x, y, wide, high = shape.place
+                places.keep((x, y, x + wide, y + high))
         for edge in self._edges:
             source, valued = int(self._scene.source[edge]), bool(self._edge_value(edge))
             for text in self._edge_texts(edge):
@@ -508,6 +511,13 @@ class _Painter:
         return f"({last_part(name)})" if in_own_scope else last_part(name)
 
 
+def _count_place(box: Area, members: int) -> Area:
+    """The place of the number of siblings on a box."""
+    x, y, width, _ = box
+    wide = text_width(f"×{members}") * _MARK + 13
+    return x + width - wide + 7, y - 7.5, wide, 15.0
+
+
 class _LabelPlaces:
     """The free places for labels of lines. Boxes and lines are looked for in the bands that a label touches."""
 
@@ -524,7 +534,11 @@ class _LabelPlaces:
         self._line_source = scene.source[self._line_edge]
         corners = scene.box.astype(float)
         corners[:, 2:] += corners[:, :2]
-        self._boxes, self._open = corners[1:], scene.kind[1:] == OPEN
+        counted = np.flatnonzero((scene.members > 1) & (scene.kind == CLOSED)).tolist()
+        counts = [_count_place(tuple(scene.box[item].tolist()), int(scene.members[item])) for item in counted]
+        counts = [(x, y, x + wide, y + high) for x, y, wide, high in counts]
+        self._boxes = np.concatenate([corners[1:], np.reshape(counts, (-1, 4))])
+        self._open = np.concatenate([scene.kind[1:] == OPEN, np.zeros(len(counts), bool)])
         self._line_bands, self._box_bands = self._in_bands(self._lines), self._in_bands(self._boxes)
         self._areas: dict[int, list[Area]] = {}
 

@@ -1,5 +1,5 @@
 // The minimap and the legend make way for what was clicked last and for what an edit has made: they are in the upper corner
-// while that is below them, and while they would cover boxes below and none above.
+// while that is below them, and while they would cover more below than above: best no box, next only boxes that stand aside.
 import type { Parts } from "../../interaction/parts";
 import { at, BADGE, type Box, boxOf, OPEN, type Scene } from "../../protocol/scene";
 import { toScreen } from "../../render/camera/camera";
@@ -17,6 +17,10 @@ export interface Clear {
   readonly box: Box;
   readonly weight: number;
 }
+
+/** What lies below a control: no box, only boxes aside of the flow, or others too. */
+const [NONE, ASIDE, MORE] = [0, 1, 2] as const;
+export type Hidden = typeof NONE | typeof ASIDE | typeof MORE;
 
 /** Have controls make way; each is in a lower corner, and in the upper one above it with the class "tgw-up". */
 export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[]): void {
@@ -36,6 +40,12 @@ export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[
         clear.push(onScreen(item, 1));
     return clear;
   };
+  const hides = (box: Box): Hidden => {
+    const { scene } = store.value;
+    const boxes = stage.boxesIn(box);
+    if (boxes.length === 0) return NONE;
+    return boxes.every((item) => scene && at(scene.aside, item) === 1) ? ASIDE : MORE;
+  };
   const update = () => {
     if (!store.value.drawn) return;
     const clear = boxesToClear();
@@ -45,8 +55,7 @@ export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[
       const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = control;
       const place = { x: offsetLeft, y: offsetTop, width: offsetWidth, height: offsetHeight };
       const below = stage.viewport.height - offsetHeight - MARGIN;
-      const isEmpty = (box: Box) => stage.boxesIn(box).length === 0;
-      control.classList.toggle("tgw-up", isBetterUp(place, below, clear, isEmpty));
+      control.classList.toggle("tgw-up", isBetterUp(place, below, clear, hides));
     }
   };
   store.watch(["drawn", "picked", "scene", "paint", "camera"], () => {
@@ -61,16 +70,16 @@ export function partToClear(scene: Scene, item: number): Box {
   return at(scene.kind, item) === OPEN ? { ...box, height: Math.min(HEADER, box.height) } : box;
 }
 
-/** Whether a control covers less at its place above than at the height `below`; `isEmpty` tells where no boxes are. */
+/** Whether a control covers less at its place above than at the height `below`; `hides` tells what is there. */
 export function isBetterUp(
   place: Box,
   below: number,
   clear: readonly Clear[],
-  isEmpty: (place: Box) => boolean,
+  hides: (place: Box) => Hidden,
 ): boolean {
   const low = { ...place, y: below };
   const more = covered(low, clear) - covered(place, clear);
-  return more === 0 ? isEmpty(place) && !isEmpty(low) : more > 0;
+  return more === 0 ? hides(place) < hides(low) : more > 0;
 }
 
 function covered(place: Box, clear: readonly Clear[]): number {

@@ -91,15 +91,22 @@ class ExportMenu {
   #showMenu(formats: Formats): void {
     const list = element("div", { role: "menu", "aria-label": TITLE });
     for (const [group, members] of groupsOf(formats.formats)) {
-      const items = members.map((format) => this.#item(format, formats));
       const heading = element("p", { class: "tgw-label", "aria-hidden": "true" }, group);
-      list.append(element("div", { role: "group", "aria-label": group }, heading, ...items));
+      const content: HTMLElement[] = [heading];
+      for (const same of runsOf(members)) {
+        const why = same[0]?.refused ?? "";
+        const reason = why && element("p", { class: "tgw-reason", id: uniqueId() }, why);
+        content.push(...same.map((format) => this.#item(format, formats, reason ? reason.id : "")));
+        if (reason) content.push(reason);
+      }
+      list.append(element("div", { role: "group", "aria-label": group }, ...content));
     }
     list.addEventListener("keydown", (event) => handleMenuKey(event, list, () => this.#close()));
     this.#show(list);
   }
 
-  #item(format: SaveFormat, formats: Formats): HTMLElement {
+  /** `reason`: the id of the element that says why it is refused. */
+  #item(format: SaveFormat, formats: Formats, reason: string): HTMLElement {
     const { label, suffix, refused } = format;
     const choose = () => {
       if (!refused) return this.#showForm(format, formats);
@@ -111,7 +118,7 @@ class ExportMenu {
     item.removeAttribute("aria-keyshortcuts");
     if (refused) {
       item.classList.add("tgw-barred");
-      item.append(element("span", { class: "tgw-reason" }, refused));
+      setAttributes(item, { title: refused, "aria-describedby": reason });
     }
     return item;
   }
@@ -126,6 +133,17 @@ export function groupsOf(formats: readonly SaveFormat[]): Map<string, SaveFormat
   const groups = new Map<string, SaveFormat[]>();
   for (const format of formats) groups.set(format.group, [...(groups.get(format.group) ?? []), format]);
   return groups;
+}
+
+/** Neighbors that are refused for the same reason together, so that it stands below them once. */
+export function runsOf(formats: readonly SaveFormat[]): SaveFormat[][] {
+  const runs: SaveFormat[][] = [];
+  for (const format of formats) {
+    const last = runs.at(-1);
+    if (last?.[0]?.refused === format.refused) last.push(format);
+    else runs.push([format]);
+  }
+  return runs;
 }
 
 /** Enter saves; a file that is there is replaced after a second click. */

@@ -88,6 +88,8 @@ export function createOpSearch(
     const exact = found.find(({ name }) => name === text) ?? null;
     mark(-1);
     open(document.activeElement === input && exact === null);
+    // The palette is at the end of the panel, and its list may be below what is to be seen of it.
+    if (palette && document.activeElement === input) list.scrollIntoView({ block: "nearest" });
     choose(exact, false);
     return exact;
   };

@@ -17,6 +17,10 @@ export const COMPARE_WITH: OtherGraphForm = { name: "Compare with", create: comp
 /** Inputs that a form lists; the rest stay placeholders. */
 const MOST = 12;
 const HINT = "A graph of the notebook, or the path of a file.";
+const JOINED = "Each of its inputs, and the tensor that it becomes:";
+/** What the button says before the inputs of the model are shown, and after. */
+const NEXT = "Next";
+const ADD = "Add";
 
 function compareForm({ actions }: Parts, source: string, close: () => void): HTMLFormElement {
   const { field, input } = sourceField(actions, source);
@@ -36,7 +40,7 @@ function addForm(parts: Parts, source: string, close: () => void): HTMLFormEleme
   const { field, input } = sourceField(parts.actions, source);
   const into = element("input", { ...TEXT, class: "tgw-input tgw-mono", name: "into" });
   const joints = element("div", { class: "tgw-joints" });
-  const submit = element("button", { type: "submit", class: "tgw-button" }, "Add");
+  const submit = element("button", { type: "submit", class: "tgw-button" }, NEXT);
   const rest = element("div", { hidden: true }, labeledField("Scope", into), joints);
   const form = element("form", { class: "tgw-inline" }, field, hint(HINT), rest, formFoot(submit));
   let known = "";
@@ -47,11 +51,16 @@ function addForm(parts: Parts, source: string, close: () => void): HTMLFormEleme
     if (!answer || name !== input.value.trim()) return false;
     known = name;
     into.value = answer.into;
-    joints.replaceChildren(...answer.joints.slice(0, MOST).flatMap((joint) => jointField(joint, parts)));
+    const fields = answer.joints.slice(0, MOST).flatMap((joint) => jointField(joint, parts));
+    joints.replaceChildren(...(fields.length > 0 ? [hint(JOINED)] : []), ...fields);
     rest.hidden = false;
+    submit.textContent = ADD;
     return true;
   };
   input.addEventListener("change", () => void show());
+  input.addEventListener("input", () => {
+    submit.textContent = input.value.trim() === known ? ADD : NEXT;
+  });
   // A press on the button does not take the focus from the field first, which would move the button away.
   submit.addEventListener("mousedown", (event) => event.preventDefault());
   if (source) void show();
@@ -98,7 +107,7 @@ function sourceField(
     // The first variable, or the only file, is the one that is meant, as a rule.
     const first =
       sources.find(({ kind }) => kind !== "file") ?? (sources.length === 1 ? sources[0] : undefined);
-    if (first && input.value === "" && !input.matches(":focus-within:not(:placeholder-shown)")) {
+    if (first && input.value === "") {
       input.value = first.name;
       input.select();
       input.dispatchEvent(new Event("change"));

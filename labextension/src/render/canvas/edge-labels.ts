@@ -5,6 +5,7 @@ import { at, type Box, OPEN, type Scene } from "../../protocol/scene";
 import type { SceneIndex } from "../hit-testing/scene-index";
 import { LEGIBLE, overlap, textSize } from "./far-labels";
 import { cachedForScene } from "./incident-edges";
+import { countBox, markBoxes } from "./marks";
 import { expandBox, type Pen } from "./pen";
 
 const SIZE = 9.5;
@@ -19,6 +20,9 @@ const LEAST_SIGN = 0.2;
 const SIGN = 8;
 /** The radius of a dot. */
 const DOT = 4;
+/** How far the number of siblings, and marks, reach beyond their box. */
+const AROUND_COUNT = 8;
+const AROUND_MARKS = 48;
 
 /** The place of a text, in world coordinates: its center, its box, and whether it runs upwards. */
 export interface EdgeLabel {
@@ -69,13 +73,13 @@ export function placeEdgeLabel(
   // Lines with a value that leave the same box have the same one.
   const source = edgeValue(scene, edge, values) ? at(scene.source, edge) : -1;
   for (const text of texts) {
-    const label = piece && placeText(scene, picker, edge, source, text, piece, width(text) * LARGEST + 4);
+    const label = piece && placeText(scene, picker, edge, source, text, piece, width);
     if (label) return label;
   }
   return null;
 }
 
-/** The place of a text of a width on a piece of an edge; null if it would cover something. */
+/** The place of a text on a piece of an edge; null if it would cover something. */
 function placeText(
   scene: Scene,
   picker: SceneIndex,
@@ -83,8 +87,9 @@ function placeText(
   source: number,
   text: string,
   [x1, y1, x2, y2]: ReturnType<typeof longestPiece>,
-  wide: number,
+  width: (text: string) => number,
 ): EdgeLabel | null {
+  const wide = width(text) * LARGEST + 4;
   const [x, y] = [(x1 + x2) / 2, (y1 + y2) / 2];
   const [across, down] = [Math.abs(x2 - x1), Math.abs(y2 - y1)];
   const lying = { x: x - wide / 2, y: y - HEIGHT / 2, width: wide, height: HEIGHT };
@@ -92,6 +97,7 @@ function placeText(
   const free = (box: Box) =>
     !(
       hitsBox(scene, picker, box) ||
+      hitsCount(scene, picker, box, width) ||
       hitsLine(scene, picker, edge, source, box) ||
       hitsSign(scene, picker, box)
     );
@@ -116,6 +122,13 @@ function hitsBox(scene: Scene, picker: SceneIndex, box: Box): boolean {
     const inside = box.x > x && box.y > y && box.x + box.width < x + width;
     return !(inside && box.y + box.height < y + height);
   });
+}
+
+/** Whether a box meets the number of siblings on a box. */
+function hitsCount(scene: Scene, picker: SceneIndex, box: Box, width: (text: string) => number): boolean {
+  return picker
+    .itemsIn(expandBox(box, AROUND_COUNT))
+    .some((item) => overlap(countBox(scene, item, width) ?? NOWHERE, box));
 }
 
 /** Whether a box meets the sign of a loop's way back, which is wider than the line. */
@@ -175,12 +188,19 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
   const labeled = new Set<number>();
   for (const edge of pen.edges) {
     const found = find(edge);
-    if (!found || isCovered(pen, edge, found.box, find)) continue;
+    if (!found || isMarked(pen, found.box) || isCovered(pen, edge, found.box, find)) continue;
     labeled.add(at(scene.source, edge));
     if (++drawn % 50 === 0) yield;
     write(pen, found, backgroundOf(pen, edge));
   }
   drawValueDots(pen, labeled);
+}
+
+/** Whether a mark of a box lies there. */
+function isMarked({ frame, sceneIndex, ctx, typesetter }: Pen, box: Box): boolean {
+  const width = (text: string) => typesetter.width(ctx, text);
+  const near = sceneIndex.itemsIn(expandBox(box, AROUND_MARKS));
+  return near.some((item) => markBoxes(frame, item, width).some((mark) => overlap(mark, box)));
 }
 
 /** Whether the label of an edge before lies there. */

@@ -1,7 +1,18 @@
 // Draws marks on boxes: boundaries, differences, probes, counts, pins, called functions; outlines of new ops.
-import { at, BADGE, CLOSED, INPUT_MARK, OPEN, OUTPUT_MARK, SOURCE_MARK } from "../../protocol/scene";
+import {
+  at,
+  BADGE,
+  type Box,
+  CLOSED,
+  INPUT_MARK,
+  OPEN,
+  OUTPUT_MARK,
+  type Scene,
+  SOURCE_MARK,
+} from "../../protocol/scene";
 import { boxColors, outline, radiusOf } from "./boxes";
 import { LEGIBLE } from "./far-labels";
+import type { Frame } from "./frame";
 import type { BoxColors } from "./palette";
 import { addBox, expandBox, type Pen, screenBox } from "./pen";
 
@@ -13,6 +24,8 @@ interface Sign {
 /** Letters on marks at a scale of 1; they are legible at any zoom. */
 const LETTERS = 10.5;
 const LEAST_SCALE = LEGIBLE / LETTERS;
+/** How much wider bold letters are. */
+const BOLD = 1.08;
 /** How far to the left of a badge its sign is. */
 const BESIDE_BADGE = 7;
 /** At a smaller zoom, signs would hide the boxes. */
@@ -208,6 +221,47 @@ export function drawCountsAndPins(pen: Pen): void {
     if (at(frame.scene.members, item) > 1 && at(frame.scene.kind, item) === CLOSED) drawNumber(pen, item);
     if (at(frame.scene.pinned, item) === 1) drawPin(pen, item);
   }
+}
+
+/** The places of the marks on a box that reach beyond it, in world coordinates. */
+export function markBoxes({ scene, paint }: Frame, item: number, width: (text: string) => number): Box[] {
+  const kind = at(scene.kind, item);
+  if (item === 0 || kind === OPEN) return [];
+  const [x, y, wide, high] = [0, 1, 2, 3].map((i) => at(scene.box, 4 * item + i)) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const boundary = (bit: number, text: string, middle: number): Box[] =>
+    at(paint.mark, item) & bit
+      ? [
+          {
+            x: x + Math.min(8, wide / 2),
+            y: middle - 8,
+            width: width(text) * LETTERS * BOLD + 24,
+            height: 16,
+          },
+        ]
+      : [];
+  const sign = (code: number, left: number): Box[] =>
+    code > 0 ? [{ x: left - 7, y: y + high / 2 - 7, width: 14, height: 14 }] : [];
+  return [
+    ...boundary(INPUT_MARK, "in", y - 7),
+    ...boundary(SOURCE_MARK, "in", y + high + 7),
+    ...boundary(OUTPUT_MARK, "out", y + high + 7),
+    ...sign(at(paint.differs, item), kind === BADGE ? x - BESIDE_BADGE : x),
+    ...sign(at(paint.probed, item), x + wide),
+  ];
+}
+
+/** The place of "×8" in world coordinates; null without a number. `width` is that of a text at a size of 1. */
+export function countBox(scene: Scene, item: number, width: (text: string) => number): Box | null {
+  const members = at(scene.members, item);
+  if (members < 2 || at(scene.kind, item) !== CLOSED) return null;
+  const [x, y, wide] = [0, 1, 2].map((i) => at(scene.box, 4 * item + i)) as [number, number, number];
+  const across = width(`×${members}`) * LETTERS + 13;
+  return { x: x + wide - across + 7, y: y - 7.5, width: across, height: 15 };
 }
 
 /** "×8" on the upper right corner. */

@@ -52,20 +52,37 @@ export function hasControl(event: Pick<MouseEvent, "ctrlKey" | "metaKey">): bool
   return event.ctrlKey || event.metaKey;
 }
 
+const PER_LINE = 16;
+const PER_PAGE = 400;
+const WHEEL_SPEED = 0.0018;
+const PINCH_SPEED = 0.01;
+const MOST_PIXELS = 240;
+const MOST_PINCH = 0.25;
+
+/**
+ * How much a turn of the wheel enlarges the drawing. A pinch on a touchpad arrives as a wheel with Ctrl and small steps,
+ * a notch of a wheel with Ctrl as one large step: that zooms about as far as a notch without.
+ */
+export function zoomFactor({
+  deltaY,
+  deltaMode,
+  ctrlKey,
+}: Pick<WheelEvent, "deltaY" | "deltaMode" | "ctrlKey">): number {
+  const pixels = deltaY * ([1, PER_LINE, PER_PAGE][deltaMode] ?? 1);
+  const within = (value: number, most: number) => Math.min(Math.max(value, -most), most);
+  return Math.exp(
+    -(ctrlKey ? within(pixels * PINCH_SPEED, MOST_PINCH) : within(pixels, MOST_PIXELS) * WHEEL_SPEED),
+  );
+}
+
 function listenToWheel(stage: Stage, store: Store, gestures: Gestures): void {
-  const perLine = 16;
-  const perPage = 400;
   stage.canvas.addEventListener(
     "wheel",
     (event) => {
       if (!gestures.wheelZooms(event)) return;
       event.preventDefault();
       event.stopPropagation();
-      const unit = [1, perLine, perPage][event.deltaMode] ?? 1;
-      // A pinch on a touchpad arrives as a wheel with Ctrl and small steps.
-      const speed = event.ctrlKey ? 0.01 : 0.0018;
-      const factor = Math.exp(-Math.min(Math.max(event.deltaY * unit, -240), 240) * speed);
-      stage.setCamera(zoomedAt(store.value.camera, factor, pointOf(event)));
+      stage.setCamera(zoomedAt(store.value.camera, zoomFactor(event), pointOf(event)));
     },
     { passive: false },
   );

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { groupsOf, runsOf } from "../../src/panels/export/export-menu";
+import type { SaveFormat } from "../../src/protocol/messages";
+
+const format = (kind: string, group: string, refused = ""): SaveFormat => ({
+  kind,
+  label: kind,
+  suffix: "",
+  about: "",
+  group,
+  keeps: false,
+  name: kind,
+  refused,
+  options: [],
+});
+
+test("neighbors that are refused for the same reason have it below them once", () => {
+  const formats = [
+    format("graph", "Model"),
+    format("saved_model", "Model", "no values"),
+    format("frozen", "Model", "no values"),
+    format("onnx", "Model", "onnx is not installed"),
+    format("script", "Edits", "no edits yet"),
+  ];
+  const groups = groupsOf(formats);
+  expect([...groups.keys()]).toEqual(["Model", "Edits"]);
+  const runs = runsOf(groups.get("Model") ?? []);
+  expect(runs.map((run) => run.map(({ kind }) => kind))).toEqual([
+    ["graph"],
+    ["saved_model", "frozen"],
+    ["onnx"],
+  ]);
+});
