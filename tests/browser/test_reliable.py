@@ -33,6 +33,10 @@ editor.widget.send = noted
 editor
 """
 RESTART = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
+RENDER_AGAIN = """() => {
+    const outputs = window.jupyterapp.shell.currentWidget.content.widgets[1].outputArea.model;
+    outputs.fromJSON(outputs.toJSON());
+}"""
 GONE = "The kernel was restarted or shut down: run the cell again."
 SLEEP = """
 from pathlib import Path
@@ -50,6 +54,19 @@ def shown(page: Page, server: JupyterServer, name: str, *cells: str) -> Widget:
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
+    return Widget(notebook, root)
+
+
+def shown_elsewhere(notebook: OpenNotebook) -> Widget:
+    """The widget of a saved cell, on a further page of the kernel that made it.
+
+    ipywidgets looks for it for 2 s and never again, also if its state comes just then, as it does on a busy machine.
+    The output is rendered anew then.
+    """
+    root, lost = notebook.panel.locator(".tfgraphwidget"), notebook.panel.get_by_text("model not found")
+    expect(root.or_(lost)).to_be_visible(timeout=30_000)
+    if lost.is_visible():
+        notebook.page.evaluate(RENDER_AGAIN)
     return Widget(notebook, root)
 
 
@@ -199,8 +216,7 @@ def test_two_tabs_and_two_notebooks_on_one_kernel_stay_in_step(page: Page, jupyt
     page.keyboard.press("Control+s")
     expect(page.locator(".lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
     tab = in_a_window(page)
-    notebook = open_notebook(tab, jupyter_server, first.notebook.path)
-    second = Widget(notebook, notebook.panel.locator(".tfgraphwidget"))
+    second = shown_elsewhere(open_notebook(tab, jupyter_server, first.notebook.path))
 
     other = write_notebook(jupyter_server, "other.ipynb", ["editor"])
     third_page = in_a_window(page)

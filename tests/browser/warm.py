@@ -188,8 +188,11 @@ def run(first: str, *others: str) -> None:
         exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
     elif first == "-f":
         import ipykernel_launcher
+        import ipywidgets
         from ipykernel.kernelapp import launch_new_instance
 
+        # Its import does this only where IPython runs already. Without it a second page asks for each widget by itself.
+        ipywidgets.register_comm_target()
         sys.argv = [ipykernel_launcher.__file__, first, *others]
         launch_new_instance()
     else:

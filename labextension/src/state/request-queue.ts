@@ -100,11 +100,11 @@ export class RequestQueue {
     return edited?.inspected != null && edited.inspected.name === this.#store.value.picked;
   }
 
-  /** Request outside the queue, and return the reply; null once the view is closed. */
+  /** Request outside the queue, and return the reply; null if the view is closed, also while it is waited for. */
   async query(message: Request, signal = this.#closed.signal): Promise<Answer | null> {
     if (this.#closed.signal.aborted) return null;
     return this.#channel.request(message, { signal }).catch((error) => {
-      if (error instanceof KernelGone) return null;
+      if (error instanceof KernelGone || this.#closed.signal.aborted) return null;
       throw error;
     });
   }

@@ -208,4 +208,23 @@ describe("looking", () => {
     expect(sent).toHaveLength(1);
     expect(store.value.found).toBeNull();
   });
+
+  test("a view that is closed while something is counted or looked up throws nothing", async () => {
+    const found: Answer = {
+      type: "search_reply",
+      hits: [{ name: "net", type: "Relu" }],
+      total: 1,
+      why: "",
+      scopes: 1,
+      matches: null,
+      buffer: NOTHING,
+    };
+    const given = new DOMException("The request was given up.", "AbortError");
+    const { actions, sent } = await opened(found, given, given);
+    await actions.search("net");
+    const waiting = [actions.countHits(), actions.describe("net")];
+    actions.close();
+    await Promise.all(waiting);
+    expect(sent.map(({ type }) => type)).toEqual(["search", "count_hits", "inspect"]);
+  });
 });

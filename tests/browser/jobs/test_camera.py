@@ -147,8 +147,15 @@ def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server:
         page.set_viewport_size({"width": width, "height": 600})
         expect(root).to_have_attribute("data-panel", "over")
         page.get_by_role("button", name="Show or hide the side panel").click()
+        # Nor does a tooltip lie below it, of what is beside the panel once the drawing is moved there.
+        canvas = root.locator(".tgw-stage canvas").first.bounding_box()
+        assert canvas
+        root.evaluate(AT_REST, "x")
+        page.mouse.move(canvas["x"] + 110, canvas["y"] + 100)
+        page.mouse.down()
+        page.mouse.move(canvas["x"] + 10, canvas["y"] + 100, steps=4)
+        page.mouse.up()
         places = [root.evaluate(AT_REST, f"branch_{k}") for k in range(12)]
-        # Nor does a tooltip lie below it.
         panel = root.get_by_role("complementary").bounding_box()
         assert panel
         seen = [place for place in places if place["x"] < panel["x"]]
