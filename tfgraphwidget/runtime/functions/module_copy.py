@@ -11,7 +11,7 @@ from tfgraphwidget.edits import Preview
 from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import NotClonable, UnknownName
 from tfgraphwidget.graph import BodyState
-from tfgraphwidget.naming import did_you_mean, identifier, split_tensor
+from tfgraphwidget.naming import identifier, known_instead, split_tensor
 from tfgraphwidget.runtime.functions.body_import import InlinedModule
 from tfgraphwidget.runtime.functions.module_state import States
 from tfgraphwidget.runtime.sync.mixing import distance
@@ -119,7 +119,7 @@ class ModuleCopy(tf.Module):
         matches = [parameter for flat, tensor, parameter in of if name in (flat, tensor, tensor[:-2]) and parameter]
         if not matches:
             choices = [*self._structure.specs, *self.inputs]
-            raise UnknownName(f"{self.scope!r} has no input {name!r}.{did_you_mean(name, choices)}", [name])
+            raise UnknownName(f"{self.scope!r} has no input {name!r}{known_instead(name, choices)}", [name])
         return matches[0]
 
     def __getitem__(self, original: object) -> tf.Variable:
@@ -135,7 +135,7 @@ class ModuleCopy(tf.Module):
             raise UnknownName(f"{value_text(original)} names no variable; give a name, or a variable of the original.")
         name = split_tensor(name_or_path)[0]
         if name not in self._names:
-            raise UnknownName(f"{self.scope!r} reads no variable {name!r}.{did_you_mean(name, self._names)}", [name])
+            raise UnknownName(f"{self.scope!r} reads no variable {name!r}{known_instead(name, [*self._names])}", [name])
         return [*self.own, *self.shared][self._names.index(name)]
 
     def sync(self, tau: float = 1.0) -> None:
