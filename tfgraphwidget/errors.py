@@ -42,8 +42,9 @@ class GraphEditError(Exception):
             self.code = code
 
     def __str__(self) -> str:
-        names_it = not self.call or _CALL.match(self.why) or self.why.startswith(f"{self.call.partition('(')[0]}: ")
-        return self.why if names_it else f"{self.call}: {self.why}"
+        method = self.call.partition("(")[0]
+        names_it = _CALL.match(self.why) or self.why.startswith((f"{method}: ", f"{method} needs "))
+        return self.why if names_it or not self.call else f"{self.call}: {self.why}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What a worker process sends: without mends, which are edits of an editor that is there."""

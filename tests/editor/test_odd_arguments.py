@@ -395,7 +395,9 @@ def is_sentence(text: str) -> bool:
 def starts_with_call(text: str, name: str) -> bool:
     """Whether a refusal says first which method was called, and only once."""
     sentence = text.removeprefix(name)
-    return text != sentence and sentence[:1] in ("(", ":") and not sentence.partition(": ")[2].startswith(name + "(")
+    return (
+        text != sentence and sentence[:1] in ("(", ":", " ") and not sentence.partition(": ")[2].startswith(name + "(")
+    )
 
 
 NAMED = {
