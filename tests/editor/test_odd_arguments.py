@@ -394,10 +394,8 @@ def is_sentence(text: str) -> bool:
 
 def starts_with_call(text: str, name: str) -> bool:
     """Whether a refusal says first which method was called, and only once."""
-    sentence = text.removeprefix(name)
-    return (
-        text != sentence and sentence[:1] in ("(", ":", " ") and not sentence.partition(": ")[2].startswith(name + "(")
-    )
+    rest = text.removeprefix(name)
+    return text != rest and rest[:1] in ("(", ":", " ") and not rest.partition(": ")[2].startswith(f"{name}(")
 
 
 NAMED = {

@@ -230,8 +230,8 @@ def tell_files_that_stay(request: ExportRequest, name: str) -> None:
     if paths:
         it = "it" if len(paths) == 1 else "them"
         request.add_notice(
-            f"{name!r} names {names_text(paths)}, from which tables are filled; leave {it} there, or save a SavedModel, which "
-            f"takes {it} along."
+            f"{name!r} names {names_text(paths)}, from which tables are filled; leave {it} there, or save a "
+            f"SavedModel, which takes {it} along."
         )
 
 
