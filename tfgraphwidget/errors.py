@@ -8,7 +8,7 @@ from typing import Any
 
 _LONGEST = 2_000  # characters of a sentence
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
-_CALL = re.compile(r"[a-z_]+\([^()]*\)")
+_CALL = re.compile(r"[a-z_]+\(.{0,300}?\): ")
 
 
 class GraphEditError(Exception):

@@ -112,6 +112,22 @@ def test_functions_of_the_package_name_themselves() -> None:
     assert str(refusal(lambda: tgw.pattern("Relu("))).startswith("pattern('Relu('): ")
 
 
+@pytest.mark.parametrize("source", ["a session", "a file"])
+def test_feeds_that_do_not_fit_leave_no_edit_of_a_pass_that_was_to_compare(source: str) -> None:
+    editor = tgw.example() if source == "a session" else tgw.edit(tgw.example().graph.as_graph_def())
+    editor.rename("net/w", "net/weights")
+    before = state(editor)
+    for call in (
+        lambda feeds: editor.cast("float16", feeds=feeds),
+        lambda feeds: editor.round_weights(4, minimum=1, feeds=feeds),
+        lambda feeds: editor.quantize_weights(minimum=1, feeds=feeds),
+    ):
+        refusal(lambda call=call: call({"nowhere:0": 1}))
+        assert state(editor) == before
+    editor.undo()
+    assert "net/w" in editor.index.names
+
+
 def test_a_sentence_that_names_its_method_already_is_left_alone() -> None:
     editor = tgw.example()
     assert str(refusal(lambda: editor.round_weights(99))).count("round_weights") == 1

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.argument_checks import names_its_call, value_text
 from tfgraphwidget.edits import Preview
 from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import NotClonable, UnknownName
@@ -138,6 +138,7 @@ class ModuleCopy(tf.Module):
             raise UnknownName(f"{self.scope!r} reads no variable {name!r}{known_instead(name, [*self._names])}", [name])
         return [*self.own, *self.shared][self._names.index(name)]
 
+    @names_its_call
     def sync(self, tau: float = 1.0) -> None:
         """Give the module's own variables the originals' present values; with `tau`, that much of them.
 
@@ -149,6 +150,7 @@ class ModuleCopy(tf.Module):
             mixed = copy.dtype.is_floating or copy.dtype.is_complex
             copy.assign(copy + tf.cast(tau, copy.dtype) * (value - copy) if mixed and tau != 1 else value)
 
+    @names_its_call
     def drift(self) -> dict[str, float]:
         """How far each variable is from its original, by that one's name: the largest difference of two elements."""
         values = ((name, original.numpy(), copy) for name, original, copy in self._pairs())
