@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
+import tfgraphwidget as tgw
 from tests.conftest import initialised, v1
 from tests.graphs import build_mlp
 from tests.no_tensorflow import packages_without_tensorflow, run_without_tensorflow
@@ -313,3 +314,30 @@ def test_files_are_looked_at_and_edited_where_pandas_matplotlib_and_networkx_are
     missing = ["pandas"] * 3 + ["matplotlib", "networkx", "matplotlib", "networkx", "networkx"]
     ends = [f"which is not installed: run pip install {package}." for package in missing]
     assert [text for text, end in zip(refusals, ends, strict=True) if not text.endswith(end)] == []
+
+
+AGAIN = """
+import tfgraphwidget as tgw
+editor = tgw.edit("function.tgw")
+editor.rename("Relu", "renamed")
+editor.save("again.tgw")
+again = tgw.edit("again.tgw")
+again.undo()
+again.save("undone.tgw")
+print(again.ops("Relu").ops)
+"""
+
+
+def test_a_function_that_was_written_is_edited_and_written_again_without_tensorflow(
+    packages: Path, tmp_path: Path
+) -> None:
+    module, spec = tf.Module(), {"x": tf.TensorSpec([None, 2], tf.float32, "x")}
+    module.w = tf.Variable([[1.0], [2.0]], name="w")
+    module.f = tf.function(lambda x: {"y": tf.nn.relu(x["x"] @ module.w, name="Relu")}, input_signature=[spec])
+    tgw.edit(module.f).save(tmp_path / "function.tgw")
+    run = run_without_tensorflow(packages, "-c", AGAIN, cwd=tmp_path)
+    assert run.stdout == "('Relu',)\n", run.stderr
+    for name, lines in (("again", ('editor.rename(old="Relu", new="renamed")',)), ("undone", ())):
+        editor = tgw.edit(tmp_path / f"{name}.tgw")
+        assert editor.lines == lines
+        assert editor.module("there")({"x": tf.constant([[3.0, 4.0]])})["y"].numpy().tolist() == [[11.0]]

@@ -40,9 +40,9 @@ def test_the_nearest_name_is_the_one_with_that_tail() -> None:
     assert naming.nearest("Softmax", ["net/Predictions/Softmax", "Reshape"])[0] == "net/Predictions/Softmax"
 
 
-def test_did_you_mean_is_a_sentence_or_nothing() -> None:
-    assert naming.did_you_mean("inputt", ["input", "labels"]) == " Did you mean 'input'?"
-    assert naming.did_you_mean("zzz", ["input"]) == ""
+def test_did_you_mean_is_the_end_of_a_sentence() -> None:
+    assert naming.did_you_mean("inputt", ["input", "labels"]) == "; did you mean 'input'?"
+    assert naming.did_you_mean("zzz", ["input"]) == "."
 
 
 def test_names_are_listed_as_people_do_and_of_many_the_first() -> None:

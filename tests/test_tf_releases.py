@@ -313,7 +313,7 @@ def test_where_an_old_tensorflow_is_installed_files_are_edited_and_what_needs_it
         "<Copy 'copy': 42 ops, 4 variables of its own>",
         "True",
         f"TensorFlowUnsupported session {TOO_OLD} is installed: run {UPGRADE}",
-        f"TensorFlowMissing Writing a '.tflite' file {MISSING}",
+        f"TensorFlowMissing save('model.tflite'): Writing a '.tflite' file {MISSING}",
         "2",
     ]
 

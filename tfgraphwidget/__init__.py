@@ -16,6 +16,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tfgraphwidget.argument_checks import names_its_call
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.tf_types import Session
 
@@ -35,6 +36,7 @@ _LAZY = {
 }
 
 
+@names_its_call
 def edit(
     graph: object = None,
     session: Session | None = None,
@@ -116,6 +118,7 @@ def example() -> GraphEditor:
     return edit(*network())
 
 
+@names_its_call
 def sync(
     source: object,
     target: object,
@@ -164,6 +167,7 @@ def sync(
     return synchronization.sync(source, target, names, tau, by_order=by_order, slots=slots)
 
 
+@names_its_call
 def drift(
     source: object, target: object, names: object = None, *, by_order: bool = False, slots: bool = False
 ) -> dict[str, float]:
@@ -197,6 +201,7 @@ def drift(
     return synchronization.drift(source, target, names, by_order=by_order, slots=slots)
 
 
+@names_its_call
 def renew(session: Session) -> tuple[str, ...]:
     """Make a session run the edits of ops that it has run before, which TensorFlow ignores otherwise.
 

@@ -1,9 +1,12 @@
-"""Arguments: what a public method is called with, checked against its annotations before the method runs.
+"""Calls of public methods: their arguments are checked against the annotations, and their refusals name the call.
 
 Python does not check them, so without this a number where a name is meant ends as a TypeError from somewhere inside. A
 class with `ArgumentChecks` as a base refuses in a sentence, before anything has changed. `Any`, `object` and lists of
 these are left to the method: only the graph knows what means an op or a tensor. So are the classes of `tf_types`,
 which are `object` in a running program. An unknown keyword stays Python's own TypeError.
+
+Whatever refuses inside, the error says which method was called, see `GraphEditError.call`: of methods that call each
+other the one that the person called.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from os import PathLike
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.naming import did_you_mean
+from tfgraphwidget.naming import known_instead
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -71,9 +74,11 @@ def check_arguments(
     signature, hints = inspect.signature(function), functools.cache(lambda: _hints(function))
     meanings: Mapping[str, str] = getattr(function, "argument_meanings", {})
     if _takes_anything(function, signature):
-        return function
+        return names_its_call(function)
 
     def verify(positional: tuple[object, ...], options: dict[str, object]) -> None:
+        if not hints():
+            return
         if meanings:
             _check_options(function.__name__, list(signature.parameters), options, refusal)
         try:
@@ -86,14 +91,69 @@ def check_arguments(
                 for value in arguments[name] if several else (arguments[name],):
                     check(function.__name__, name, value, hint, refusal, meanings.get(name))
 
+    checked: Callable[..., object] = _with_its_name(function, verify)
+    return checked
+
+
+def names_its_call(function: _Method) -> _Method:
+    """The function, whose refusals name it and its first argument; see `GraphEditError.call`.
+
+    >>> @names_its_call
+    ... def halve(number):
+    ...     raise GraphEditError(f"{number} is odd; give an even number.")
+    >>> halve(3)
+    Traceback (most recent call last):
+        ...
+    tfgraphwidget.errors.GraphEditError: halve(3): 3 is odd; give an even number.
+    """
+    naming: _Method = _with_its_name(function, lambda *_: None)
+    return naming
+
+
+def _with_its_name(function: Any, verify: Callable[[tuple[object, ...], dict[str, object]], None]) -> Any:
+    """The function, called after `verify`."""
+    refusal, text = GraphEditError, call_text
+
     def call(*positional: Any, **options: Any) -> Any:
-        if hints():
+        try:
             verify(positional, options)
-        return function(*positional, **options)
+            return function(*positional, **options)
+        except refusal as error:
+            error.call = text(function, positional, options)  # the outermost call has the last word
+            raise
 
     # With the function's own globals, since by these doctest tells whose examples a module's are.
     own = types.FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)
     return functools.wraps(function)(own)
+
+
+def call_text(function: types.FunctionType, positional: Sequence[object], options: Mapping[str, object]) -> str:
+    """A call in a sentence, with what it was given first.
+
+    Args:
+        function: The function or method.
+        positional: The arguments that it was given by their place, a method's `self` included.
+        options: The arguments that it was given by name.
+
+    >>> call_text(check, ("clone", "times"), {}), call_text(check, (), {"taker": ["x:0", "y:0"], "name": "k"})
+    ("check('clone')", "check(taker=['x:0', ...])")
+    """
+    values = positional[1:] if function.__code__.co_varnames[:1] == ("self",) else positional
+    name, value = ("", values[0]) if values else next(iter(options.items()), ("", None))
+    text = _argument_text(value) if values or options else ""
+    return f"{function.__name__}({name}{'=' * bool(name)}{text})"
+
+
+def _argument_text(value: object) -> str:
+    """An argument in a sentence; large objects, of which `repr` may take long, by their name or class."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join([*map(_argument_text, value[:1]), *['...'] * (len(value) > 1)])}]"
+    if isinstance(value, PathLike):
+        return value_text(str(value))
+    name = getattr(value, "expression", None) or getattr(value, "name", None) or getattr(value, "__name__", None)
+    if isinstance(name, str):  # a selection; an op, a tensor or a variable; a function
+        return value_text(name) if name == getattr(value, "name", None) else name[:_LONGEST]
+    return value_text(value) if value is None or isinstance(value, str | int | float) else type(value).__name__
 
 
 def check(
@@ -205,7 +265,7 @@ def _check_options(taker: str, parameters: Sequence[str], options: Iterable[str]
     """Raise `refusal` for an option that no parameter of the method `taker` has the name of."""
     for name in options:
         if name not in parameters:
-            raise refusal(f"{taker} has no option {name!r}.{did_you_mean(name, parameters[1:])}")
+            raise refusal(f"{taker} has no option {name!r}{known_instead(name, parameters[1:])}")
 
 
 def _takes_anything(function: Callable[..., object], signature: inspect.Signature) -> bool:

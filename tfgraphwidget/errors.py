@@ -8,6 +8,7 @@ from typing import Any
 
 _LONGEST = 2_000  # characters of a sentence
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
+_CALL = re.compile(r"[a-z_]+\(.{0,300}?\): ")
 
 
 class GraphEditError(Exception):
@@ -18,9 +19,13 @@ class GraphEditError(Exception):
     as Python; `in_words` is the sentence without, for a page that has a button for each. `code` is what a program can
     rely on: it stays when a sentence changes. It is that of the case ("several-inputs-fit"), of
     the class ("name-taken"), or of the edit ("bypass-refused").
+
+    `call` is the public method that refused, with what it was given first: "rename('net')". `str(error)` begins with it
+    unless the sentence itself does; `why` and `in_words`, which others have in sentences of their own, do not.
     """
 
     code: str = "refused"
+    call: str = ""
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -36,6 +41,15 @@ class GraphEditError(Exception):
         if code:
             self.code = code
 
+    def __str__(self) -> str:
+        method = self.call.partition("(")[0]
+        names_it = _CALL.match(self.why) or self.why.startswith((f"{method}: ", f"{method} needs "))
+        return self.why if names_it or not self.call else f"{self.call}: {self.why}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What a worker process sends: without mends, which are edits of an editor that is there."""
+        return _copy_of, (type(self), self.args, {**vars(self), "mends": ()})
+
     def row(self) -> dict[str, object]:
         """The refusal as data that JSON can hold.
 
@@ -49,6 +63,12 @@ class GraphEditError(Exception):
             "ops": list(self.ops),
             "mends": [mend.row() for mend in self.mends],
         }
+
+
+def _copy_of(kind: type[GraphEditError], args: tuple[object, ...], state: dict[str, object]) -> GraphEditError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(state)
+    return error
 
 
 class InvalidArgument(GraphEditError, ValueError):

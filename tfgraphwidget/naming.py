@@ -180,21 +180,28 @@ def nearest(name: str, choices: Iterable[str], count: int = 3) -> list[str]:
     return list(dict.fromkeys(tails + difflib.get_close_matches(name, close[:5_000], count, 0.5)))[:count]
 
 
-def did_you_mean(name: str, choices: Iterable[str], folder: str = "") -> str:
-    """The end of a sentence: " Did you mean 'x', 'y' or 'z'?", or nothing when nothing is near.
+def did_you_mean(name: str, choices: Iterable[str], folder: str = "", *, otherwise: str = "") -> str:
+    """The end of a sentence: "; did you mean 'x', 'y' or 'z'?", or when nothing is near another way out.
 
     Args:
         name: The name that is not known.
         choices: The names that there are.
         folder: What to write before each of them, for files: "models/".
+        otherwise: What to do when nothing is near.
 
     >>> did_you_mean("modle.pb", ["model.pb", "x.txt"], "models/")
-    " Did you mean 'models/model.pb'?"
+    "; did you mean 'models/model.pb'?"
+    >>> did_you_mean("q", ["model.pb"], otherwise="give another name"), did_you_mean("q", ["model.pb"])
+    ('; give another name.', '.')
     """
     near = [repr(folder + k) for k in nearest(name, choices)]
     if not near:
-        return ""
-    return f" Did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[:-1] else near)}?"
+        return f"; {otherwise}." if otherwise else "."
+    return f"; did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[:-1] else near)}?"
+
+
+FIND_OPS = "editor.find(text) finds ops"
+"""The way out where no op has a name, for `did_you_mean`."""
 
 
 def known_instead(name: str, choices: Sequence[str], what: str = "it has") -> str:
@@ -206,12 +213,11 @@ def known_instead(name: str, choices: Sequence[str], what: str = "it has") -> st
         what: What has them.
 
     >>> "no 'pading'" + known_instead("pading", ["padding", "strides"])
-    "no 'pading'. Did you mean 'padding'?"
+    "no 'pading'; did you mean 'padding'?"
     >>> "no 'note'" + known_instead("note", ["padding", "strides"]), "no 'note'" + known_instead("note", [])
     ("no 'note'; it has 'padding' and 'strides'.", "no 'note'; it has none.")
     """
-    near = did_you_mean(name, choices)
-    return f".{near}" if near else f"; {what} {names_text(choices) or 'none'}."
+    return did_you_mean(name, choices, otherwise=f"{what} {names_text(choices) or 'none'}")
 
 
 def names_text(names: Sequence[str]) -> str:

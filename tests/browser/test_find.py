@@ -86,7 +86,7 @@ def test_what_is_wrong_with_a_query_is_said_and_the_syntax_is_at_hand(
     root.focus()
     keyboard.press("/")
     keyboard.type("typ:MatMul")
-    expect(total).to_contain_text("Did you mean 'type' or 'dtype'?")
+    expect(total).to_contain_text("did you mean 'type' or 'dtype'?")
     root.get_by_role("combobox", name="Find ops").fill("/(/")
     expect(total).to_contain_text("is no regular expression")
     widget.settled()

@@ -494,6 +494,27 @@ def test_the_devices_of_a_graph_that_cannot_run_here_are_taken_out_of_a_meta_gra
     assert not any(node.device for node in v1.MetaGraphDef.FromString(out.read_bytes()).graph_def.node)
 
 
+def test_lint_looks_at_all_signatures_of_a_saved_model_or_at_the_one_that_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, spec = tf.Module(), tf.TensorSpec([None, 4], tf.float32, "x")
+    clean = tf.function(lambda x: {"y": tf.nn.relu(x)}, input_signature=[spec])
+    noisy = tf.function(lambda x: {"y": tf.debugging.check_numerics(x, "none")}, input_signature=[spec])
+    tf.saved_model.save(module, str(tmp_path / "m"), {"serving_default": clean, "noisy": noisy})
+    model = str(tmp_path / "m")
+    assert main(["lint", model]) == 1
+    head, *found = capsys.readouterr().out.splitlines()
+    assert head == "signature 'noisy':"
+    assert "CheckNumerics" in found[0]
+    assert main(["lint", model, "--json"]) == 1
+    assert {row["signature"] for row in json.loads(capsys.readouterr().out)} == {"noisy"}
+    assert main(["lint", model, "--signature", "serving_default"]) == 0
+    assert main(["lint", model, "--signature", "noisy", "--json"]) == 1
+    assert "signature" not in json.loads(capsys.readouterr().out)[0]
+    assert main(["lint", model, "--fix", "--out", str(tmp_path / "out.pb")]) == 0
+    assert "signature 'noisy' was left as it is; give --signature" in capsys.readouterr().err
+
+
 def test_lint_lists_what_it_finds_and_writes_what_it_has_fixed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -154,7 +154,7 @@ def test_init_takes_arrays_words_and_checkpoints_for_modules(model: keras.Model,
     np.testing.assert_array_equal(copy["sequential/out/kernel"], model.layers[2].kernel)
     for wrong, said in (
         ({"sequential/hidden/kernel": np.zeros([2, 2])}, "has shape"),
-        ({"sequential/hidden/kernal": zeros}, "Did you mean"),
+        ({"sequential/hidden/kernal": zeros}, "did you mean"),
         ("none", "cannot be without a value"),
         ("currant", "is not known"),
     ):

@@ -140,7 +140,7 @@ def test_a_jump_goes_to_a_number_of_edits_only(editor: GraphEditor, to: object) 
 
 def test_a_copy_that_there_is_not_is_refused_with_the_nearest(editor: GraphEditor) -> None:
     editor.clone("x:0", "net/logits:0", "tower")
-    with pytest.raises(UnknownName, match=r"no copy 'towre', or it was undone\. Did you mean 'tower'\?"):
+    with pytest.raises(UnknownName, match=r"no copy 'towre', or it was undone; did you mean 'tower'\?"):
         editor.copies["towre"]
     assert "towre" not in editor.copies
     assert editor.copies.get("towre") is None

@@ -66,7 +66,7 @@ def test_a_variable_without_a_value_says_why() -> None:
 
 
 def test_what_is_not_there_is_refused() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'net'"):
+    with pytest.raises(UnknownName, match="did you mean 'net'"):
         tgw.example().inspect("ned")
 
 

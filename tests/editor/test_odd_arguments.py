@@ -347,20 +347,27 @@ def state(editor: GraphEditor) -> tuple[Any, ...]:
     return editor.index.names, editor.history, editor.inputs, editor.outputs, editor.selection, editor.breadcrumb
 
 
-def wrong(method: Callable[..., Any], call: Call) -> str:
-    """What an odd call does that it must not do; "" when it is refused in a sentence, or taken."""
+def outcome(method: Callable[..., Any], call: Call) -> tuple[str, bool]:
+    """What an odd call does that it must not do, "" when it is refused in a sentence or taken; and if it is refused."""
     given, options = call
     try:
         method(*given, **options)
     except GraphEditError as error:
-        return "" if is_sentence(str(error)) else f"no sentence: {str(error)[:300]!r}"
+        is_public = not method.__name__.startswith("_") and method is not answered
+        right = is_sentence(str(error)) and (not is_public or starts_with_call(str(error), method.__name__))
+        return "" if right else f"no sentence: {str(error)[:300]!r}", True
     except TypeError as error:
         if any(words in str(error) for words in UNKNOWN_TO_PYTHON):
-            return ""
-        return described(error)
+            return "", True
+        return described(error), True
     except Exception as error:  # whatever else it is, it is what is looked for
-        return described(error)
-    return ""
+        return described(error), True
+    return "", False
+
+
+def wrong(method: Callable[..., Any], call: Call) -> str:
+    """What an odd call does that it must not do; "" when it is refused in a sentence, or taken."""
+    return outcome(method, call)[0]
 
 
 def described(error: BaseException) -> str:
@@ -375,10 +382,20 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__} {str(error)[:150]!r} at {own}"
 
 
+QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+
+
 def is_sentence(text: str) -> bool:
-    """Whether this is something to read: not empty or endless, with a stop. Below may be the place in a pattern."""
+    """Whether this is one sentence, neither empty nor endless, with a stop. Below may be the place in a pattern."""
     sentence = text.split("\n    ", maxsplit=1)[0].rstrip()
-    return 10 < len(text) < 2_100 and sentence[-1:] in (".", "?", "!", ")")
+    several = re.search(r"[.?!] +[A-Z]", QUOTED.sub("it", sentence))
+    return 10 < len(text) < 2_200 and sentence[-1:] in (".", "?", "!", ")") and not several
+
+
+def starts_with_call(text: str, name: str) -> bool:
+    """Whether a refusal says first which method was called, and only once."""
+    rest = text.removeprefix(name)
+    return text != rest and rest[:1] in ("(", ":", " ") and not rest.partition(": ")[2].startswith(f"{name}(")
 
 
 NAMED = {
@@ -415,11 +432,12 @@ def failures(
     for name in sorted(calls):
         for word, call in variants(calls[name], odd):
             before = unchanged(thing)
-            problem = wrong(getattr(thing, name), call)
+            problem, is_refused = outcome(getattr(thing, name), call)
             try:
                 after = unchanged(thing)
             except Exception as error:  # what was done or refused has broken it
                 problem, after = f"{problem}; then {described(error)}", None
+            problem = problem or ("refused" if is_refused and after != before else "")
             if problem:
                 found.append(f"{name}({word}): {problem}{'' if after == before else '; and something has changed'}")
             if after != before:

@@ -54,7 +54,7 @@ def test_refusals_are_data_with_json(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["export", model, f"{tmp_path}/m.pb", "--frozen", "--outputs", "Meen", "--json"]) == 1
     refusal = json.loads(capsys.readouterr().out)["refusal"]
     assert refusal["code"] == "unknown-name"
-    assert "Did you mean 'Mean'" in refusal["sentence"]
+    assert "did you mean 'Mean'" in refusal["sentence"]
     assert main(["lint", str(tmp_path / "none.pb"), "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["refusal"]["code"]
 

@@ -530,11 +530,25 @@ def with_entry(name: str) -> Callable[[bytes], bytes]:
     return changed
 
 
+def without_entry(name: str, compression: int = zipfile.ZIP_STORED) -> Callable[[bytes], bytes]:
+    def changed(data: bytes) -> bytes:
+        file = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(data)) as entries, zipfile.ZipFile(file, "w", compression) as written:
+            for entry in entries.namelist():
+                if entry != name:
+                    written.writestr(entry, entries.read(entry))
+        return file.getvalue()
+
+    return changed
+
+
 def damaged_model(data: bytes) -> bytes:
     """The same as of a SavedModel whose file is cut off."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as written:
-        written.writestr("tfgraphwidget.json", json.dumps({**json.loads(header(data)), "kind": "model"}))
+        written.writestr(
+            "tfgraphwidget.json", json.dumps({**json.loads(header(data)), "kind": "model", "variables": {}})
+        )
         written.writestr("model/saved_model.pb", b"\x0a\xff")
     return file.getvalue()
 
@@ -552,7 +566,17 @@ def damaged_model(data: bytes) -> bytes:
             "This data is damaged (Bad CRC-32 for file 'graph.meta')",
         ),
         (other_header(lambda content: content.pop("kind")), "This data is damaged ('kind')"),
-        (other_header(lambda content: content.update(version="new")), "This data is damaged ("),
+        (other_header(lambda content: content.update(version="new")), "This data is damaged (its version is 'new')"),
+        (without_entry("graph.meta"), "This data is damaged (entry 'graph.meta' is missing)"),
+        (
+            without_entry("values.index"),
+            "(entry 'values.index' is missing); write it again with editor.save('editor.tgw')",
+        ),
+        (
+            without_entry("values.data-00000-of-00001"),
+            "(entry 'values.data-00000-of-00001' is missing); write it again with editor.save('editor.tgw'), or unzip",
+        ),
+        (without_entry("", zipfile.ZIP_DEFLATED), "'tfgraphwidget.json' is compressed, and those of an editor are not"),
         (other_header(dict.clear), "This data is damaged ('version')"),
         (damaged_model, "This data is damaged (saved_model.pb is no SavedModel)"),
         (with_entry("../../out"), "This data is damaged (entry '../../out' is none of an editor)"),
@@ -569,7 +593,28 @@ def test_an_editor_of_another_release_or_a_damaged_one_is_refused_in_one_sentenc
     assert "\n" not in refused.value.why
 
 
-def test_values_that_are_missing_or_damaged_are_reported_and_the_graph_can_be_edited(data: bytes) -> None:
+@pytest.mark.parametrize("kind", ["SavedModel of a module", "`tf.function`"])
+def test_an_archive_of_a_model_or_function_without_its_values_says_which_entry_is_missing(
+    sources: Sources, kind: str, tmp_path: Path
+) -> None:
+    data = sources.kinds()[kind]().to_bytes()
+    name = next(each for each in zipfile.ZipFile(io.BytesIO(data)).namelist() if ".data-" in each)
+    for lost in (name, name.replace(".data-00000-of-00001", ".index")):
+        (tmp_path / "e.tgw").write_bytes(without_entry(lost)(data))
+        with pytest.raises(tgw.GraphEditError) as refused:
+            tgw.edit(tmp_path / "e.tgw")
+        assert f"e.tgw' is damaged (entry {lost!r} is missing); write it again" in refused.value.why
+        assert "checkpoint=" not in refused.value.why
+
+
+def test_an_archive_without_its_values_takes_those_of_a_checkpoint(data: bytes, tmp_path: Path) -> None:
+    tgw.example().save(tmp_path / "m.meta")
+    lost = without_entry("values.data-00000-of-00001")(data)
+    session = tgw.edit(lost, checkpoint=tmp_path / "m").session
+    assert session.run("net/w/Read/ReadVariableOp:0").shape == (8, 3)
+
+
+def test_values_that_are_damaged_are_reported_and_the_graph_can_be_edited(data: bytes) -> None:
     changed = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as entries, zipfile.ZipFile(changed, "w") as written:
         for name in entries.namelist():

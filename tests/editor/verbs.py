@@ -324,7 +324,7 @@ def outcome(call: Callable[[], Any]) -> Outcome:
             warnings.simplefilter("ignore", UserWarning)  # notices of what is saved
             call()
     except GraphEditError as error:
-        return Outcome(generic(str(error)))
+        return Outcome(generic(error.why))
     except LookupError:
         return Outcome("no op of that kind")
     except Exception as error:

@@ -83,7 +83,7 @@ def test_state_inside_a_function_is_owned_or_shared_as_asked(mode: str, seen: fl
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"variable": "shared"}, "Did you mean 'variables'"),
+        ({"variable": "shared"}, "did you mean 'variables'"),
         ({"session": object()}, "needs graph="),
         ({"times": "2"}, "give a whole number"),
         ({"times": 1.5}, "give a whole number"),

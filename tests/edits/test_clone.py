@@ -694,7 +694,7 @@ def test_cloning_inside_name_device_and_control_scopes_changes_nothing_of_it(
     [
         ({"inputs": "y:0"}, UnknownName, "no op 'y'"),
         ({"inputs": "x:3"}, UnknownName, "no tensor 'x:3': op 'x' has 1 output"),
-        ({"outputs": "net/logit:0"}, UnknownName, "Did you mean 'net/logits'"),
+        ({"outputs": "net/logit:0"}, UnknownName, "did you mean 'net/logits'"),
         ({"into": "net"}, NameTaken, "'net' is taken in this graph; 'net_1' is free"),
         ({"into": "NET/one"}, NameTaken, "'NET/one_1' is free"),
         ({"into": "not a scope"}, NameTaken, "'not a scope' is no name scope"),
@@ -740,7 +740,7 @@ def test_a_preview_is_asked_for_as_a_clone_is(editor: GraphEditor) -> None:
     (parameters,) = asked
     assert parameters[:4] == ("inputs", "outputs", "into", "variables")
     assert editor.clone.__doc__ != editor.preview.__doc__
-    with pytest.raises(GraphEditError, match=r"no option 'time'. Did you mean 'times'\?"):
+    with pytest.raises(GraphEditError, match=r"no option 'time'; did you mean 'times'\?"):
         editor.preview("x:0", "net/logits:0", time=3)  # type: ignore[call-arg]
 
 

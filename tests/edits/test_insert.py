@@ -382,7 +382,7 @@ def test_who_writes_to_a_variable_needs_the_variable() -> None:
         (lambda t: (t, t), r"The function gives 2 tensors for 'a:0'; let it give one"),
         (lambda t: t @ tf.ones([3, 3]), r"raised ValueError when it was called on float32 \[None, 2\]: Dimensions"),
         (lambda t: tf.cast(t, tf.int32), r"is int32, and op 'b' reads 'a:0', which is float32"),
-        ("Idetity", r"'Idetity' is no op type that takes a tensor. Did you mean 'Identity'"),
+        ("Idetity", r"'Idetity' is no op type that takes a tensor; did you mean 'Identity'"),
         (3, "'3' is no function"),
     ],
 )

@@ -422,7 +422,7 @@ REFUSED: list[tuple[str, Any, str]] = [
         "x",
         "Nothing matches 'Mul.x, Tanh.x..'; change the pattern. The closest: 'block0/Sigmoid' is Sigmoid where",
     ),
-    ("Mul(x, Sigmod(x))", "x", "There is no op type 'Sigmod'. Did you mean 'Sigmoid'"),
+    ("Mul(x, Sigmod(x))", "x", "There is no op type 'Sigmod'; did you mean 'Sigmoid'"),
     ("*", "x", "matches everything"),
 ]
 

@@ -97,7 +97,7 @@ def test_an_attribute_changes_what_the_session_runs_and_the_shapes(convolution: 
 @pytest.mark.parametrize(
     ("op", "name", "value", "why"),
     [
-        ("convolved", "pading", "SAME", r"Conv2D 'convolved' has no attribute 'pading'. Did you mean 'padding'"),
+        ("convolved", "pading", "SAME", r"Conv2D 'convolved' has no attribute 'pading'; did you mean 'padding'"),
         ("convolved", "note", "a", r"Conv2D 'convolved' has no attribute 'note'; it has 'T', .* and \d+ more\."),
         (
             "convolved",
@@ -197,7 +197,7 @@ def test_an_empty_list_of_an_unknown_op_takes_what_is_given(custom: tgw.GraphEdi
         ("k", "x", "does not suit"),
         ("k", 2**70, "does not suit"),
         ("mode", 3, "does not suit"),
-        ("mod", 1, "Did you mean 'mode'"),
+        ("mod", 1, "did you mean 'mode'"),
         ("padding", "SAME", "TensorFlow does not know the type; load its library"),
         ("_class", ["loc:@b"], "has no attribute '_class'. TensorFlow does not know the type; load its library"),
     ],

@@ -197,7 +197,7 @@ def test_one_of_several_signatures_is_chosen_and_the_others_are_reported(editor:
     with pytest.warns(UserWarning, match="largest"):
         editor.save(path, signature="hidden")
     assert [each.name for each in onnxruntime.InferenceSession(path).get_outputs()] == ["h"]
-    with pytest.raises(UnknownName, match="Did you mean 'hidden'"):
+    with pytest.raises(UnknownName, match="did you mean 'hidden'"):
         editor.save(path, signature="hiden")
     with pytest.raises(GraphEditError, match="save one file of each"):
         editor.save(path, signatures={"a": ("x:0", "net/logits:0"), "b": ("x:0", "net/one/out:0")})

@@ -45,7 +45,7 @@ def test_an_index_says_whether_its_ops_stand_behind_what_they_read_and_wait_for(
 
 
 def test_an_unknown_name_proposes_the_nearest(mlp: tf.Graph) -> None:
-    with pytest.raises(UnknownName, match=r"no op 'logit'\. Did you mean 'net/logits'"):
+    with pytest.raises(UnknownName, match=r"no op 'logit'; did you mean 'net/logits'"):
         build(mlp.as_graph_def().node).op("logit")
 
 

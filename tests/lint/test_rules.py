@@ -310,7 +310,7 @@ def test_ops_that_a_target_lacks_are_found(target: Any, op_type: str) -> None:
 
 def test_a_code_that_there_is_not_is_refused_and_a_rule_can_be_left_out() -> None:
     editor = tgw.example()
-    with pytest.raises(UnknownName, match="Did you mean 'training-ops'"):
+    with pytest.raises(UnknownName, match="did you mean 'training-ops'"):
         editor.lint(only=["training-op"])
     assert "training-ops" not in {finding.code for finding in editor.lint(never="training-ops")}
 

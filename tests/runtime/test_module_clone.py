@@ -166,7 +166,7 @@ def test_a_mapping_says_which_variables_are_shared(net: Net) -> None:
     assert {v.name for v in module.own} == {"copy/net/w:0", "copy/net/calls:0"}
     assert [s.name for s in module.report.shared] == ["net/b"]
     assert {s.name for s in module.report.new} == {"net/w", "net/calls"}
-    with pytest.raises(UnknownName, match="Did you mean 'net/w'"):
+    with pytest.raises(UnknownName, match="did you mean 'net/w'"):
         clone(tgw.edit(net.__call__), variables={"net/ww": "own"})
 
 

@@ -529,7 +529,7 @@ def test_values_that_cannot_be_written_are_refused_in_one_sentence(tmp_path: Pat
     (tmp_path / "file").write_text("no folder")
     with initialised(graph) as session:
         copy = tgw.edit(graph, session=session).clone((), "y", "copy")
-        with pytest.raises(GraphEditError, match=r"^The folder '.*file' does not exist; make it first\.$"):
+        with pytest.raises(GraphEditError, match=r"^save\(\S+\): The folder '.*file' does not exist; make it first\.$"):
             copy.save(str(tmp_path / "file" / "values"))
 
 

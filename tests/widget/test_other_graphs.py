@@ -75,7 +75,7 @@ def test_a_document_finds_files_beside_its_own_though_its_kernel_runs_elsewhere(
         reply, _ = requests.handle(p.Compare(True, name))
         assert editor.difference is not None
         requests.handle(p.Compare(False))
-    with pytest.raises(UnknownName, match=r"There is no file of the name 'othr\.pb'\. Did you mean 'other\.pb'"):
+    with pytest.raises(UnknownName, match=r"There is no file of the name 'othr\.pb'; did you mean 'other\.pb'"):
         requests.handle(p.Compare(True, "othr.pb"))
     np.save(folder / "x.npy", np.ones((2, 4), np.float32))
     requests.handle(p.Probe("net/logits", (p.Feed("x:0", "file", "", 0.0, 1.0, "x.npy"),)))

@@ -154,6 +154,7 @@ def print_lint(options: argparse.Namespace) -> int:
     with progress_bar():
         editor = _open_editor(options)
         report = editor.lint(options.target, **rules)
+        others = _other_signatures(editor, options)
         if options.fix:
             ends, tried = _unread_ops(editor), set[str]()
             # One at a time: a fix may name what another has bypassed.
@@ -165,13 +166,37 @@ def print_lint(options: argparse.Namespace) -> int:
             _remove_unused(editor, ends)
             _save(editor, options.out)
             report = editor.lint(options.target, **rules)
+        reports = {_signature_name(editor): report}
+        if not options.fix:
+            reports |= {_signature_name(other): other.lint(options.target, **rules) for other in others}
     if options.json:
-        print_output(json.dumps(report.rows(), indent=1))
-    elif report:
-        print_output("\n".join(map(escape, repr(report).splitlines())))
+        named = [(name, row) for name, each in reports.items() for row in each.rows()]
+        rows = [{"signature": name, **row} for name, row in named] if others else [row for _, row in named]
+        print_output(json.dumps(rows, indent=1))
+    else:
+        for name, each in reports.items():
+            if each:
+                head = [f"signature {name!r}:"] if others else []
+                print_output("\n".join(map(escape, [*head, *repr(each).splitlines()])))
     if options.fix:
         _print_notes(editor)
-    return 1 if report else 0
+        if others:
+            names = ", ".join(repr(_signature_name(other)) for other in others)
+            print_note(f"tfgraphwidget: note: signature {names} was left as it is; give --signature NAME to mend it.")
+    return 1 if any(reports.values()) else 0
+
+
+def _signature_name(editor: GraphEditor) -> str:
+    signature = editor.core.source.signature
+    return "" if signature is None else signature.name
+
+
+def _other_signatures(editor: GraphEditor, options: argparse.Namespace) -> list[GraphEditor]:
+    """Editors of the further signatures of a SavedModel, whose functions are not the one that `editor` is in."""
+    if options.signature is not None or len(editor.breadcrumb) == 1:
+        return []
+    names = [signature.name for signature in editor.signatures if signature.name != _signature_name(editor)]
+    return [_open_editor(argparse.Namespace(**{**vars(options), "signature": name})) for name in names]
 
 
 def _apply_fix(editor: GraphEditor, fix: Command) -> bool:

@@ -324,11 +324,14 @@ def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Content
     if edits is None:
         raise GraphEditError(f"to_bytes: {notices[0].partition(': ')[2]}")
     contents, body = _Contents(), source.body
-    captures = {op: _capture(op, live, contents) for op, live in _captures(core)}
+    if source.captures is not None and not tf_protos.is_tensorflow_installed():
+        captures = {op: {**kind, "key": contents.add(op, read)} for op, kind, read in source.captures.entries()}
+    else:
+        captures = {op: _capture(op, live, contents) for op, live in _captures(core)}
     _write_graph(core, root / ArchiveEntry.GRAPH.value, core.target.first, ())
     if edits:
         (root / ArchiveEntry.EDITS.value).write_text(json.dumps(edits), encoding="utf-8")
-    structure = None
+    structure = None if source.captures is None else source.captures.structure
     if source.structure is not None:
         try:
             structure = write_structure(source.structure)

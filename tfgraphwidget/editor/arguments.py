@@ -507,7 +507,7 @@ class ArgumentResolver:
             graph = None
         if session is not None and (graph is None or target is not None):
             raise GraphEditError(
-                "clone(session=...) needs graph=, a tf.Graph without an editor; copies in an editor's graph are "
+                "session= needs graph=, a tf.Graph without an editor; copies in an editor's graph are "
                 "initialized in the session of that editor."
             )
         return graph

@@ -238,7 +238,7 @@ class VariableValues(ABC):
         if missing:
             raise GraphEditError(
                 f"init={path!r}: file {missing[0]!r} of the checkpoint is not there; give the prefix of the files of "
-                f'one, or init="current", "initial" or "none".{checkpoint.hint()}'
+                f'one, or init="current", "initial" or "none"{checkpoint.hint()}'
             )
         keys = sources.checkpoint_keys(self.index.nodes, originals.values())
         if checkpoint.objects and any(key not in checkpoint.shapes for key in keys.values()):
@@ -247,10 +247,10 @@ class VariableValues(ABC):
         for copy, original in originals.items():
             key = keys[original.handle]
             if key not in checkpoint.shapes:
-                hint = did_you_mean(key, checkpoint.shapes)
+                end = did_you_mean(key, checkpoint.shapes)
                 raise SessionRefused(
                     f"Checkpoint {path!r} has no value {key!r} for variable {original.name!r}; give the variable's "
-                    f"value with init={{name: value}}.{hint}",
+                    f"value with init={{name: value}}{end}",
                     [original.handle],
                 )
             values[copy] = self._fitting(

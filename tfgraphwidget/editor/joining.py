@@ -18,7 +18,7 @@ from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import GrowthResult
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, BodyState, GraphIndex, Signature, needed_ops
-from tfgraphwidget.naming import did_you_mean, free_name, identifier, split_tensor
+from tfgraphwidget.naming import free_name, identifier, known_instead, split_tensor
 from tfgraphwidget.runtime import live
 from tfgraphwidget.sources import Source, open_source
 
@@ -52,7 +52,7 @@ class AdditionResult(GrowthResult):
             if key in self.names:
                 return self.names[key]
         if op not in self.names:
-            raise UnknownName(f"{name!r} was not added as {self.scope!r}.{did_you_mean(name, self.names)}", [name])
+            raise UnknownName(f"{name!r} was not added as {self.scope!r}{known_instead(name, [*self.names])}", [name])
         return self.names[op] if port is None else f"{self.names[op]}:{port}"
 
     __iter__ = None  # else Python would take the numbers from 0 on for names
@@ -260,7 +260,9 @@ def _tensor_of(joining: _Joining, name: str, into: str) -> str:
         return joining.arguments[own]
     if split_tensor(own)[0] not in index.ids and joining.arguments:
         raise UnknownName(
-            f"connect: what is added has no tensor or argument {name!r}.{did_you_mean(name, joining.arguments)}", [name]
+            f"connect= names {name!r}, and what is added has no such tensor or argument"
+            + known_instead(name, [*joining.arguments]),
+            [name],
         )
     index.op(own)
     return own if split_tensor(own)[1] is not None else f"{own}:0"

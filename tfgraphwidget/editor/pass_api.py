@@ -9,6 +9,7 @@ from typing import Any, Literal
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.graph_view import Names
+from tfgraphwidget.editor.replay import undo_since
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import difference
@@ -408,10 +409,13 @@ class PassAPI(ArgumentChecks):
         self, command: edits.Command, feeds: Mapping[TensorKey, object] | None, renew: edits.Renew
     ) -> edits.Edits:
         """Edit, and report how far the outputs are from those of the graph as it was opened."""
-        report = self._core.executor.edit(command, renew=renew)
         if feeds is None:
-            return report
-        comparison = self._core.evaluator.compare(feeds, None, None)
+            return self._core.executor.edit(command, renew=renew)
+        executor = self._core.executor
+        with executor.transaction() as steps:  # feeds that do not fit leave no edit
+            steps.on_failure(undo_since, executor, executor.history)
+            report = executor.edit(command, renew=renew)
+            comparison = self._core.evaluator.compare(feeds, None, None)
         return replace(report, notes=(*report.notes, *(" ".join(o.row()).strip() for o in comparison.outputs)))
 
     def _marked_ops(self, keep: Any) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] 
     """
     records = records_from(_content(edits))
     with executor.transaction() as steps:
-        steps.on_failure(_undo_since, executor, executor.history)
+        steps.on_failure(undo_since, executor, executor.history)
         for number, edit in enumerate(records, 1):
             tell("Doing the edits", number - 1, len(records))
             try:
@@ -60,8 +60,13 @@ def _content(edits: object) -> object:
     return parse(text)
 
 
-def _undo_since(executor: EditExecutor, history: History) -> None:
-    """Undo the edits since a history; nothing is left of them, and their names are free for the same edits."""
+def undo_since(executor: EditExecutor, history: History) -> None:
+    """Undo the edits since a history; nothing is left of them, and their names are free for the same edits.
+
+    Args:
+        executor: What has applied them.
+        history: The history before them.
+    """
     nodes: list[NodeDef] = []
     functions: set[str] = set()
     while len(executor.history.done) > len(history.done):

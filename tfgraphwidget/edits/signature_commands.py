@@ -250,7 +250,7 @@ def signature_of(name: str, signatures: Iterable[Signature]) -> Signature:
     by_name = {signature.name: signature for signature in signatures}
     if name not in by_name:
         there = f"it has {names_text(list(by_name))}" if by_name else "it has none: editor.add_signature adds one"
-        raise UnknownName(f"The graph has no signature {name!r}; {there}.{did_you_mean(name, by_name)}")
+        raise UnknownName(f"The graph has no signature {name!r}; {there}{did_you_mean(name, by_name)}")
     return by_name[name]
 
 

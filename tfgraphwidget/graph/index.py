@@ -35,7 +35,7 @@ from tfgraphwidget.graph.edges import (
 from tfgraphwidget.graph.extras import GraphExtras, NoExtras
 from tfgraphwidget.graph.name_scopes import ScopeTree
 from tfgraphwidget.graph.tensors import RenamedTyping, Shape, Typing, UnknownTyping
-from tfgraphwidget.naming import did_you_mean, enclosing_scopes, split_tensor
+from tfgraphwidget.naming import FIND_OPS, did_you_mean, enclosing_scopes, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
 __all__ = ["GraphIndex", "Member", "VariableDef", "build"]
@@ -180,7 +180,9 @@ class GraphIndex:
             number = self.ids.get(split_tensor(name)[0])
         if number is None:
             op_name = split_tensor(name)[0][:200]
-            raise UnknownName(f"This graph has no op {op_name!r}.{did_you_mean(op_name, self.names)}")
+            raise UnknownName(
+                f"This graph has no op {op_name!r}{did_you_mean(op_name, self.names, otherwise=FIND_OPS)}"
+            )
         return number
 
     def is_sorted(self, first: int = 0) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.naming import did_you_mean, scope_around
+from tfgraphwidget.naming import FIND_OPS, did_you_mean, scope_around
 
 Ids = npt.NDArray[np.int32]
 
@@ -99,7 +99,9 @@ class ScopeTree:
         """
         number = self.ids.get(name.rstrip("/"))
         if number is None:
-            raise UnknownName(f"This graph has no name scope {name[:200]!r}.{did_you_mean(name, self.names)}")
+            raise UnknownName(
+                f"This graph has no name scope {name[:200]!r}{did_you_mean(name, self.names, otherwise=FIND_OPS)}"
+            )
         return number
 
 

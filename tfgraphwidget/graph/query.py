@@ -140,8 +140,8 @@ def _term(text: str, at: int) -> tuple[Term, int]:
     if key_match and port is None:
         keys = ", ".join(f"{k}:" for k in KEYS)
         raise GraphEditError(
-            f"There is no key {key_match[0]!r}.{did_you_mean(key, KEYS)} The keys are {keys}; "
-            "put quotes around text with a colon in it."
+            f"There is no key {key_match[0]!r}; the keys are {keys}; put quotes around text with a colon in "
+            f"it{did_you_mean(key, KEYS)}"
         )
     return Term("", name, _kind(name), negated), word.end()
 

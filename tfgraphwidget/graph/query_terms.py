@@ -139,7 +139,7 @@ class TermMatcher:
         if read is None:
             raise GraphEditError(
                 f"An op can be {', '.join(name for name in op_predicates.TRAITS if name != 'door')}, "
-                f"not {term.value[:40]!r}."
+                f"not {term.value[:40]!r}"
                 f"{did_you_mean(term.value.lower(), op_predicates.TRAITS)}"
             )
         return read(self.index)[self.ops]

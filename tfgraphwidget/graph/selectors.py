@@ -99,8 +99,8 @@ def of_type(index: GraphIndex, *types: str) -> Selection:
     for op_type in types:
         if _text(op_type, "op type") not in kinds:
             raise UnknownName(
-                f"No op here is of type {op_type!r}.{did_you_mean(op_type, kinds)} The types are "
-                f"{', '.join(sorted(kinds))[:200]}."
+                f"No op here is of type {op_type!r}"
+                + did_you_mean(op_type, kinds, otherwise=f"the types are {', '.join(sorted(kinds))[:200]}")
             )
     mask = np.isin(code, [kinds.index(op_type) for op_type in types])
     return Selection(index, mask, call("of_type", types))
@@ -284,7 +284,7 @@ def load(index: GraphIndex, path: str | PathLike[str]) -> Selection:
         raise UnknownName(
             f"The selection in {str(path)!r} has op "
             f"{missing[0]!r}{f' and {len(missing) - 1} more' if missing[1:] else ''}, "
-            f"which this graph has not.{did_you_mean(missing[0], index.names)}"
+            f"which this graph has not{did_you_mean(missing[0], index.names, otherwise='load it for its own graph')}"
         )
     check_ports(index, tensors)
     selection = ops(index, *held_ops, *tensors)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfgraphwidget.cli import format_count
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.naming import did_you_mean, function_name
+from tfgraphwidget.naming import function_name, known_instead
 from tfgraphwidget.tf_types import Graph, Session
 from tfgraphwidget.widget import Namespace, graph_kind, graphs_in, user_namespace
 
@@ -118,7 +118,8 @@ def _variable_value(name: object, variables: Namespace) -> Any:
     thing = variables.get(name) if isinstance(name, str) else None
     if thing is None or not graph_kind(thing):
         names = [names for names, _, _ in graphs_in(variables)]
-        raise UnknownName(f"There is no graph in a variable {name!r} any more.{did_you_mean(str(name), names)}")
+        end = known_instead(str(name), [*names], "those with a graph are")
+        raise UnknownName(f"There is no graph in a variable {name!r} any more{end}")
     return thing
 
 

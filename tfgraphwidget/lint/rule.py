@@ -128,7 +128,7 @@ def check_codes(codes: Iterable[str]) -> tuple[str, ...]:
     unknown = [code for code in codes if code not in RULES]
     if unknown:
         raise UnknownName(
-            f"lint: there is no rule {unknown[0]!r}; the rules are {names_text(list(RULES))}."
+            f"lint: there is no rule {unknown[0]!r}; the rules are {names_text(list(RULES))}"
             f"{did_you_mean(unknown[0], RULES)}"
         )
     return codes

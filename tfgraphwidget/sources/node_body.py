@@ -175,7 +175,7 @@ def _refuse_inputs(nodes: Iterable[NodeDef], unknown: set[str], names: set[str],
     node, text = next((node, text) for node in nodes for text in node.input if text in unknown)
     op = text.removeprefix("^").rpartition(":")[0] or text.removeprefix("^")
     raise UnknownName(
-        f"{where} is damaged: op {node.name!r} reads {text[:80]!r}, which it does not hold.{did_you_mean(op, names)}",
+        f"{where} is damaged: op {node.name!r} reads {text[:80]!r}, which it does not hold{did_you_mean(op, names)}",
         [node.name],
     )
 

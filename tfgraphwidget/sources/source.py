@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -183,6 +183,13 @@ class StoredCaptures(Protocol):
 
     def live(self) -> Mapping[str, object]:
         """The variables and tensors, by op; made at the first call."""
+
+    @property
+    def structure(self) -> object:
+        """How the function is called, as it was written."""
+
+    def entries(self) -> Iterable[tuple[str, Mapping[str, object], Callable[[], object]]]:
+        """As they were written: the op, the kind and what reads the value of each."""
 
 
 @dataclass

@@ -18,7 +18,7 @@ import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import InvalidArgument, UnknownName
-from tfgraphwidget.naming import did_you_mean
+from tfgraphwidget.naming import known_instead
 
 Namespace = MutableMapping[Any, object]  # globals()[1] = 2 is possible
 
@@ -101,7 +101,7 @@ class KernelNamespace:
                 for variable_name in variables
                 if isinstance(variable_name, str) and not variable_name.startswith("_")
             ]
-            raise UnknownName(f"The notebook has no variable {name!r}.{did_you_mean(name, names)}")
+            raise UnknownName(f"The notebook has no variable {name!r}{known_instead(name, [*names])}")
         return variables[name]
 
     def free_name(self, preferred_name: str) -> str:

@@ -146,10 +146,10 @@ class OtherGraphs:
                 return str(folder / inside), None
         if not name:
             raise GraphEditError("Which graph is meant? Choose a variable of the notebook, or type the path of a file.")
-        near = did_you_mean(name, [*variables, *self._files()])
         place = " and no graph in the notebook" if self._exporter.path is None else ""
-        way = "choose a variable, or type the path of a file." if place else "type the path of a file."
-        raise UnknownName(f"There is no file{place} of the name {name!r}{f'.{near}' if near else f'; {way}'}")
+        way = "choose a variable, or type the path of a file" if place else "type the path of a file"
+        end = did_you_mean(name, [*variables, *self._files()], otherwise=way)
+        raise UnknownName(f"There is no file{place} of the name {name!r}{end}")
 
 
 def _is_graph(entry: os.DirEntry[str]) -> bool:

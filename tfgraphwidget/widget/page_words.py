@@ -48,6 +48,7 @@ CONTROLS = {
     "cost": "the tab Costs",
     "detach": "Detach",
     "edits": "Export",
+    "find": "the search",
     "leave": "leave the function in the path above the drawing",
     "measure": "Measure time",
     "probe": "Values",

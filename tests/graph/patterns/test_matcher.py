@@ -201,7 +201,7 @@ def test_attributes_that_are_not_mentioned_are_any_and_others_a_value_a_set_or_a
     assert editor.match("Conv2D(x, w, padding=$p, strides=$s)")[1].p == "VALID"
     by_function = tgw.pattern(lambda op, x, w: op.Conv2D(x, w, strides=lambda s: max(s) == 2))
     assert outputs(editor.match(by_function)) == ["b:0"]
-    with pytest.raises(InvalidArgument, match=r"Conv2D has no attribute 'pading'\. Did you mean 'padding'"):
+    with pytest.raises(InvalidArgument, match=r"Conv2D has no attribute 'pading'; did you mean 'padding'"):
         editor.match("Conv2D(x, w, pading='SAME')")
 
 
@@ -400,7 +400,7 @@ def test_what_almost_fits_says_in_what_it_differs() -> None:
 
 
 def test_an_op_type_that_does_not_exist_is_refused_with_the_nearest(net: tgw.GraphEditor) -> None:
-    with pytest.raises(InvalidArgument, match=r"There is no op type 'Conv2d'\. Did you mean 'Conv2D'"):
+    with pytest.raises(InvalidArgument, match=r"There is no op type 'Conv2d'; did you mean 'Conv2D'"):
         net.match("Conv2d(x, w)")
     assert not net.match("Conv3D(x, w)"), "an op type that the graph has none of"
 

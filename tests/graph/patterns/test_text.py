@@ -67,7 +67,7 @@ REFUSED = {
     "Relu(Conv2D(x,)": ("expected ',' or ')'", 15),
     "Relu(x))": ("expected the end of the pattern", 7),
     "Relu(x) Tanh(x)": ("put ';' before it", 8),
-    "Relu(x: flot32)": ("Did you mean 'float32'", 8),
+    "Relu(x: flot32)": ("did you mean 'float32'", 8),
     "Relu(x: [3xq])": ("a shape", 8),
     "Conv2D(x, padding='SAME)": ("a text in quotes", 18),
     "Relu(x, name=/(/)": ("a regular expression", 13),

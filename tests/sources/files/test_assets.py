@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,17 @@ def test_a_model_with_a_vocabulary_is_added_to_another_graph(
     with v1.Session(graph=line) as session:
         added = tgw.edit(line, session=session).add(tmp_path / "moved", "words")
         assert session.run(added[y], {f"words/{x}": TEXTS}).tolist() == [10, -10]
+
+
+@pytest.mark.parametrize("name", ["out.meta", "out.pb"])
+def test_a_file_that_names_a_vocabulary_where_it_lies_says_so(moved: GraphEditor, tmp_path: Path, name: str) -> None:
+    words = str(tmp_path / "moved" / "assets" / "words")
+    with pytest.warns(UserWarning, match=f"'{name}' names '{words}', from which tables are filled; leave it there, or"):
+        moved.save(tmp_path / name, verify=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        moved.save(tmp_path / "out", *ends(moved), verify=False)
+    assert (tmp_path / "out" / "assets" / "words").read_text() == "a\nb\n"
 
 
 def test_what_names_no_file_stays_as_it_is(tf2_saved_model: Path) -> None:

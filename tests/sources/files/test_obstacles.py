@@ -145,7 +145,7 @@ def test_a_checkpoint_that_is_not_there_proposes_one_that_is(checkpoint: Path) -
     notice = only_notice(source)
     assert "n.ckpt.index' of the checkpoint is missing" in notice
     assert "leave checkpoint= out" in notice
-    assert notice.endswith(f"Did you mean '{checkpoint}'?")
+    assert notice.endswith(f"did you mean '{checkpoint}'?")
     assert refused(source).why == notice
 
 

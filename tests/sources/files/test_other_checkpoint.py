@@ -153,7 +153,7 @@ def test_a_checkpoint_of_another_model_is_refused_by_variable_key_and_shape(
     for thing in (saved, str(saved)):
         with pytest.raises(GraphEditError) as refused:
             tgw.edit(thing, checkpoint=path)
-        sentence = str(refused.value)
+        sentence = refused.value.why
         assert sentence.startswith(f"checkpoint={path!r}: variable 'k' of the SavedModel ")
         assert words in sentence
         assert sentence.endswith("; give a checkpoint of this model, or leave checkpoint= out.")

@@ -46,7 +46,7 @@ def test_a_tensorflow_2_saved_model_opens_on_its_default_signature(tf2_saved_mod
 
 
 def test_an_unknown_signature_proposes_the_nearest(tf2_saved_model: Path) -> None:
-    with pytest.raises(UnknownName, match=r"it has 'other', 'serving_default'\. Did you mean 'serving_default'\?"):
+    with pytest.raises(UnknownName, match=r"it has 'other', 'serving_default'; did you mean 'serving_default'\?"):
         open_source(tf2_saved_model, signature="serving")
 
 

@@ -55,7 +55,7 @@ def test_without_a_caller_captures_stay_arguments(affine: Affine) -> None:
 def test_a_missing_function_proposes_the_nearest(affine: Affine) -> None:
     body = open_source(affine.__call__).body
     name = next(name for name in body.functions() if "cond_true" in name)
-    with pytest.raises(UnknownName, match=re.escape(f"no function '{name}x'. Did you mean '{name}'")):
+    with pytest.raises(UnknownName, match=re.escape(f"no function '{name}x'; did you mean '{name}'")):
         open_function(f"{name}x", body)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.passes.execution_order import execution_order
 from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, add_control_inputs, count_text
@@ -41,7 +42,7 @@ _CUSTOM_GRADIENT = "_gradient_op_type"
                 "Also",
                 python=True,
                 optional=True,
-                hint=f"A list of other op types: {', '.join(_CHOICE)}.",
+                hint=f"A list of other op types: {', '.join(_CHOICE)}",
             ),
         ),
     )
@@ -79,7 +80,7 @@ class RemoveIdentities(Pass):
         unknown = next((name for name in self.also if name not in _CHOICE), None)
         if unknown is not None:
             raise GraphEditError(
-                f"remove_identities(also={unknown!r}): choose among {', '.join(_CHOICE)}."
+                f"remove_identities(also={value_text(unknown)}): choose among {', '.join(_CHOICE)}"
                 f"{did_you_mean(str(unknown), _CHOICE)}"
             )
         keep = resolve_ops(context.index, self.keep) if self.keep and not context.function else ()

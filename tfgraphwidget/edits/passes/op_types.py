@@ -52,8 +52,8 @@ class RenameType(Pass):
 
     def nothing(self, context: PlanContext) -> str:
         """Why there is nothing to do in the graph of `context`."""
-        hint = did_you_mean(self.old, context.index.kinds[0])
-        return f"rename_type: the graph has no op of type {self.old!r}; name a type that it has.{hint}"
+        end = did_you_mean(self.old, context.index.kinds[0])
+        return f"rename_type: the graph has no op of type {self.old!r}; name a type that it has{end}"
 
     def rewrite(self, context: PlanContext) -> Patch | None:
         """The patch of `context`, one graph or body. Raises GraphEditError for a type that the ops cannot have."""

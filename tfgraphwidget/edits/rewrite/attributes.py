@@ -92,8 +92,8 @@ class SetAttr(Command):
             return None
         attribute_names = [*attributes] or sorted(name for name in own_names if name not in _OWN)
         end = known_instead(self.name, attribute_names)
-        if definition is None and not end.startswith("."):
-            end = ". TensorFlow does not know the type; load its library first (tf.load_op_library)."
+        if definition is None and not end.endswith("?"):
+            end = ", and TensorFlow does not know the type; load its library first (tf.load_op_library)."
         raise GraphEditError(f"{kind} {self.op!r} has no attribute {self.name!r}{end}", [self.op])
 
 

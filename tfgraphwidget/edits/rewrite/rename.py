@@ -31,6 +31,7 @@ from tfgraphwidget.graph import (
     shared_name,
 )
 from tfgraphwidget.naming import (
+    FIND_OPS,
     as_input,
     did_you_mean,
     enclosing_scopes,
@@ -126,8 +127,8 @@ class Rename(Command):
         elif old in scopes.ids and old:
             along = set(scopes.ops(scopes.ids[old]).tolist())
         else:
-            hint = did_you_mean(self.old, [*index.names, *scopes.names])
-            raise UnknownName(f"This graph has no op or name scope {self.old!r}.{hint}")
+            end = did_you_mean(self.old, [*index.names, *scopes.names], otherwise=FIND_OPS)
+            raise UnknownName(f"This graph has no op or name scope {self.old!r}{end}")
         if old == new:
             raise NameTaken(f"{old!r} has that name already; give another one.", [old] if old in index.ids else [])
         return {index.names[i]: new + index.names[i][len(old) :] for i in sorted(along)}

@@ -38,7 +38,7 @@ from tfgraphwidget.edits.history import Step
 from tfgraphwidget.edits.registry import commands, registration_of
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Part, Selection, ops
-from tfgraphwidget.naming import did_you_mean
+from tfgraphwidget.naming import known_instead
 
 # The values of commands as JSON: numbers, names, lists, arrays of any dtype, selections. A tuple becomes a list. A
 # value that JSON does not have becomes an object with one of these keys:
@@ -439,7 +439,9 @@ def _record_from(edit: object, number: int) -> EditRecord:
         verb, fields_json, rooms, names = edit["verb"], edit["given"], edit.get("rooms", []), edit.get("reserved", [])
         registration = registration_of(verb) if isinstance(verb, str) else None
         if registration is None:
-            raise NotDecodable(f"{str(verb)[:40]!r} is no verb.{did_you_mean(str(verb)[:40], commands())}")
+            raise NotDecodable(
+                f"{str(verb)[:40]!r} is no verb{known_instead(str(verb)[:40], sorted(commands()), 'verbs are')}"
+            )
         if not isinstance(fields_json, dict):
             raise NotDecodable("'given' is an object of the command's fields")
         for key, value in (("rooms", rooms), ("reserved", names)):
@@ -461,7 +463,9 @@ def _record_from(edit: object, number: int) -> EditRecord:
 def _check_keys(mapping: Mapping[str, object], required_keys: set[str], all_keys: set[str]) -> None:
     for key in mapping:
         if key not in all_keys:
-            raise NotDecodable(f"{str(key)[:40]!r} is not known.{did_you_mean(str(key)[:40], all_keys)}")
+            raise NotDecodable(
+                f"{str(key)[:40]!r} is not known{known_instead(str(key)[:40], sorted(all_keys), 'keys are')}"
+            )
     for key in sorted(required_keys - mapping.keys()):
         raise NotDecodable(f"{key!r} is missing")
 

@@ -83,7 +83,7 @@ def _with_one_signature(request: ExportRequest, conversion: Conversion, kind: st
         if request.signature not in by_name:
             raise UnknownName(
                 f"save(signature={request.signature!r}): there is no such signature; the graph has "
-                f"{names_text(list(by_name)) or 'none'}.{did_you_mean(request.signature, by_name)}"
+                f"{names_text(list(by_name)) or 'none'}{did_you_mean(request.signature, by_name)}"
             )
         return request.with_signatures((by_name[request.signature],))
     if not signatures:

@@ -10,6 +10,7 @@ from google.protobuf import text_format
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import complete_graph_def
 from tfgraphwidget.export.request import ExportRequest
+from tfgraphwidget.export.state.exported_state import tell_files_that_stay
 from tfgraphwidget.sources import has_unknown_fields, tf_protos
 from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, NodeDef
 
@@ -69,6 +70,7 @@ def write_graph_def(path: Path, request: ExportRequest) -> None:
     """
     envelope = request.envelope()
     check_size("The GraphDef", request.index.nodes, envelope.library, _WAY_OUT)
+    tell_files_that_stay(request, path.name)
     write_message(path, complete_graph_def(request), verify=request.verify)
 
 

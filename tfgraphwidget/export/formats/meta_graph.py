@@ -21,7 +21,13 @@ from tfgraphwidget.export.formats.function_module import function_as_graph
 from tfgraphwidget.export.formats.graph_def import check_size
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.signatures import signature_def
-from tfgraphwidget.export.state.exported_state import ExportedState, present_values, read_state, with_assign_ops
+from tfgraphwidget.export.state.exported_state import (
+    ExportedState,
+    present_values,
+    read_state,
+    tell_files_that_stay,
+    with_assign_ops,
+)
 from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check, describe_difference, first_line
@@ -219,6 +225,7 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
     if request.read_only:
         _write_unrunnable(path, request)
         return
+    tell_files_that_stay(request, path.name)
     if not is_installed():
         _write_alone(path, request)
         return
@@ -268,6 +275,7 @@ def _write_unrunnable(path: Path, request: ExportRequest) -> None:
     # Tables are filled from asset files, which stay behind.
     if has_assets or not _INITIALIZATION.isdisjoint(request.index.collections):
         raise NotRunnable(request.read_only)
+    tell_files_that_stay(request, path.name)
     _write_alone(path, request)
     request.add_notice(f"The graph that was opened cannot run here, so {path.name!r} was not run: {request.read_only}")
 

@@ -27,7 +27,7 @@ from tfgraphwidget.graph import (
     of_type,
     own_ops,
 )
-from tfgraphwidget.naming import free_name
+from tfgraphwidget.naming import free_name, names_text
 from tfgraphwidget.runtime.session import TimedSession, variable_values
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -200,6 +200,37 @@ class _AssignOps:
         return name
 
 
+def named_files(index: GraphIndex, ops: Mask) -> dict[int, str]:
+    """The paths of the files that tables are filled from, or that are assets, by the constant that holds them.
+
+    Args:
+        index: The graph.
+        ops: The ops to look at.
+    """
+    candidates = [index.op(member.name) for member in index.collections.get(tf_protos.ASSET_FILEPATHS, ())]
+    reads = [i for i in np.flatnonzero(ops).tolist() if index.types[i] in TABLE_FILE_INITIALIZERS]
+    candidates += [index.input_lists[i][1] for i in reads if len(index.input_lists[i]) > 1]
+    paths = ((op, _path(index.nodes[op])) for op in dict.fromkeys(candidates) if ops[op])
+    return {op: path for op, path in paths if path is not None}
+
+
+def tell_files_that_stay(request: ExportRequest, name: str) -> None:
+    """Add a notice for a file that names others, such as vocabularies, where they are now.
+
+    Args:
+        request: What is written.
+        name: The name of the file that is written.
+    """
+    index = request.index
+    paths = list(dict.fromkeys(named_files(index, np.ones(len(index), bool)).values()))
+    if paths:
+        it = "it" if len(paths) == 1 else "them"
+        request.add_notice(
+            f"{name!r} names {names_text(paths)}, from which tables are filled; leave {it} there, or save a "
+            f"SavedModel, which takes {it} along."
+        )
+
+
 def assets_of(index: GraphIndex, ops: Mask) -> dict[str, str]:
     """The paths of asset files by the constant that holds them.
 
@@ -210,15 +241,8 @@ def assets_of(index: GraphIndex, ops: Mask) -> dict[str, str]:
     Raises:
         GraphEditError: For a file that does not exist.
     """
-    key = tf.compat.v1.GraphKeys.ASSET_FILEPATHS
-    candidates = [index.op(member.name) for member in index.collections.get(key, ())]
-    reads = [i for i in np.flatnonzero(ops).tolist() if index.types[i] in TABLE_FILE_INITIALIZERS]
-    candidates += [index.input_lists[i][1] for i in reads if len(index.input_lists[i]) > 1]
     paths = {}
-    for op in dict.fromkeys(candidates):
-        path = _path(index.nodes[op])
-        if not ops[op] or path is None:
-            continue
+    for op, path in named_files(index, ops).items():
         if not Path(path).is_file():
             raise GraphEditError(
                 f"{index.names[op]!r} names the file {path!r}, which a table is filled from, and it is not there; put "

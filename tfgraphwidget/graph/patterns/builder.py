@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.argument_checks import names_its_call, value_text
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph.patterns.definition import Pattern
 from tfgraphwidget.graph.patterns.structure import (
@@ -34,6 +34,7 @@ from tfgraphwidget.graph.patterns.text import parse, parse_statements
 from tfgraphwidget.graph.tensors import parse_shape, shape_pattern
 
 
+@names_its_call
 def pattern(of: str | Callable[..., object] | Pattern) -> Pattern:
     """Make a pattern, a structure of ops that `editor.match` finds and `editor.replace_all` replaces.
 

@@ -52,7 +52,7 @@ from tfgraphwidget.graph.patterns.structure import (
 )
 from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.naming import did_you_mean
+from tfgraphwidget.naming import did_you_mean, known_instead
 from tfgraphwidget.progress import tell
 
 _Key = TypeVar("_Key")
@@ -129,8 +129,9 @@ def check_types(pattern: Pattern, index: GraphIndex, op_types: Callable[[], Iter
             continue
         for kind in node.types:
             if kind not in present and index.typing.definition(kind) is None:
-                near = did_you_mean(kind, dict.fromkeys([*index.kinds[0], *op_types()]))
-                raise invalid(f"There is no op type {kind!r}.{near or ' Op types are written as in tf.raw_ops.'}")
+                op_type_names = dict.fromkeys([*index.kinds[0], *op_types()])
+                end = did_you_mean(kind, op_type_names, otherwise="op types are written as in tf.raw_ops")
+                raise invalid(f"There is no op type {kind!r}{end}")
         _check_attributes(node, index)
 
 
@@ -141,7 +142,7 @@ def _check_attributes(node: Node, index: GraphIndex) -> None:
     names = {attr.name for definition in definitions if definition is not None for attr in definition.attr}
     for name, _ in node.attributes:
         if name not in names and name[:1] != "_":
-            raise invalid(f"{'|'.join(node.types)} has no attribute {name!r}.{did_you_mean(name, names)}")
+            raise invalid(f"{'|'.join(node.types)} has no attribute {name!r}{known_instead(name, sorted(names))}")
 
 
 class _Goal(NamedTuple):

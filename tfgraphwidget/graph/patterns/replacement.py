@@ -91,7 +91,7 @@ class Replacement:
             if isinstance(value, Variable) and value.name not in tensors | own:
                 has = f"it names {names_text(sorted(tensors))}" if tensors else "it names no tensor"
                 raise invalid(
-                    f"The pattern has no tensor {value.name or '_'!r}; {has}.{did_you_mean(value.name, tensors)}"
+                    f"The pattern has no tensor {value.name or '_'!r}; {has}{did_you_mean(value.name, tensors)}"
                 )
             for _, attribute in value.attributes if isinstance(value, Node) else ():
                 if isinstance(attribute, Wildcard) and attribute.name not in attribute_names:

@@ -386,7 +386,7 @@ class _Parser:
             dtype = self._wildcard()
         elif word:
             if word[0] not in _DTYPES:
-                self._fail(f"a dtype.{did_you_mean(word[0], _DTYPES)}")
+                self._fail(f"a dtype{did_you_mean(word[0], _DTYPES)}")
             dtype, self.at = word[0], word.end()
         shape: ShapePattern = "*"
         if self._peek() == "[":

@@ -6,12 +6,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.argument_checks import names_its_call, value_text
 from tfgraphwidget.edits import Preview
 from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import NotClonable, UnknownName
 from tfgraphwidget.graph import BodyState
-from tfgraphwidget.naming import did_you_mean, identifier, split_tensor
+from tfgraphwidget.naming import identifier, known_instead, split_tensor
 from tfgraphwidget.runtime.functions.body_import import InlinedModule
 from tfgraphwidget.runtime.functions.module_state import States
 from tfgraphwidget.runtime.sync.mixing import distance
@@ -119,7 +119,7 @@ class ModuleCopy(tf.Module):
         matches = [parameter for flat, tensor, parameter in of if name in (flat, tensor, tensor[:-2]) and parameter]
         if not matches:
             choices = [*self._structure.specs, *self.inputs]
-            raise UnknownName(f"{self.scope!r} has no input {name!r}.{did_you_mean(name, choices)}", [name])
+            raise UnknownName(f"{self.scope!r} has no input {name!r}{known_instead(name, choices)}", [name])
         return matches[0]
 
     def __getitem__(self, original: object) -> tf.Variable:
@@ -135,9 +135,10 @@ class ModuleCopy(tf.Module):
             raise UnknownName(f"{value_text(original)} names no variable; give a name, or a variable of the original.")
         name = split_tensor(name_or_path)[0]
         if name not in self._names:
-            raise UnknownName(f"{self.scope!r} reads no variable {name!r}.{did_you_mean(name, self._names)}", [name])
+            raise UnknownName(f"{self.scope!r} reads no variable {name!r}{known_instead(name, [*self._names])}", [name])
         return [*self.own, *self.shared][self._names.index(name)]
 
+    @names_its_call
     def sync(self, tau: float = 1.0) -> None:
         """Give the module's own variables the originals' present values; with `tau`, that much of them.
 
@@ -149,6 +150,7 @@ class ModuleCopy(tf.Module):
             mixed = copy.dtype.is_floating or copy.dtype.is_complex
             copy.assign(copy + tf.cast(tau, copy.dtype) * (value - copy) if mixed and tau != 1 else value)
 
+    @names_its_call
     def drift(self) -> dict[str, float]:
         """How far each variable is from its original, by that one's name: the largest difference of two elements."""
         values = ((name, original.numpy(), copy) for name, original, copy in self._pairs())

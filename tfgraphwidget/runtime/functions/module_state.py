@@ -9,7 +9,7 @@ from typing import Any
 from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
 from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, BodyState, GraphIndex, Table, definition_of
-from tfgraphwidget.naming import did_you_mean, split_tensor
+from tfgraphwidget.naming import known_instead, split_tensor
 from tfgraphwidget.sources import static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDef, LookupTable, MutableLookupTable, NodeDef, Tensor
@@ -154,7 +154,7 @@ def _modes(names: Sequence[str], variables: Variables) -> dict[str, str]:
         default = "own"
     for name in mode_of:
         if name not in names:
-            raise UnknownName(f"The part reads no variable {name!r}.{did_you_mean(name, names)}", [name])
+            raise UnknownName(f"The part reads no variable {name!r}{known_instead(name, [*names])}", [name])
     for mode in (default, *mode_of.values()):
         if mode not in ("own", "shared"):
             raise GraphEditError(f"variables={mode!r} is not known; it is one of 'own', 'shared'.")

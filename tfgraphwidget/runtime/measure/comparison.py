@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.naming import did_you_mean
+from tfgraphwidget.naming import known_instead
 from tfgraphwidget.runtime.measure.probe import format_table
 
 Array = np.ndarray
@@ -68,7 +68,7 @@ class Comparison:
         for full_name in (name, f"{name}:0"):
             if full_name in by_name:
                 return by_name[full_name]
-        raise UnknownName(f"{name!r} was not compared.{did_you_mean(name, by_name)}")
+        raise UnknownName(f"{name!r} was not compared{known_instead(name, [*by_name], 'it has')}")
 
     def __len__(self) -> int:
         return len(self.outputs)

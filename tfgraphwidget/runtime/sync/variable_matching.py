@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from tfgraphwidget.argument_checks import check, value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.naming import did_you_mean
+from tfgraphwidget.naming import known_instead
 
 
 class HasHandle(Protocol):
@@ -116,13 +116,15 @@ def _name_pairs(
     for a, b in name_pairs.items():
         under, there = _under(ours, a), _under(theirs, b)
         if not under:
-            raise UnknownName(f"There is no variable {a!r} to copy from.{did_you_mean(a, ours)}", [a])
+            raise UnknownName(f"There is no variable {a!r} to copy from{known_instead(a, [*ours])}", [a])
         for rest, name in under.items():
             other = b + rest
             if rest in there:
                 yield name, there[rest]
             elif not _is_slot(name, ours):
-                raise UnknownName(f"There is no variable {other!r} to copy {name!r} to.{did_you_mean(other, theirs)}")
+                raise UnknownName(
+                    f"There is no variable {other!r} to copy {name!r} to{known_instead(other, [*theirs])}"
+                )
 
 
 def _under(variables: Mapping[str, HasHandle], layer: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import COLUMNS, Difference, GraphIndex, Op, definitions, handles, own_ops, rows, selectors
 from tfgraphwidget.hierarchy import FAMILIES, count_inside, families, find_op_facts, outline_of
-from tfgraphwidget.naming import did_you_mean, function_name, last_part, split_tensor
+from tfgraphwidget.naming import FIND_OPS, did_you_mean, function_name, last_part, split_tensor
 from tfgraphwidget.scene.coloring.scales import Categories, Numbers
 
 # Who speaks for a box that stands for many ops: what makes it a layer, before what it computes beside, before what it
@@ -219,9 +219,8 @@ def custom_encoding(by: object, index: GraphIndex) -> tuple[str, Encoding]:
         by_name = _values_by_name(by, index)
         for name in by_name:
             if _ops(index, name) is None:
-                raise UnknownName(
-                    f"This graph has no op, tensor or scope {name[:60]!r}.{did_you_mean(name, index.names)}"
-                )
+                end = did_you_mean(name, index.names, otherwise=FIND_OPS)
+                raise UnknownName(f"This graph has no op, tensor or scope {name[:60]!r}{end}")
         return str(getattr(by, "name", None) or "own values"), lambda graph: encode_values(
             _spread_over_ops(by_name, graph)
         )

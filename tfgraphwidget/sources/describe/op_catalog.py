@@ -176,7 +176,10 @@ def definition_of(op_type: str) -> OpDef:
         op_type: The op type, such as "MatMul".
     """
     if op_type not in tf_protos.raw_op_names() or not _is_computation(op_type):
-        raise GraphEditError(f"{op_type!r} is no op type that takes a tensor.{did_you_mean(op_type, op_types())}")
+        raise GraphEditError(
+            f"{op_type!r} is no op type that takes a tensor"
+            + did_you_mean(op_type, op_types(), otherwise="op types are written as in tf.raw_ops")
+        )
     return _op_def(op_type)
 
 
@@ -301,7 +304,7 @@ def check_parameters(op_type: str, all_parameters: Sequence[Parameter], options:
     for name, value in options.items():
         if name not in by_name:
             names = f"its attributes are {names_text(list(by_name))}" if by_name else "it has none"
-            raise InvalidArgument(name, f"{op_type} has no attribute {name!r}; {names}.{did_you_mean(name, by_name)}")
+            raise InvalidArgument(name, f"{op_type} has no attribute {name!r}; {names}{did_you_mean(name, by_name)}")
         check_value(op_type, by_name[name], value)
     missing = [each.name for each in all_parameters if each.required and each.name not in options]
     if missing:

@@ -133,6 +133,8 @@ def _unpack(container: Container, folder: Path, names: list[str] | None = None) 
         with zipfile.ZipFile(container.file or io.BytesIO(container.data)) as archive:
             header: dict[str, Any] = json.loads(archive.read(ARCHIVE_HEADER))
             version = header["version"]
+            if not isinstance(version, int):
+                raise ValueError(f"its version is {str(version)[:20]!r}")
             if version > VERSION:
                 raise NotAGraph(
                     f"{container.where} was written by tfgraphwidget {header.get('by')} in version {version} of the "
@@ -140,8 +142,10 @@ def _unpack(container: Container, folder: Path, names: list[str] | None = None) 
                 )
             for entry in archive.infolist():
                 parts = PurePosixPath(entry.filename).parts
-                if entry.compress_type != zipfile.ZIP_STORED or ".." in parts or entry.filename[:1] == "/":
+                if ".." in parts or entry.filename[:1] == "/":
                     raise ValueError(f"entry {entry.filename[:100]!r} is none of an editor")
+                if entry.compress_type != zipfile.ZIP_STORED:
+                    raise ValueError(f"entry {entry.filename[:100]!r} is compressed, and those of an editor are not")
                 if names is None or entry.filename in names:
                     target = folder.joinpath(*parts)
                     target.parent.mkdir(parents=True, exist_ok=True)
@@ -158,7 +162,36 @@ def _reason(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
 
 
+def _check_complete(root: Path, header: Mapping[str, Any], where: str, *, needs_values: bool) -> None:
+    """Raise NotAGraph for an archive that lacks an entry; no checkpoint beside it could be put in its place."""
+    graph = f"{ArchiveEntry.MODEL.value}/saved_model.pb" if header["kind"] == "model" else ArchiveEntry.GRAPH.value
+    entries = [graph]
+    if header["kind"] == "graph" and (root / ArchiveEntry.EDITS.value).is_file():
+        entries.append(ArchiveEntry.OPENED.value)
+    missing = [name for name in entries if not (root / name).is_file()]
+    if missing:
+        raise NotAGraph(_DAMAGED.format(where, f"entry {missing[0]!r} is missing", "editor.tgw"))
+    prefixes = []
+    if any(header.get(kind) for kind in _VALUED) or header.get("function", {}).get("captures"):
+        prefixes.append(root / ArchiveEntry.VALUES.value)
+    if header["kind"] == "model" and (root / ArchiveEntry.MODEL.value / "variables").is_dir():
+        prefixes.append(Path(Checkpoint.of_saved_model(root / ArchiveEntry.MODEL.value).prefix))
+    for prefix in prefixes if needs_values else ():
+        missing = Checkpoint(str(prefix)).missing()
+        if missing:
+            entry = Path(missing[0]).relative_to(root).as_posix()
+            raise NotAGraph(
+                f"{where} is damaged (entry {entry!r} is missing); write it again with editor.save('editor.tgw'), or "
+                f"unzip it and open {graph!r}, which is the graph without its values."
+            )
+
+
+_VALUED = ("variables", "removed", "tables", "iterators")
+"""What of a header names values."""
+
+
 def _open(root: Path, header: Mapping[str, Any], where: str, options: OpenOptions, folder: object) -> Source:
+    _check_complete(root, header, where, needs_values=options.checkpoint is None or header["kind"] == "function")
     checkpoint = (
         str(root / ArchiveEntry.VALUES.value) if (root / f"{ArchiveEntry.VALUES.value}.index").is_file() else None
     )

@@ -128,11 +128,11 @@ class Checkpoint:
         return (match[1], match[2]) if match and name[: match.start()] == Path(self.prefix).name else None
 
     def hint(self) -> str:
-        """The end of a sentence, "Did you mean …?", when the directory has a checkpoint of a similar name; else ""."""
+        """The end of a sentence: "; did you mean …?" when the directory has a checkpoint of a similar name, or "."."""
         folder = Path(self.prefix).parent
         beside = [name.removesuffix(".index") for name in _entries(folder) if name.endswith(".index")]
         near = [name for name in beside if name != Path(self.prefix).name]
-        return did_you_mean(Path(self.prefix).name, near, parent_prefix(Path(self.prefix))) if near else ""
+        return did_you_mean(Path(self.prefix).name, near, parent_prefix(Path(self.prefix)))
 
     @cached_property
     def shapes(self) -> Mapping[str, Sequence[int]]:
@@ -189,7 +189,7 @@ class Checkpoint:
             raise
         except Exception as error:  # damaged files raise IndexError, KeyError, MemoryError too
             if self.missing():
-                raise GraphEditError(f"{self.lack()}.{self.hint()}") from error
+                raise GraphEditError(f"{self.lack()}{self.hint()}") from error
             message = (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
             raise GraphEditError(
                 f"Checkpoint {shorten(self.prefix)} cannot be read: {message}; copy it again."
@@ -201,7 +201,7 @@ class Checkpoint:
         if _is(Path.is_file, Path(f"{self.prefix}.index")):
             return TensorBundle(self.prefix)
         if not _is(Path.is_file, Path(self.prefix)):
-            raise GraphEditError(f"{self.lack()}.{self.hint()}")
+            raise GraphEditError(f"{self.lack()}{self.hint()}")
         return tf_protos.OldCheckpoint(self.prefix)
 
     @cached_property

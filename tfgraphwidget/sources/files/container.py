@@ -166,17 +166,13 @@ def locate_file(path: Path, main_files: Collection[str], suffixes: Collection[st
         path.lstat()
         return _main_file(path, main_files, suffixes) if path.is_dir() else path
     except (FileNotFoundError, NotADirectoryError):
-        near = did_you_mean(path.name, _entries(path.parent), parent_prefix(path))
-        raise UnknownName(
-            f"There is no file or directory {shorten(str(path))}{f'.{near}' if near else _GIVE_ONE}"
-        ) from None
+        names, otherwise = _entries(path.parent), "give the path of one that is there"
+        end = did_you_mean(path.name, names, parent_prefix(path), otherwise=otherwise)
+        raise UnknownName(f"There is no file or directory {shorten(str(path))}{end}") from None
     except (OSError, ValueError) as error:
         raise GraphEditError(
             f"{shorten(str(path))} cannot be opened: {path_error(error)}; give a path that can be read."
         ) from error
-
-
-_GIVE_ONE = "; give the path of one that is there."
 
 
 def _main_file(folder: Path, main_files: Collection[str], suffixes: Collection[str]) -> Path:

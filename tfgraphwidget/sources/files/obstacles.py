@@ -163,7 +163,7 @@ def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:
     if checkpoint.missing():
         alone = f"tgw.edit({str(file.folder / 'saved_model.pb')!r})" if file.folder else "leave checkpoint= out"
         yield Obstacle(
-            f"{checkpoint.lack()}, or {alone} to edit the graph without values.{checkpoint.hint()}",
+            f"{checkpoint.lack()}, or {alone} to edit the graph without values{checkpoint.hint()}",
             stops=True,
         )
         return

@@ -81,8 +81,8 @@ def choose_signature(signatures: tuple[Signature, ...], name: object, title: str
     if name is not None:
         if not isinstance(name, str) or name not in by_name:
             has = f"it has {', '.join(map(repr, by_name))}" if by_name else "it has none; leave signature= out"
-            hint = did_you_mean(name, by_name) if isinstance(name, str) else ""
-            raise UnknownName(f"{title} has no signature {shorten(name)}: {has}.{hint}")
+            end = did_you_mean(name, by_name) if isinstance(name, str) else "."
+            raise UnknownName(f"{title} has no signature {shorten(name)}: {has}{end}")
         return by_name[name]
     if len(by_name) <= 1 or _DEFAULT in by_name:
         return by_name.get(_DEFAULT) or next(iter(signatures), None)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
 from typing import Any
+
+import numpy as np
 
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.functions.call_structure import CallStructure
@@ -30,15 +32,28 @@ class FileCaptures:
     Args:
         kinds: For each op that stands for state: the key of its value, and of a variable its name and how it is used.
         values: The checkpoint.
+        structure: How the function is called, as `write_structure` writes it.
     """
 
-    def __init__(self, kinds: Mapping[str, Mapping[str, object]], values: Checkpoint | None) -> None:
-        self._kinds, self._values = kinds, values
+    def __init__(
+        self, kinds: Mapping[str, Mapping[str, object]], values: Checkpoint | None, structure: object = None
+    ) -> None:
+        self._kinds, self._values, self._structure = kinds, values, structure
 
     @property
     def names(self) -> frozenset[str]:
         """The ops that stand for state."""
         return frozenset(self._kinds)
+
+    @property
+    def structure(self) -> object:
+        """How the function is called, as it was written."""
+        return self._structure
+
+    def entries(self) -> Iterator[tuple[str, Mapping[str, object], Callable[[], object]]]:
+        """As they were written, for who writes them again without TensorFlow: op, kind, and what reads the value."""
+        for op, kind in self._kinds.items():
+            yield op, kind, partial(self._value, kind)
 
     def live(self) -> Mapping[str, tf.Variable | tf.Tensor]:
         """The variables and tensors, by op; the same at each call."""
@@ -49,10 +64,12 @@ class FileCaptures:
         with tf.init_scope():
             return {op: self._make(kind) for op, kind in self._kinds.items()}
 
+    def _value(self, kind: Mapping[str, Any]) -> np.ndarray | bytes:
+        assert self._values is not None  # an archive that lacks them is refused
+        return self._values.value(kind["key"])
+
     def _make(self, kind: Mapping[str, Any]) -> tf.Variable | tf.Tensor:
-        if self._values is None:
-            raise ValueError("the function's values are missing")
-        value = tf.constant(self._values.value(kind["key"]))
+        value = tf.constant(self._value(kind))
         if "name" not in kind:
             return value
         return tf.Variable(
@@ -89,7 +106,7 @@ def open_function_message(meta: MetaGraphDef, function: Mapping[str, Any], value
             "what needs a session save that: tf.saved_model.save(editor.module(), path)."
         ),
         structure=_read_structure(function["structure"]) if is_installed() else None,
-        captures=FileCaptures(function["captures"], values),
+        captures=FileCaptures(function["captures"], values, function["structure"]),
     )
 
 
