@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -220,8 +221,9 @@ def _clone_middle(subject: Subject) -> tuple[list[str], list[str], Any]:
     """Clone the middle third; where a cut is in a loop, the cuts move on."""
     editor = subject.editor
     refusal: GraphEditError | None = None
-    for shift in (0, 0.04, -0.04, 0.08, -0.08, 0.15, -0.15, 0.25, -0.25):
-        inputs, outputs = _cuts(editor, [*subject.feeds], subject.outputs, 1 / 3 - shift, 2 / 3 + shift)
+    shifts = (0, 0.04, -0.04, 0.08, -0.08, 0.15, -0.15, 0.2, 0.25, 0.3)
+    for earlier, later in sorted(product(shifts, shifts), key=lambda pair: abs(pair[0]) + abs(pair[1])):
+        inputs, outputs = _cuts(editor, [*subject.feeds], subject.outputs, 1 / 3 - earlier, 2 / 3 + later)
         if not inputs or not outputs or not _can_be_fetched(subject, [*inputs, *outputs]):
             continue
         try:
@@ -232,9 +234,11 @@ def _clone_middle(subject: Subject) -> tuple[list[str], list[str], Any]:
 
 
 def _can_be_fetched(subject: Subject, tensors: Iterable[str]) -> bool:
-    """Whether no tensor is in a branch or a loop of TensorFlow 1, where it has no one value."""
+    """Whether each has a value: none is a list of tensors, or in a branch or a loop of TensorFlow 1."""
+    index = subject.editor.index
     if subject.is_function:
-        return True
+        ends = ((index.op(op), int(port)) for op, _, port in (name.partition(":") for name in tensors))
+        return all(index.dtypes(op)[port] != "variant" for op, port in ends)
     graph = subject.editor.core.source.graph
     in_loops = {op for loop in subject.editor.loops().values() for op in loop.ops}
     return all(
@@ -245,12 +249,15 @@ def _can_be_fetched(subject: Subject, tensors: Iterable[str]) -> bool:
 def _cuts(
     editor: GraphEditor, feeds: Iterable[str], outputs: Iterable[str], first: float, last: float
 ) -> tuple[list[str], list[str]]:
-    """The tensors that cross two positions of the topological order, among the ops between feeds and outputs."""
+    """The tensors that cross two positions of the topological order, among the ops between feeds and outputs.
+
+    The feeds come first in this order, so that none is in the middle: a clone could not compute an argument.
+    """
     index = editor.index
     sources = [index.op(name.partition(":")[0]) for name in feeds if name.partition(":")[0] in index.ids]
     ends = [index.op(name.partition(":")[0]) for name in outputs]
     between = traversal.forward(index, sources) & traversal.backward(index, ends)
-    ops = _in_order(editor, ends, between)
+    ops = list(dict.fromkeys([*(op for op in sources if between[op]), *_in_order(editor, ends, between)]))
     place = {op: k for k, op in enumerate(ops)}
     positions = [int(len(ops) * min(max(share, 0.02), 0.98)) for share in (first, last)]
 
