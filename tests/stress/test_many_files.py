@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import tfgraphwidget as tgw
-from tests.stress import COUNTS, ROUNDS, count, many_files, seeds
+from tests.stress import COUNTS, ROUNDS, count, many_files, refusal_of, seeds
 from tfgraphwidget.errors import NotAGraph
 from tfgraphwidget.sources import tf_protos
 
@@ -76,3 +76,31 @@ def test_json_that_is_nested_too_deep_in_an_editor_is_refused(entry: str) -> Non
     damaged = rezipped(editor.to_bytes(), lambda name, content: b"[" * 100_000 if name == entry else content)
     with pytest.raises(NotAGraph, match=r"This data is damaged \(maximum recursion depth exceeded"):
         tgw.edit(damaged)
+
+
+def constant(sizes: list[int], dtype: int) -> bytes:
+    """A constant with one value, which claims to be repeated to a shape, and an op that reads it."""
+
+    def change(graph_def: Any) -> None:
+        node = graph_def.node.add(name="c", op="Const")
+        node.attr["dtype"].type = node.attr["value"].tensor.dtype = dtype
+        for size in sizes:
+            node.attr["value"].tensor.tensor_shape.dim.add(size=size)
+        getattr(node.attr["value"].tensor, {1: "float_val", 7: "string_val"}[dtype]).append({1: 1.0, 7: b"a"}[dtype])
+        graph_def.node.add(name="sum", op="AddV2", input=["c", "c"]).attr["T"].type = dtype
+
+    return graph(change)
+
+
+@pytest.mark.parametrize("dtype", [1, 7])
+@pytest.mark.parametrize(
+    "sizes", [[2**31 - 1], [2**33], [-(2**63)], [-1, -3], [2**31 - 1, 0], [2**63 - 1, 0], [0, 2**31], [2**62, 4]]
+)
+def test_a_constant_that_claims_more_than_memory_holds_is_shown_and_left_alone(sizes: list[int], dtype: int) -> None:
+    editor = tgw.edit(constant(sizes, dtype))
+    for use in (
+        editor.scene, editor.lint, editor.to_bytes, editor.merge_duplicates, editor.fold_constants,
+        lambda: repr(editor.inspect("c")), lambda: editor.match("AddV2(1, _)"), lambda: editor.cast("float16"),
+    ):  # fmt: skip
+        refusal_of(use)
+    assert editor.index.types[editor.index.op("c")] == "Const"
