@@ -234,12 +234,18 @@ def _clone_middle(subject: Subject) -> tuple[list[str], list[str], Any]:
 
 
 def _can_be_fetched(subject: Subject, tensors: Iterable[str]) -> bool:
-    """Whether each has a value: none is a handle, a list of tensors, or in a branch or a loop of TensorFlow 1."""
+    """Whether each has a value: none is a handle, a list of tensors, or in a branch or a loop of TensorFlow 1.
+
+    A number that an op of a TensorArray reads may be its flow, which stands for what is in the array.
+    """
     index, graph = subject.editor.index, subject.editor.core.source.graph
     in_loops = _ops_in_loops(subject.editor)
+    by_arrays = {text for node in index.nodes if node.op.startswith("TensorArray") for text in node.input}
     for name in tensors:
         op, _, port = name.partition(":")
         if index.dtypes(index.op(op))[int(port)] in ("variant", "resource") or op in in_loops:
+            return False
+        if index.types[index.op(op)] == "Exit" and op in by_arrays:
             return False
         if not subject.is_function and not graph.is_fetchable(graph.as_graph_element(name)):
             return False
