@@ -54,6 +54,12 @@ def packages_without_tensorflow(folder: Path, *others: str) -> Path:
     return folder
 
 
+def environment_without_tensorflow(folder: Path) -> dict[str, str]:
+    """The variables with which `python -S` finds `packages_without_tensorflow(folder)`, this package and its tests."""
+    root = Path(tfgraphwidget.__file__).parents[1]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join((str(root), str(packages_without_tensorflow(folder))))}
+
+
 def run_without_tensorflow(packages: Path, *command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run Python where TensorFlow is not installed."""
     paths = os.pathsep.join((str(Path(tfgraphwidget.__file__).parents[1]), str(packages)))

@@ -65,7 +65,16 @@ def colocated_with(node: NodeDef) -> list[str]:
     """
     if "_class" not in node.attr:
         return []
-    return [value[5:].decode() for value in node.attr["_class"].list.s if value.startswith(b"loc:@")]
+    return [name for value in node.attr["_class"].list.s if (name := colocation(value))]
+
+
+def colocation(value: bytes) -> str:
+    """The name of the op in one entry of a `_class` attribute, "loc:@name"; "" for an entry of another kind.
+
+    Args:
+        value: The entry. Of a damaged file it may be no UTF-8, and then names no op that there is.
+    """
+    return value[5:].decode(errors="replace") if value.startswith(b"loc:@") else ""
 
 
 def by_new_name(name: str, names: Mapping[str, str]) -> str:

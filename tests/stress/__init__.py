@@ -8,11 +8,6 @@ from __future__ import annotations
 
 from tests.rounds import COUNTS, ROUNDS, count, seeds
 from tests.stress.known import KNOWN, Known, unknown
-from tests.stress.models import MODELS, Model
-from tests.stress.sentences import refusal_of
-from tests.stress.state import Broken, differing, state_of
+from tests.stress.sentences import Broken, refusal_of
 
-__all__ = [
-    "COUNTS", "KNOWN", "MODELS", "ROUNDS", "Broken", "Known", "Model",
-    "count", "differing", "refusal_of", "seeds", "state_of", "unknown",
-]  # fmt: skip
+__all__ = ["COUNTS", "KNOWN", "ROUNDS", "Broken", "Known", "count", "refusal_of", "seeds", "unknown"]

@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -220,8 +221,9 @@ def _clone_middle(subject: Subject) -> tuple[list[str], list[str], Any]:
     """Clone the middle third; where a cut is in a loop, the cuts move on."""
     editor = subject.editor
     refusal: GraphEditError | None = None
-    for shift in (0, 0.04, -0.04, 0.08, -0.08, 0.15, -0.15, 0.25, -0.25):
-        inputs, outputs = _cuts(editor, [*subject.feeds], subject.outputs, 1 / 3 - shift, 2 / 3 + shift)
+    shifts = (0, 0.04, -0.04, 0.08, -0.08, 0.15, -0.15, 0.2, 0.25, 0.3)
+    for earlier, later in sorted(product(shifts, shifts), key=lambda pair: abs(pair[0]) + abs(pair[1])):
+        inputs, outputs = _cuts(editor, [*subject.feeds], subject.outputs, 1 / 3 - earlier, 2 / 3 + later)
         if not inputs or not outputs or not _can_be_fetched(subject, [*inputs, *outputs]):
             continue
         try:
@@ -232,53 +234,88 @@ def _clone_middle(subject: Subject) -> tuple[list[str], list[str], Any]:
 
 
 def _can_be_fetched(subject: Subject, tensors: Iterable[str]) -> bool:
-    """Whether no tensor is in a branch or a loop of TensorFlow 1, where it has no one value."""
-    if subject.is_function:
-        return True
-    graph = subject.editor.core.source.graph
-    in_loops = {op for loop in subject.editor.loops().values() for op in loop.ops}
-    return all(
-        graph.is_fetchable(graph.as_graph_element(name)) and name.partition(":")[0] not in in_loops for name in tensors
-    )
+    """Whether each has a value: none is a handle, a list of tensors, or in a branch or a loop of TensorFlow 1.
+
+    A number that an op of a TensorArray reads may be its flow, which stands for what is in the array.
+    """
+    index, graph = subject.editor.index, subject.editor.core.source.graph
+    in_loops = _ops_in_loops(subject.editor)
+    by_arrays = {text for node in index.nodes if node.op.startswith("TensorArray") for text in node.input}
+    for name in tensors:
+        op, _, port = name.partition(":")
+        if index.dtypes(index.op(op))[int(port)] in ("variant", "resource") or op in in_loops:
+            return False
+        if index.types[index.op(op)] == "Exit" and op in by_arrays:
+            return False
+        if not subject.is_function and not graph.is_fetchable(graph.as_graph_element(name)):
+            return False
+    return True
+
+
+def _ops_in_loops(editor: GraphEditor) -> set[str]:
+    """The ops in a loop of TensorFlow 1 whose outputs have no one value."""
+    types = dict(zip(editor.index.names, editor.index.types, strict=True))
+    return {op for loop in editor.loops().values() for op in loop.ops if types[op] != "Exit"}
 
 
 def _cuts(
     editor: GraphEditor, feeds: Iterable[str], outputs: Iterable[str], first: float, last: float
 ) -> tuple[list[str], list[str]]:
-    """The tensors that cross two positions of the topological order, among the ops between feeds and outputs."""
+    """The tensors that cross two positions of the topological order, among the ops between feeds and outputs.
+
+    The feeds come first in this order, so that none is in the middle: a clone could not compute an argument. A loop
+    is wholly before a position or wholly behind.
+    """
     index = editor.index
     sources = [index.op(name.partition(":")[0]) for name in feeds if name.partition(":")[0] in index.ids]
     ends = [index.op(name.partition(":")[0]) for name in outputs]
     between = traversal.forward(index, sources) & traversal.backward(index, ends)
-    ops = _in_order(editor, ends, between)
-    place = {op: k for k, op in enumerate(ops)}
+    units = _units_in_order(editor, sources, ends, between)
+    ops = [op for unit in units for op in unit]
     positions = [int(len(ops) * min(max(share, 0.02), 0.98)) for share in (first, last)]
 
-    def crossing(position: int, begin: int) -> list[str]:
+    def before(position: int) -> set[int]:
+        found = set[int]()
+        for unit in units:
+            if len(found) >= position:
+                break
+            found.update(unit)
+        return found
+
+    def crossing(made: set[int], begun: set[int]) -> list[str]:
         found = []
-        for op in ops[position:]:
+        for op in (op for op in ops if op not in begun):
             for text in index.nodes[op].input:
                 name, _, port = text.partition(":")
-                if text[:1] != "^" and name in index.ids and begin <= place.get(index.ids[name], -1) < position:
+                if text[:1] != "^" and index.ids.get(name) in made:
                     found.append(f"{name}:{port or 0}")
         return list(dict.fromkeys(found))
 
-    return crossing(positions[0], 0), crossing(positions[1], positions[0])
+    first_part, both = (before(position) for position in positions)
+    return crossing(first_part, first_part), crossing(both - first_part, both)
 
 
-def _in_order(editor: GraphEditor, ends: Iterable[int], between: Any) -> list[int]:
-    """The ops in a topological order, back edges of loops apart."""
-    index, found, seen = editor.index, list[int](), set[int]()
-    waiting = [(op, False) for op in ends]
+def _units_in_order(
+    editor: GraphEditor, sources: Iterable[int], ends: Iterable[int], between: Any
+) -> list[tuple[int, ...]]:
+    """The ops in a topological order, a loop as one unit; the sources first."""
+    index = editor.index
+    units = {op: (op,) for op in np.flatnonzero(between).tolist()}
+    for loop in sorted(editor.loops().values(), key=lambda loop: len(loop.ops)):
+        unit = tuple(op for name in loop.ops if (op := index.op(name)) in units)
+        units |= dict.fromkeys(unit, unit)
+    found = {units[op]: None for op in sources if op in units}
+    seen, waiting = set(found), [(units[op], False) for op in ends if op in units]
     while waiting:
-        op, is_done = waiting.pop()
+        unit, is_done = waiting.pop()
         if is_done:
-            found.append(op)
-        elif op not in seen and between[op]:
-            seen.add(op)
-            names = (text.lstrip("^").partition(":")[0] for text in index.nodes[op].input)
-            waiting += [(op, True), *((index.ids[name], False) for name in names if name in index.ids)]
-    return found
+            found[unit] = None
+        elif unit not in seen:
+            seen.add(unit)
+            names = (text.lstrip("^").partition(":")[0] for op in unit for text in index.nodes[op].input)
+            read = (index.ids.get(name, -1) for name in names)
+            waiting += [(unit, True), *((units[op], False) for op in read if op in units)]
+    return [*found]
 
 
 def _run_copy(subject: Subject, copy: Any, given: dict[str, Any], outputs: Sequence[str]) -> list[np.ndarray]:

@@ -23,8 +23,7 @@ from tests.stress.known import unknown
 from tests.stress.models import MODELS, Model
 from tests.stress.random_edits import Call, Draw
 from tests.stress.running import check_copy
-from tests.stress.sentences import refusal_of
-from tests.stress.state import Broken
+from tests.stress.sentences import Broken, refusal_of
 
 _EDITS = (
     "reroute", "bypass", "insert", "detach", "set_constant", "rename", "remove_identities", "merge_duplicates",

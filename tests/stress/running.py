@@ -17,7 +17,8 @@ from tensorflow.python.framework import op_def_registry
 
 from tests.conftest import v1
 from tests.rounds import count
-from tests.stress.state import Broken, readers_of
+from tests.stress.sentences import Broken
+from tests.stress.state import readers_of
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.graph import traversal
 

@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tests.stress.state import Broken
 from tfgraphwidget.errors import GraphEditError
 
 _CARET = re.compile(r"\n {4}.*\n {4} *\^$")  # below the sentence: a pattern, and where it cannot be read
 _LONGEST = 20_000  # characters; a sentence may list the names that it is about
+
+
+class Broken(AssertionError):
+    """Something that must not be."""
 
 
 def refusal_of(call: Callable[[], Any]) -> GraphEditError | None:

@@ -40,8 +40,8 @@ from tests.stress.running import (
     unlike,
     values_now,
 )
-from tests.stress.sentences import refusal_of
-from tests.stress.state import GRAPH, NO_VALUE, Broken, State, check_follows, differing, state_of
+from tests.stress.sentences import Broken, refusal_of
+from tests.stress.state import GRAPH, NO_VALUE, State, check_follows, differing, state_of
 from tfgraphwidget.editor import GraphEditor
 
 _STEPS = ("undo", "redo", "jump")

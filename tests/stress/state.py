@@ -13,6 +13,7 @@ from tensorflow.python.framework import op_def_registry
 
 from tests.conftest import v1
 from tests.rounds import count
+from tests.stress.sentences import Broken
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.in_place_changes import without_veils
@@ -27,10 +28,6 @@ _MOST_NODES = 50_000
 _KNOWN_NODES: dict[int, tuple[Any, bytes]] = {}  # the node too, so that no other gets its id
 _SIZES = ("QueueSizeV2", "LookupTableSizeV2")
 _HANDLES = ("VarHandleOp", "VariableV2", "Variable")
-
-
-class Broken(AssertionError):
-    """Something that must not be."""
 
 
 def state_of(editor: GraphEditor, folder: Path | None = None) -> State:

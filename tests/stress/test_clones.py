@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.slow import slow_if
-from tests.stress import COUNTS, MODELS, ROUNDS, Model, seeds
+from tests.stress import COUNTS, ROUNDS, seeds
 from tests.stress.clones import clone_at_random
+from tests.stress.models import MODELS, Model
 
 _CLONES = 8
 _QUICK = {"example", "tables", "mlp_ref", "batchnorm_updates"}

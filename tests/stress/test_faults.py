@@ -13,12 +13,13 @@ import pytest
 
 import tfgraphwidget as tgw
 from tests.slow import slow
-from tests.stress import MODELS, ROUNDS, Broken, count, differing, seeds, state_of, unknown
+from tests.stress import ROUNDS, Broken, count, seeds, unknown
 from tests.stress.faults import Kind, Site, Watch, with_fault
 from tests.stress.functions import halved, looked_up, shifted
+from tests.stress.models import MODELS
 from tests.stress.random_edits import Call, File
 from tests.stress.sequences import Run
-from tests.stress.state import State, check_follows
+from tests.stress.state import State, check_follows, differing, state_of
 from tfgraphwidget.errors import GraphEditError
 
 _SITES = 10  # of each case in `make test`, of some dozens

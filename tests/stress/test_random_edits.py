@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.slow import slow_if
-from tests.stress import MODELS, Model, seeds
+from tests.stress import seeds
+from tests.stress.models import MODELS, Model
 from tests.stress.sequences import run_at_random
 
 _LARGE = {"SavedModel of a module"}  # a minute and a half

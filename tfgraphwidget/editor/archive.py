@@ -458,7 +458,7 @@ def _new_constants(core: EditorCore) -> dict[str, int]:
                 continue
             try:
                 array = tensor_values.tensor_array(proto, tf_protos.dtype_names()[proto.dtype])
-                data = repr(array.tolist()).encode() if array.dtype == object else array.tobytes()
+                data = repr(array.tolist() if array.size else []).encode() if array.dtype == object else array.tobytes()
             except (KeyError, TypeError, ValueError):  # of a dtype without values, or of a damaged one
                 data = proto.SerializeToString(deterministic=True)
             checksums[node.name] = zlib.crc32(data)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tfgraphwidget.edits.patch import NodeChange, Patch, removal_of
 from tfgraphwidget.graph import GraphIndex, Member
-from tfgraphwidget.naming import as_input, enclosing_scopes, free_name, split_input, split_tensor
+from tfgraphwidget.naming import as_input, colocation, enclosing_scopes, free_name, split_input, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
 
@@ -91,7 +91,7 @@ def _renamed_node(node: NodeDef, names: Mapping[str, str]) -> NodeDef:
     new.input[:] = [*data, *sorted(text for text in inputs if text[:1] == "^")]  # as TensorFlow writes them
     if classes:
         new.attr["_class"].list.s[:] = [
-            f"loc:@{names[value[5:].decode()]}".encode() if value in beside else value for value in classes
+            f"loc:@{names[colocation(value)]}".encode() if value in beside else value for value in classes
         ]
     return new
 

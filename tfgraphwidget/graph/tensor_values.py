@@ -55,19 +55,24 @@ def numpy_dtype(name: str) -> np.dtype:
     raise TypeError(f"Values of dtype {name or 'unknown'!r} have no numpy array.")
 
 
-def tensor_array(proto: TensorProto, name: str) -> np.ndarray:
+LARGEST_REPEATED = 256 << 20
+"""Bytes up to which a value is repeated: a file of a hundred bytes can claim any number of elements."""
+
+
+def tensor_array(proto: TensorProto, name: str, largest: int | None = LARGEST_REPEATED) -> np.ndarray:
     """The numpy array of a TensorProto.
 
     Args:
         proto: The tensor: its values, or the first of them, of which the last is repeated.
         name: The name of its dtype.
+        largest: The most bytes of an array of which not all values are stored; None for any number.
 
     Returns:
         The array, of the proto's shape.
 
     Raises:
         TypeError: For a dtype without values.
-        ValueError: For values that do not fit the shape.
+        ValueError: For values that do not fit the shape, or are repeated to a larger array.
 
     Example:
         >>> from tfgraphwidget.sources import tf_protos
@@ -78,10 +83,14 @@ def tensor_array(proto: TensorProto, name: str) -> np.ndarray:
         array([1., 2., 2.], dtype=float32)
     """
     shape = [dimension.size for dimension in proto.tensor_shape.dim]
+    if any(size < 0 for size in shape):
+        raise ValueError(f"A value of shape {shape} has no elements.")
     number = int(np.prod(shape, dtype=np.int64))
     dtype = numpy_dtype(name)
     if proto.tensor_content:
         return np.frombuffer(proto.tensor_content, dtype=dtype).copy().reshape(shape)
+    if largest is not None and number * dtype.itemsize > largest:
+        raise ValueError(f"{number:,} elements, of which the last ones are not stored, are too many.")
     if name == "string":
         strings: list[bytes | str] = list(proto.string_val)
         strings += [strings[-1] if strings else ""] * (number - len(strings))

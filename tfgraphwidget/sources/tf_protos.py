@@ -205,14 +205,14 @@ def numpy_dtype(name: str) -> np.dtype:
 
 
 def array_of(tensor_proto: TensorProto) -> np.ndarray:
-    """The numpy array of a TensorProto. Raises TypeError or ValueError for a damaged one.
+    """The numpy array of a TensorProto, of any size. Raises TypeError or ValueError for a damaged one.
 
     Args:
         tensor_proto: The TensorProto.
     """
     from tfgraphwidget.graph import tensor_values
 
-    return tensor_values.tensor_array(tensor_proto, dtype_names().get(tensor_proto.dtype, ""))
+    return tensor_values.tensor_array(tensor_proto, dtype_names().get(tensor_proto.dtype, ""), largest=None)
 
 
 def tensor_of(value: object, dtype: str) -> TensorProto | None:

@@ -122,7 +122,8 @@ def format_constant(tensor: TensorProto) -> str:
     """
     dtype = DTYPES.get(tensor.dtype, "")
     shape = [dim.size for dim in tensor.tensor_shape.dim]
-    values = _values(tensor, dtype, math.prod(shape)) if math.prod(shape) <= _MOST_VALUES else None
+    is_small = math.prod(shape) <= _MOST_VALUES and all(0 <= size <= _MOST_VALUES for size in shape)
+    values = _values(tensor, dtype, math.prod(shape)) if is_small else None
     text = None if values is None else _format_nested(values, shape)
     if text is None or len(text) > _MOST_LETTERS:
         return f"{dtype}[{', '.join(map(str, shape))}]"

@@ -28,7 +28,7 @@ from tfgraphwidget.graph import (
     VariableDef,
     shared_name,
 )
-from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
+from tfgraphwidget.naming import as_input, colocation, free_name, split_input, split_tensor
 from tfgraphwidget.tf_types import AttrValue, GraphDef, NodeDef
 
 # tf.custom_gradient in NodeDefs: TensorFlow keeps its gradient as a Python closure over the original's tensors.
@@ -228,7 +228,7 @@ class NodeCopier:
 
     def _stands_beside(self, name: str, value: bytes) -> bytes:
         """An entry of "_class" for the copies; b"" for one that cannot be copied."""
-        target = value[len(_COLOCATE) :].decode() if value.startswith(_COLOCATE) else ""
+        target = colocation(value)
         if target in self.names:
             return _COLOCATE + self.names[target].encode()
         if not target or self.stays:

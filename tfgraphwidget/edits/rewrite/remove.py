@@ -33,7 +33,7 @@ from tfgraphwidget.graph import (
     side_effects,
     traversal,
 )
-from tfgraphwidget.naming import colocated_with, names_text, split_tensor
+from tfgraphwidget.naming import colocated_with, colocation, names_text, split_tensor
 
 _COLOCATED = "_class"
 
@@ -281,7 +281,7 @@ def _drop_colocation(index: GraphIndex, removed: set[int], rewriter: ConsumerRew
         if op in removed or names.isdisjoint(colocated_with(node)):
             continue
         values = rewriter.node(op).attr[_COLOCATED].list.s
-        values[:] = [v for v in values if v.removeprefix(b"loc:@").decode(errors="replace") not in names]
+        values[:] = [value for value in values if colocation(value) not in names]
         if not values:
             del rewriter.node(op).attr[_COLOCATED]
         alone.append(node.name)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from tfgraphwidget.edits.clone import KEY, Excerpt, invalidate_gradient, reseed
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, called_functions
-from tfgraphwidget.naming import colocated_with, split_input
+from tfgraphwidget.naming import colocated_with, colocation, split_input
 from tfgraphwidget.runtime.functions.custom_gradients import Gradient, tensors_of
 from tfgraphwidget.sources import CaptureInfo, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -200,7 +200,7 @@ def _copies(part: Excerpt, functions: Mapping[str, ConcreteFunction], gradients:
         copy.CopyFrom(index.nodes[i])
         copy.input[:] = [text for text in copy.input if text[:1] != "^" or split_input(text)[0] in names]
         if any(name not in names for name in colocated_with(copy)):
-            colocations = [text for text in copy.attr["_class"].list.s if text.removeprefix(b"loc:@").decode() in names]
+            colocations = [value for value in copy.attr["_class"].list.s if colocation(value) in names]
             copy.attr["_class"].list.s[:] = colocations
         copy.attr.pop("_output_shapes", None)  # of before edits; `_finish` tells those of now
         rename_called_functions(copy, functions, suffix)

@@ -138,8 +138,7 @@ def _check_size(what: str, dtype: str, shape: Sequence[int | None] | None, large
     if largest is None or shape is None or len(lengths) < len(shape):
         return
     try:
-        numpy_dtype = tf_protos.numpy_dtype(dtype)
-        each = 1 if numpy_dtype.hasobject else numpy_dtype.itemsize
+        each = tf_protos.numpy_dtype(dtype).itemsize
     except TypeError:
         each = 1
     size = float(math.prod(map(float, lengths))) * max(each, 1)

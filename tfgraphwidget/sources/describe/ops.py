@@ -165,8 +165,8 @@ def _constant(proto: TensorProto) -> str:
 def _elements(proto: TensorProto) -> str:
     """The elements of a constant as Python, when there are few; else ""."""
     shape = shape_from_proto(proto.tensor_shape)
-    if shape is None or None in shape or np.prod([float(size or 0) for size in shape]) > _MOST_SHOWN:
-        return ""
+    if shape is None or None in shape or np.prod([max(size or 0, 1) for size in shape], dtype=float) > _MOST_SHOWN:
+        return ""  # one without elements can claim any number of rows
     return repr(_decode(tf_protos.array_of(proto).tolist()))
 
 

@@ -18,7 +18,8 @@ import shutil
 import tempfile
 import weakref
 import zipfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
 from functools import partial
@@ -40,6 +41,7 @@ _Message = TypeVar("_Message", bound=Message)
 VERSION = 1
 """The version of the format. An archive of a newer one is refused."""
 _PIECE = 1 << 24  # bytes that are copied at a time
+_ZIP_ERRORS = (zipfile.BadZipFile, EOFError, NotImplementedError)
 _DAMAGED = "{} is damaged ({}); write it again with editor.save('{}') or editor.to_bytes()."
 
 
@@ -103,12 +105,19 @@ def open_archive(container: Container, options: OpenOptions) -> Source:
     """
     folder = _Folder()
     header = _unpack(container, folder.path)
-    try:
+    with _damage_refused(container.where):
         return _open(folder.path, header, container.where, options, folder)
+
+
+@contextmanager
+def _damage_refused(where: str) -> Iterator[None]:
+    """Raise NotAGraph for what reading entries, a header or a graph raises that are none."""
+    try:
+        yield
     except GraphEditError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:  # of a header that is none
-        raise NotAGraph(_DAMAGED.format(container.where, _reason(error), "editor.tgw")) from error
+    except (*_ZIP_ERRORS, KeyError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
+        raise NotAGraph(_DAMAGED.format(where, _reason(error), "editor.tgw")) from error
 
 
 def describe_archive(container: Container) -> list[dict[str, object]]:
@@ -116,45 +125,38 @@ def describe_archive(container: Container) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as folder:
         _unpack(container, Path(folder), [ArchiveEntry.GRAPH.value, f"{ArchiveEntry.MODEL.value}/saved_model.pb"])
         file = Path(folder) / ArchiveEntry.GRAPH.value
-        try:
+        with _damage_refused(container.where):
             if file.is_file():
                 graphs = [_message(container.messages.MetaGraphDef, file)]
             else:
                 file = Path(folder) / ArchiveEntry.MODEL.value / "saved_model.pb"
                 graphs = list(_message(container.messages.SavedModel, file).meta_graphs)
-        except (ValueError, OSError) as error:
-            raise NotAGraph(_DAMAGED.format(container.where, _reason(error), "editor.tgw")) from error
         return [summarize_graph(meta.graph_def, meta) for meta in graphs]
 
 
 def _unpack(container: Container, folder: Path, names: list[str] | None = None) -> dict[str, Any]:
     """Write the entries of an archive to a folder, and return its header."""
-    try:
-        with zipfile.ZipFile(container.file or io.BytesIO(container.data)) as archive:
-            header: dict[str, Any] = json.loads(archive.read(ARCHIVE_HEADER))
-            version = header["version"]
-            if not isinstance(version, int):
-                raise ValueError(f"its version is {str(version)[:20]!r}")
-            if version > VERSION:
-                raise NotAGraph(
-                    f"{container.where} was written by tfgraphwidget {header.get('by')} in version {version} of the "
-                    f"format, and this release reads up to {VERSION}; run pip install --upgrade tfgraphwidget."
-                )
-            for entry in archive.infolist():
-                parts = PurePosixPath(entry.filename).parts
-                if ".." in parts or entry.filename[:1] == "/":
-                    raise ValueError(f"entry {entry.filename[:100]!r} is none of an editor")
-                if entry.compress_type != zipfile.ZIP_STORED:
-                    raise ValueError(f"entry {entry.filename[:100]!r} is compressed, and those of an editor are not")
-                if names is None or entry.filename in names:
-                    target = folder.joinpath(*parts)
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    with archive.open(entry) as content, target.open("wb") as file:
-                        shutil.copyfileobj(content, file, _PIECE)
-    except NotAGraph:  # a TypeError too
-        raise
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError, OSError, NotImplementedError) as error:
-        raise NotAGraph(_DAMAGED.format(container.where, _reason(error), "editor.tgw")) from error
+    with _damage_refused(container.where), zipfile.ZipFile(container.file or io.BytesIO(container.data)) as archive:
+        header: dict[str, Any] = json.loads(archive.read(ARCHIVE_HEADER))
+        version = header["version"]
+        if not isinstance(version, int):
+            raise ValueError(f"its version is {str(version)[:20]!r}")
+        if version > VERSION:
+            raise NotAGraph(
+                f"{container.where} was written by tfgraphwidget {header.get('by')} in version {version} of the "
+                f"format, and this release reads up to {VERSION}; run pip install --upgrade tfgraphwidget."
+            )
+        for entry in archive.infolist():
+            parts = PurePosixPath(entry.filename).parts
+            if ".." in parts or entry.filename[:1] == "/":
+                raise ValueError(f"entry {entry.filename[:100]!r} is none of an editor")
+            if entry.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"entry {entry.filename[:100]!r} is compressed, and those of an editor are not")
+            if names is None or entry.filename in names:
+                target = folder.joinpath(*parts)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(entry) as content, target.open("wb") as file:
+                    shutil.copyfileobj(content, file, _PIECE)
     return header
 
 
@@ -231,7 +233,7 @@ def _open(root: Path, header: Mapping[str, Any], where: str, options: OpenOption
             for op, (keys, contents) in header["tables"].items()
         },
         iterators={op: _stored_tensor(stored, key) for op, key in header["iterators"].items()},
-        current=partial(_open_current, open_graph, source.title)
+        current=partial(_open_current, open_graph, source.title, where)
         if (root / ArchiveEntry.OPENED.value).is_file()
         else None,
         folder=folder,
@@ -239,8 +241,9 @@ def _open(root: Path, header: Mapping[str, Any], where: str, options: OpenOption
     return source
 
 
-def _open_current(open_graph: Callable[[str], Source], title: str) -> Source:
-    source = open_graph(ArchiveEntry.GRAPH.value)
+def _open_current(open_graph: Callable[[str], Source], title: str, where: str) -> Source:
+    with _damage_refused(where):
+        source = open_graph(ArchiveEntry.GRAPH.value)
     source.title = title
     return source
 
