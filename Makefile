@@ -63,9 +63,11 @@ test-page: .venv/.test
 pictures: .venv/.test
 	TFGRAPHWIDGET_PICTURES=1 pytest tests/browser/test_clone_by_clicking.py tests/browser/moving_picture.py
 
+# make bench BENCH=tests/bench/test_growth.py measures a part again, beside what was measured before.
+BENCH ?= tests/bench
 bench: .venv/.test
 	pip install --quiet --editable '.[bench]'
-	TFGRAPHWIDGET_RESULTS=1 pytest -m bench -s tests/bench
+	TFGRAPHWIDGET_RESULTS=$(if $(filter tests/bench,$(BENCH)),all,add) pytest -m bench -s $(BENCH)
 
 # Tests on every pair of Python and TensorFlow that pip can install: make matrix ONLY=3.10-2.16,3.12-2.18 TESTS=tests/edits
 matrix: .venv/.test

@@ -28,6 +28,7 @@ class Row:
         ours: Our measurements.
         others: Those of others, by name.
         note: A limit, or what others cannot do.
+        day: When it was measured, as "2026-11-27".
     """
 
     chapter: str
@@ -36,6 +37,7 @@ class Row:
     ours: tuple[float, ...]
     others: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     note: str = ""
+    day: str = field(default_factory=lambda: datetime.now(timezone.utc).strftime("%Y-%m-%d"))
 
     @property
     def ratio(self) -> float | None:
@@ -122,6 +124,18 @@ def _read(path: str) -> str:
         return ""
 
 
+def earlier(rows: Sequence[Row], folder: Path = FOLDER) -> list[Row]:
+    """The rows of results.json that were not measured again.
+
+    Args:
+        rows: What was measured now.
+        folder: Where results.json is.
+    """
+    again = {(row.chapter, row.what) for row in rows}
+    kept = [Row(**row) for row in json.loads(_read(str(folder / "results.json")) or '{"rows": []}')["rows"]]
+    return [row for row in kept if (row.chapter, row.what) not in again]
+
+
 def write(rows: Sequence[Row], folder: Path = FOLDER) -> None:
     """Write RESULTS.md, results.json and results.svg.
 
@@ -129,7 +143,7 @@ def write(rows: Sequence[Row], folder: Path = FOLDER) -> None:
         rows: The rows.
         folder: Where to.
     """
-    day = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    day = " and ".join(sorted({row.day for row in rows}))
     lines = [
         "# Results of `make bench`",
         "",

@@ -47,6 +47,10 @@ else:
     except tgw.GraphEditError as error:
         figures["refusal"] = str(error)
     figures["refused"] = 1e3 * (time.perf_counter() - start)
+if figures["ops"] > 50_000:
+    start = time.perf_counter()
+    copy = editor.clone("stage_9/block_7/out:0", "stage_32/block_7/out:0", into="copy", init="none")
+    figures["clone"], figures["copied"] = time.perf_counter() - start, len(copy.ops)
 assert "tensorflow" not in sys.modules
 print(json.dumps(figures))
 """
@@ -102,3 +106,5 @@ def test_a_file_cold_and_warm(size: str, tmp_path: Path) -> None:
         record("Grow", f"expand all is refused with the count, {ops}", "ms", column("refused", ours))
     record("Grow", f"search 'conv -grad', {ops}", "ms", column("search", ours))
     record("Grow", f"all ops downstream of the first, {ops}", "ms", column("walk", ours))
+    if "clone" in ours[0]:
+        record("Grow", f"the first clone of {ours[0]['copied']:,.0f} ops, {ops}", "s", column("clone", ours))

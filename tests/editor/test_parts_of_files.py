@@ -47,6 +47,17 @@ def test_a_part_of_a_file_runs_with_the_values_of_its_checkpoint(tmp_path: Path)
     np.testing.assert_array_equal(part.session.run("net/two/out:0", {"x:0": X}), expected)
 
 
+def test_a_clone_in_a_part_of_a_file_has_its_values(tmp_path: Path) -> None:
+    with build_mlp(resource=True).as_default() as graph, initialised(graph) as session:
+        v1.train.Saver().save(session, str(tmp_path / "model"))
+        expected = session.run("net/two/out:0", {"x:0": X})
+    editor = tgw.edit(tmp_path / "model.meta", checkpoint=str(tmp_path / "model"))
+    part = editor.extract("x:0", "net/two/out:0")
+    part.clone("x:0", "net/two/out:0", into="copy")
+    assert part.session is not None
+    np.testing.assert_array_equal(part.session.run("copy/net/two/out:0", {"x:0": X}), expected)
+
+
 def test_a_part_of_a_file_without_values_begins_with_what_its_initializers_compute(tmp_path: Path) -> None:
     with build_mlp(resource=True).as_default() as graph:
         (tmp_path / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())

@@ -207,6 +207,11 @@ class PartStoredData(FileStoredData):
         super().__init__(file)
         self._readers = readers
 
+    @property
+    def has_values(self) -> bool:
+        """Whether any variable has one."""
+        return bool(self._readers)
+
     def shape(self, handle: str) -> tuple[int, ...]:
         """The shape of the value of the variable of that handle op."""
         return self.value(handle).shape
