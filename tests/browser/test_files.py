@@ -94,7 +94,7 @@ def remove(widget: Widget, name: str) -> None:
     """Click an op or scope, press Delete."""
     widget.click(name)
     widget.page.keyboard.press("Delete")
-    expect(widget.status).to_contain_text("removed")
+    expect(widget.status).to_contain_text(f"Removed {name}")
     widget.settled()
 
 

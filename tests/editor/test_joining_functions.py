@@ -266,7 +266,12 @@ def test_what_cannot_be_joined_to_a_function_is_refused_and_nothing_has_changed(
         names = editor.index.names
         (features,) = (name for name in editor.core.executor.function_ends()[0] if "features" in name)
         for source, connect, error, words in (
-            (model, {"feature": features}, UnknownName, "no tensor or argument 'feature'"),
+            (
+                model,
+                {"feature": features},
+                UnknownName,
+                "names 'feature', and what is added has no such tensor or argument",
+            ),
             (model, {"features": "nowhere:0"}, UnknownName, "no op 'nowhere'"),
             (module.call, {"shift": features}, NotClonable, "connect a tensor of the same dtype and shape"),
             (tgw.edit(graph, session=session), {"x": features}, NotClonable, "reference variable, which no function"),

@@ -132,9 +132,7 @@ def test_what_tensorflow_refuses_without_a_sandbox_changes_nothing(tried: list[i
         x.set_shape([5, 7])
         before, version, seen = state(graph), graph.version, editor.index.names
         for _ in range(2):
-            with pytest.raises(
-                tgw.GraphEditError, match=r"^TensorFlow refuses the new ops: .* must be equal"
-            ) as raised:
+            with pytest.raises(tgw.GraphEditError, match=r"TensorFlow refuses the new ops: .* must be equal") as raised:
                 editor.clone("x:0", "y:0", into="copy")
             assert "copy/y" in raised.value.ops
         assert (state(graph), graph.version) == (before, version)

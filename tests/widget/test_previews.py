@@ -99,7 +99,7 @@ def test_a_preview_of_replace_all_says_which_matches_stay_and_why(graph: tf.Grap
     previewed = preview(tgw.edit(graph), "replace_all", pattern="Relu(BiasAdd(x, b=Const))", by="BiasAdd(x, b)")
     assert previewed.notes[:2] == (
         "3 matches, 2 replaceable, 1 not.",
-        "Not 'one/act:0': 'tapped' outside reads 'one/biased', which is inside.",
+        "Not replaced: 'one/act:0': 'tapped' outside reads 'one/biased', which is inside.",
     )
 
 

@@ -9,7 +9,6 @@ from typing import Any, Literal
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.graph_view import Names
-from tfgraphwidget.editor.replay import undo_since
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import difference
@@ -411,6 +410,8 @@ class PassAPI(ArgumentChecks):
         """Edit, and report how far the outputs are from those of the graph as it was opened."""
         if feeds is None:
             return self._core.executor.edit(command, renew=renew)
+        from tfgraphwidget.editor.replay import undo_since
+
         executor = self._core.executor
         with executor.transaction() as steps:  # feeds that do not fit leave no edit
             steps.on_failure(undo_since, executor, executor.history)
