@@ -42,9 +42,13 @@ class Watch:
 
 
 def cpu() -> float:
-    """The CPU seconds so far, of those too that have ended."""
-    times = [process.cpu_times() for process in psutil.Process().children(recursive=True)]
-    return sum(time.user + time.system + time.children_user + time.children_system for time in times)
+    """The CPU seconds so far, of those too that have ended and whose end somebody waited for."""
+    spent = 0.0
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has just ended
+            times = process.cpu_times()
+            spent += times.user + times.system + times.children_user + times.children_system
+    return spent
 
 
 def memory() -> float:

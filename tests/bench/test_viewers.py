@@ -84,8 +84,8 @@ def record_costs(what: str, costs: Mapping[str, Costs], note: str, memory: str) 
     """Three rows: time, CPU, memory."""
     rows = (
         ("seconds", what, "s", note),
-        ("cpu", "the same, CPU", "s", ""),
-        ("memory", "the same, memory", "MB", memory),
+        ("cpu", f"CPU of that: {what}", "s", ""),
+        ("memory", f"memory of that: {what}", "MB", memory),
     )
     for name, title, unit, text in rows:
         figures: dict[str, Sequence[float]] = {who: getattr(cost, name) for who, cost in costs.items()}
