@@ -176,6 +176,8 @@ def test_open_a_large_file(
         with new_page(browser, jupyter_server) as page:
             notebook = warm(page, jupyter_server, file)
             costs.add(lambda notebook=notebook: show(notebook))  # type: ignore[misc]
+            assert notebook.kernel_eval("'tensorflow' not in __import__('sys').modules")
+            assert int(notebook.output(1).locator(".tfgraphwidget").get_attribute("data-items") or 0) > 10
     record_costs(f"file of {OPS[graph]} ops to its picture, kernel running, page new", {OURS: costs}, "", "")
 
 

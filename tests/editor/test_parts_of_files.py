@@ -36,11 +36,16 @@ def saved(module: Scaled, path: Path) -> Path:
     return path
 
 
-def test_a_part_of_a_file_runs_with_the_values_of_its_checkpoint(tmp_path: Path) -> None:
+def opened_with_checkpoint(folder: Path) -> tuple[tgw.GraphEditor, np.ndarray]:
+    """A file with the checkpoint beside it, and what net/two/out:0 is for X."""
     with build_mlp(resource=True).as_default() as graph, initialised(graph) as session:
-        v1.train.Saver().save(session, str(tmp_path / "model"))
+        v1.train.Saver().save(session, str(folder / "model"))
         expected = session.run("net/two/out:0", {"x:0": X})
-    editor = tgw.edit(tmp_path / "model.meta", checkpoint=str(tmp_path / "model"))
+    return tgw.edit(folder / "model.meta", checkpoint=str(folder / "model")), expected
+
+
+def test_a_part_of_a_file_runs_with_the_values_of_its_checkpoint(tmp_path: Path) -> None:
+    editor, expected = opened_with_checkpoint(tmp_path)
     part = editor.extract("x:0", "net/two/out:0")
     assert editor.core.source.graph is None, "the file is not imported"
     assert part.session is not None
@@ -48,10 +53,7 @@ def test_a_part_of_a_file_runs_with_the_values_of_its_checkpoint(tmp_path: Path)
 
 
 def test_a_clone_in_a_part_of_a_file_has_its_values(tmp_path: Path) -> None:
-    with build_mlp(resource=True).as_default() as graph, initialised(graph) as session:
-        v1.train.Saver().save(session, str(tmp_path / "model"))
-        expected = session.run("net/two/out:0", {"x:0": X})
-    editor = tgw.edit(tmp_path / "model.meta", checkpoint=str(tmp_path / "model"))
+    editor, expected = opened_with_checkpoint(tmp_path)
     part = editor.extract("x:0", "net/two/out:0")
     part.clone("x:0", "net/two/out:0", into="copy")
     assert part.session is not None

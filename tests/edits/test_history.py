@@ -177,6 +177,8 @@ def test_of_many_variables_those_without_a_value_are_found_in_a_few_runs(
         assert len(runs) <= 26
         named = refusal.value.ops
         assert set(named) <= {f"v{k}" for k in without}
+        with_value = variable_values.variables_with_value(session, editor.index.variable_defs)
+        assert {v.handle for v in with_value} == {f"v{k}" for k in range(70) if k not in without}
         assert set(named) == {f"v{k}" for k in without} or "'v0', 'v1', 'v2' and others have" in refusal.value.why
 
 

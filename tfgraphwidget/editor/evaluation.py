@@ -131,8 +131,8 @@ class GraphRun:
         except SessionRefused as error:
             if _EMPTY not in error.why:
                 raise
-            whose = "its" if len(error.ops) == 1 else "their"
-            why = f"{error.why.partition(_EMPTY)[0]}{_EMPTY}; run {whose} initializers first."
+            whose = "its initializer" if error.why.startswith("Variable ") else "their initializers"
+            why = f"{error.why.partition(_EMPTY)[0]}{_EMPTY}; run {whose} first."
             raise SessionRefused(why, error.ops) from None  # the other is about clones
 
     def run(self, outputs: Sequence[str], feeds: Feeds, values: Values) -> list[runtime.sandbox.evaluation.Array]:

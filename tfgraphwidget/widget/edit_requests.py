@@ -43,7 +43,7 @@ _MOST_NAMES = 200  # what a panel can show
 _LONGEST = 80  # characters on a button
 _MAKING = ("insert", "replace")  # verbs after which the user looks at what they have made
 _MOST_REASONS = 3
-_FEW = 3  # ops that an edit may touch without being counted: an op, the one before, and the one behind
+_FEW = 3  # the text of an edit has no number for up to so many ops: an op, the one before it, the one after it
 _MOST_ENDS = 6  # inputs or outputs of a signature that a row names
 _MOST_LIT = 1_000  # ops of a finding that the page frames
 _REMEMBERED = 20  # offers; a view may take up that of a refusal before the last
@@ -380,7 +380,7 @@ def outcome_text(sentence: str, report: Edits) -> str:
 
     Args:
         sentence: The edit's sentence in the history; "" if it is not there.
-        report: What the edit did; how many ops, if a person would not count them.
+        report: What the edit did. The text has the number of ops if there are more than three.
 
     >>> outcome_text("Inserted Tanh after x", Edits(added=("Tanh",), changed=("y",)))
     'Inserted Tanh after x.'

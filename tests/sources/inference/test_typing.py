@@ -12,6 +12,8 @@ from tests.conftest import INCEPTION, v1
 from tests.sources.conftest import index_of, node
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.sources import open_source
+from tfgraphwidget.sources.inference import shapes as file_shapes
+from tfgraphwidget.sources.live import shapes as live_shapes
 
 
 def opened(*nodes: v1.NodeDef) -> GraphIndex:
@@ -128,3 +130,33 @@ def test_inferring_shapes_does_not_run_what_computes_them(tmp_path: Path) -> Non
 def test_where_tensorflow_refuses_a_graph_its_shapes_are_unknown() -> None:
     index = opened(node("x", "Placeholder", dtype=tf.float32), node("y", "MatMul", "x", T=tf.float32))
     assert index.shape(1, 0) is None
+
+
+def batch_norms(*, add_shapes: bool) -> v1.GraphDef:
+    """Ops whose last output is of no rank that TensorFlow knows."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2, 4, 4, 3], name="x")
+        zeros = [tf.zeros([3])] * 4
+        tf.raw_ops.FusedBatchNormV3(
+            x=x, scale=zeros[0], offset=zeros[1], mean=zeros[2], variance=zeros[3], is_training=False, name="norm"
+        )
+    return graph.as_graph_def(add_shapes=add_shapes)
+
+
+def test_a_file_that_says_that_a_rank_is_unknown_is_not_imported_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_shapes, "infer_shapes", lambda _: pytest.fail("all of the file was imported"))
+    index = index_of(open_source(batch_norms(add_shapes=True)).body)
+    norm = index.ids["norm"]
+    assert index.shape(norm, 0) == (2, 4, 4, 3)
+    assert index.shape(norm, 5) is None
+
+
+@pytest.mark.parametrize("most", [2, 1000])
+def test_a_file_of_very_many_ops_is_not_imported_for_a_shape(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    imported = []
+    infer = live_shapes.infer_shapes
+    monkeypatch.setattr(live_shapes, "infer_shapes", lambda graph_def: imported.append(1) or infer(graph_def))
+    monkeypatch.setattr(file_shapes, "_MOST_IMPORTED", most)
+    index = index_of(open_source(batch_norms(add_shapes=False)).body)
+    assert index.shape(index.ids["norm"], 0) == ((2, 4, 4, 3) if most == 1000 else None)
+    assert len(imported) == (most == 1000)

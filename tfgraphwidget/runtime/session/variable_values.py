@@ -79,7 +79,7 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
             ) from error
         raise SessionRefused(
             f"{missing}, so there is no current value to copy; "
-            f"run {'its initializer' if len(missing.handles) == 1 else 'their initializers'} first, or clone with "
+            f"run {'its initializer' if missing.is_one else 'their initializers'} first, or clone with "
             'init="initial".',
             missing.handles,
         ) from None  # TensorFlow's own says less
@@ -140,10 +140,14 @@ class Missing:
     def __bool__(self) -> bool:
         return bool(self.handles)
 
+    @property
+    def is_one(self) -> bool:
+        """Whether it is one variable alone."""
+        return len(self.handles) == 1 and self.is_complete
+
     def __str__(self) -> str:
         """The beginning of a sentence, "Variables 'a' and 'b' have no value in this session"."""
-        one = len(self.handles) == 1 and self.is_complete
-        what, have = ("Variable", "has") if one else ("Variables", "have")
+        what, have = ("Variable", "has") if self.is_one else ("Variables", "have")
         names = names_text(self.handles) if self.is_complete else f"{', '.join(map(repr, self.handles[:3]))} and others"
         return f"{what} {names} {have} no value in this session"
 
