@@ -24,7 +24,7 @@ from tests.slow import slow_if
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 QUICK = {
-    "00_index", "10_explore_a_saved_model", "13_first_steps_with_keras", "14_freeze_and_deploy",
+    "00_index", "10_explore_a_saved_model", "13_first_steps_with_keras",
 }  # fmt: skip
 SECONDS = 300  # for one cell, on a machine that is shared
 WIDGET = "application/vnd.jupyter.widget-view+json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import Widget
@@ -39,6 +40,7 @@ def preview_of(widget: Widget, scope: str) -> None:
     expect(preview).to_contain_text(f"into {scope}.")
 
 
+@pytest.mark.slow  # `tests/widget/test_one_click.py` counts plans and revisions
 def test_a_click_on_clone_is_one_plan_one_revision_and_two_requests(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "one_click")
     root, notebook = widget.root, widget.notebook

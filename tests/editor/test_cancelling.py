@@ -26,7 +26,7 @@ from tfgraphwidget.progress import listen, report_each, tell
 
 T = TypeVar("T")
 PACKAGES = (str(Path(tgw.__file__).parent), str(Path(tf.__file__).parent))
-QUICK = {"clone", "undo", "search"}
+QUICK = {"clone", "search"}
 MOMENTS = int(os.environ.get("TFGRAPHWIDGET_EXAMPLES", "3"))  # of each work; for a night: hundreds
 
 

@@ -76,6 +76,7 @@ def nodes(path: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("kind", ["frozen `.pb`", "`.meta`, checkpoint", "SavedModel"])
+@pytest.mark.sample(2)
 def test_edits_without_tensorflow_give_the_graphs_that_they_give_with_it(
     kind: str, bare: tuple[Outcomes, Path], models: Path, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import read, v1
+from tests.slow import slow
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphFinalized, NothingTo, SessionRefused
 from tfgraphwidget.runtime.live import graph_import, patch_application
@@ -152,7 +153,9 @@ def test_a_closed_session_is_refused(mlp: tf.Graph, editor: GraphEditor, session
     assert mlp.version == before
 
 
-@pytest.mark.parametrize("without", [(), (0,), (69,), (7, 33), range(70)], ids=["none", "first", "last", "two", "all"])
+@pytest.mark.parametrize(
+    "without", [(), (0,), slow((69,)), slow((7, 33)), range(70)], ids=["none", "first", "last", "two", "all"]
+)
 def test_of_many_variables_those_without_a_value_are_found_in_a_few_runs(
     without: Sequence[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

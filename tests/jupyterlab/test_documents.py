@@ -348,7 +348,7 @@ def test_a_kind_that_needs_a_choice_says_so_and_comes_last_of_its_group(frozen: 
     assert not any(kind["refused"] for kind in models() if "pip install" not in kind["refused"])
 
 
-@pytest.mark.parametrize("kind", slow_if("tflite".__eq__, [kind.kind for kind in save_formats._ALL]))
+@pytest.mark.parametrize("kind", slow_if({"tflite", "onnx"}.__contains__, [kind.kind for kind in save_formats._ALL]))
 @pytest.mark.sample(5)
 def test_every_kind_is_written_under_the_name_it_proposes(meta: Path, kind: str) -> None:
     document = open_at(meta)

@@ -56,7 +56,7 @@ def test_a_fully_open_model_is_sound_and_fills_its_sheet(model):
     assert 0.8 <= width / height <= 3.0
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_no_line_of_a_model_crosses_a_title_and_no_title_lies_on_a_box(model):
     _, index = model
     cache = LayoutCache()

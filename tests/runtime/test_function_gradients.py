@@ -269,7 +269,7 @@ def check_same(function: Any, made: Any, x: Any, pairs: Any) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(10)
+@pytest.mark.sample(6)
 def test_gradients_of_the_module_and_of_a_clone_are_the_function_s(name: str) -> None:
     w = tf.Variable(W, name="w")
     body = CASES[name]

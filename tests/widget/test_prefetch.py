@@ -40,7 +40,7 @@ def closed(editor: GraphEditor) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_what_is_foreseen_is_what_is_drawn_then(name: str, tmp_path: Any) -> None:
     file = written(name, tmp_path)
     editor = tgw.edit(file)
