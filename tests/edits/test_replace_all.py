@@ -488,13 +488,57 @@ def test_several_outputs_are_replaced_by_several_tensors(tmp_path: Path) -> None
 
 
 # semantics 3
-def test_several_outputs_of_which_one_goes_into_the_other_from_outside_are_refused() -> None:
+@pytest.mark.parametrize("is_file", [False, True], ids=["graph", "file"])
+def test_of_several_outputs_one_may_go_into_the_other_from_outside_unless_that_is_a_cycle(is_file: bool) -> None:
     def build(x: tf.Tensor) -> None:
         q = tf.matmul(x, tf.ones([2, 2]), name="q")
         tf.identity(tf.add(tf.matmul(x, tf.exp(q)), 1.0), "y")
 
-    with pytest.raises(GraphEditError, match="depends on an output"):
-        tgw.edit(graph_of(build)).replace_all("a=MatMul(x, p); b=MatMul(x, q)", lambda x, p, q: [x @ p, x @ q])
+    graph = graph_of(build)
+    source = graph.as_graph_def() if is_file else graph
+    pattern = "a=MatMul(x, p); b=MatMul(x, q)"
+    with v1.Session(graph=graph) as session:
+        before = session.run("y:0", {"x:0": np.eye(2)})
+        editor = tgw.edit(source, session=None if is_file else session)
+        editor.replace_all(pattern, lambda x, p, q: [x @ p, x @ q])
+        np.testing.assert_allclose(editor.session.run("y:0", {"x:0": np.eye(2)}), before)
+
+    editor = tgw.edit(source)
+    nodes = editor.index.nodes
+    with pytest.raises(GraphEditError, match=r"would be a cycle, .*; write a pattern of one output"):
+        editor.replace_all(pattern, lambda x, p, q: tf.unstack(tf.stack([x @ p, x @ q])))
+    assert (editor.index.nodes, editor.history.done) == (nodes, ())
+
+
+@pytest.mark.parametrize("is_file", [False, True], ids=["graph", "file"])
+def test_a_cycle_through_control_inputs_is_refused(is_file: bool) -> None:
+    def build(x: tf.Tensor) -> None:
+        p = tf.exp(x, "p")
+        with tf.control_dependencies([p]):
+            wait = tf.no_op("wait")
+        with tf.control_dependencies([wait]):
+            tf.add(p, tf.tanh(x), "y")
+
+    graph = graph_of(build)
+    editor = tgw.edit(graph.as_graph_def() if is_file else graph)
+    nodes = editor.index.nodes
+    with pytest.raises(GraphEditError, match=r"'wait' cannot come after .* would be a cycle"):
+        editor.replace_all("Exp(x); Tanh(x)", lambda x: tf.unstack(tf.stack([tf.sin(x), tf.cos(x)])))
+    assert (editor.index.nodes, editor.history.done) == (nodes, ())
+
+
+def test_of_two_matches_that_are_a_cycle_together_one_is_replaced() -> None:
+    with tf.Graph().as_default() as graph:
+        x, y, v, w = (v1.placeholder(tf.float32, [2], name) for name in "xyvw")
+        tf.add(w, tf.add(x, y), "sum")
+        tf.multiply(x, tf.multiply(w, v), "product")
+    editor = tgw.edit(graph.as_graph_def())
+    report = editor.replace_all("AddV2(x, y); Mul(x, z)", lambda x, y, z: tf.unstack(tf.stack([x + y, x * z])))
+    assert (len(report.replaced), len(report.skipped)) == (1, 1)
+    assert "would be a cycle" in report.skipped[0].why
+    feeds = {"x:0": [1, 2], "y:0": [3, 4], "v:0": [5, 6], "w:0": [7, 8]}
+    results = [tensor for _, tensor in report.replaced[0].outputs]
+    assert len(editor.session.run(results, feeds)) == 2
 
 
 def test_gradients_that_stay_behind_are_said() -> None:

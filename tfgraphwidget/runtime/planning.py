@@ -23,6 +23,7 @@ from tfgraphwidget.edits import (
     PlanContext,
     TracedFunction,
     apply_patch,
+    check_acyclic,
     track_boundary,
 )
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotRunnable
@@ -373,6 +374,7 @@ def plan(command: Command, context: PlanContext) -> Patch:
 
 def _plan_with_shapes(command: Command, context: PlanContext) -> Patch:
     patch = command.plan(context)  # may import the graph
+    check_acyclic(context.index, patch)
     if not patch.shapes:  # a command that asks whether shapes fit has inferred them
         patch = context.infer_shapes(context.index, patch)
     return replace(patch, function=context.function)

@@ -11,5 +11,6 @@ from .reroute import RemoveControlInputs as RemoveControlInputs
 from .reroute import Reroute as Reroute
 from .reroute import Side as Side
 from .reroute import Swap as Swap
+from .validation import check_acyclic as check_acyclic
 from .validation import refusals as refusals
 from .validation import why_not as why_not

@@ -6,10 +6,11 @@ What only TensorFlow's shape functions know, which static shapes an op takes, is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from tfgraphwidget.edits.patch import Patch, apply_patch
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Slot, Tensor, owners_of
 from tfgraphwidget.edits.rewire.execution_frames import frames_of, may_run_in_frames
 from tfgraphwidget.errors import GraphEditError
@@ -25,10 +26,12 @@ from tfgraphwidget.graph import (
     strong_components,
     traversal,
 )
+from tfgraphwidget.naming import split_input
 from tfgraphwidget.tf_types import NodeDef, OpDef
 
 _SHOWN = 8
 """How many ops of a cycle a sentence names."""
+_INDEPENDENT = "choose what does not depend on it"
 
 
 def check(moves: EdgeMoves) -> None:
@@ -40,13 +43,60 @@ def check(moves: EdgeMoves) -> None:
     for slot, old, new in moves.changed_inputs():
         _raise_if(moves, misfit(moves, slot, old, moves.new_source(slot)), (slot[0], new[0]))
     _check_frames(moves)
-    names = [moves.name(op) for op in cycle_of(moves)]
+    _refuse_cycle([moves.name(op) for op in cycle_of(moves)])
+
+
+def check_acyclic(index: GraphIndex, patch: Patch, way_out: str = _INDEPENDENT) -> None:
+    """Raise GraphEditError if a patch makes a cycle, of control inputs too; it names the ops of the cycle.
+
+    Args:
+        index: The graph before the patch.
+        patch: The patch.
+        way_out: What the sentence proposes.
+    """
+    gained = {change.name: _sources_of(change.after) - _sources_of(change.before) for change in patch.changed}
+    new = {node.name: _sources_of(node) for node in patch.add.nodes}
+    # Most patches need no more than this: new ops come one after the other, and what an op reads anew never came after
+    # it before.
+    read = set().union(*gained.values(), *new.values())
+    reached = traversal.forward(index, [index.ids[name] for name in gained if name in index.ids])
+    is_behind = any(reached[index.ids[name]] for name in read if name in index.ids)
+    if not is_behind and _is_in_order(new):
+        return
+    after = apply_patch(index, patch)
+    rows = _without_back_edges(after, Csr(after.sources.start, after.sources.to))
+    part, ids = strong_components(rows.start, rows.values), after.ids
+    for name, sources in (gained | new).items():
+        for source in sorted(ids[each] for each in sources if each in ids) if name in ids else ():
+            op = ids[name]
+            is_way_round = after.types[op] in MERGE and after.types[source] in NEXT
+            if part[op] == part[source] and not is_way_round:
+                cycle = [op] if op == source else shortest_path(rows.start, rows.values, source, op)[::-1]
+                _refuse_cycle([after.names[each] for each in cycle], way_out)
+
+
+def _is_in_order(ops: Mapping[str, set[str]]) -> bool:
+    """Whether each op comes after those of them that it reads."""
+    later = set(ops)
+    for name, sources in ops.items():
+        if not later.isdisjoint(sources):
+            return False
+        later.discard(name)
+    return True
+
+
+def _sources_of(node: NodeDef) -> set[str]:
+    """The ops that an op reads or waits for."""
+    return {split_input(text)[0] for text in node.input}
+
+
+def _refuse_cycle(names: list[str], way_out: str = _INDEPENDENT) -> None:
     if len(names) == 1:
-        raise GraphEditError(f"{names[0]!r} cannot read or wait for itself; choose what does not depend on it.", names)
+        raise GraphEditError(f"{names[0]!r} cannot read or wait for itself; {way_out}.", names)
     if names:
         raise GraphEditError(
             f"{names[0]!r} cannot come after {names[-1]!r}, which needs it: {path_text([*names, names[0]])} would be a "
-            "cycle, in which no op could ever run; choose what does not depend on it.",
+            f"cycle, in which no op could ever run; {way_out}.",
             names,
         )
 

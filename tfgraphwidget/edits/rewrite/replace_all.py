@@ -29,6 +29,7 @@ from tfgraphwidget.edits.patch import (
 )
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.gradients import gradient_notes
+from tfgraphwidget.edits.rewire.validation import check_acyclic
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
     OpsArgument,
@@ -41,7 +42,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.edits.rewrite.remove import Remove, variable_parts
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
-from tfgraphwidget.graph import CONSTANTS, NEXT, V1_CONTROL_FLOW, GraphIndex, Shape, called_functions, traversal
+from tfgraphwidget.graph import CONSTANTS, V1_CONTROL_FLOW, GraphIndex, Shape, called_functions, traversal
 from tfgraphwidget.graph.patterns import (
     Match,
     Matches,
@@ -294,7 +295,9 @@ class _Planner:
         while True:
             step, patch, skipped = self._attempt(index, accepted, refusals)
             try:
-                patch = patch and self.context.infer_shapes(index, patch)
+                if patch is not None:
+                    check_acyclic(index, patch, "write a pattern of one output")
+                    patch = self.context.infer_shapes(index, patch)
             except GraphEditError as error:
                 place = step.responsible(error)
                 if place is None or len(refusals) >= _MOST_REFUSALS:
@@ -452,7 +455,6 @@ class _Round:
         for ops, of, new, dtype in zip(reading, match.results, names, dtypes, strict=True):
             check_dtype(index, ops, of, new, dtype)
             check_skeleton(index, ops, of)
-        _check_no_cycle(match, reading)
         waits = self._control_inputs(match)
         if waits and not change.nodes:
             self._pass_waits_on(match, reading, waits)
@@ -482,17 +484,19 @@ class _Round:
         return traced.index.shape(traced.index.op(op), port or 0)
 
     def responsible(self, refusal: GraphEditError) -> int | None:
-        """The place of the match whose replacement has the shape that an op refuses; None if it cannot be told."""
+        """The place of the match that a refusal is about; None if it cannot be told.
+
+        Its replacement is in the cycle, or has the shape that an op refuses.
+        """
         index = self.index
-        for op in refusal.ops:
-            new = [place for place, pairs in self.replaced.items() if self._is_made_for(pairs, op)]
-            if new:
-                return new[0]
-            if op in index.ids:
-                needed = traversal.backward(index, [index.ids[op]])
-                resized = reversed(self._resized.items())
-                return next((k for k, match in resized if any(needed[of[0]] for of in match.results)), None)
-        return None
+        made = (k for op in refusal.ops for k, pairs in self.replaced.items() if self._is_made_for(pairs, op))
+        place = next(made, None)
+        reader = next((index.ids[op] for op in refusal.ops if op in index.ids), None)
+        if place is not None or reader is None:
+            return place
+        needed = traversal.backward(index, [reader])
+        resized = reversed(self._resized.items())
+        return next((k for k, match in resized if any(needed[of[0]] for of in match.results)), None)
 
     def _is_made_for(self, replaced: ReplacedMatch, op: str) -> bool:
         """Whether an op was made for a match."""
@@ -654,24 +658,6 @@ def _entries(nodes: Sequence[NodeDef]) -> list[NodeDef]:
     """The new ops that read no other new one."""
     names = {node.name for node in nodes}
     return [node for node in nodes if names.isdisjoint(split_input(text)[0] for text in node.input)]
-
-
-def _check_no_cycle(match: Match, reading: Sequence[Sequence[int]]) -> None:
-    """Raise when one output of a match goes into it again, on the way to another output."""
-    index = match.index
-    if len(match.results) < 2 and not any(index.types[op] in NEXT for op in match.numbers):
-        return
-    inside = traversal.mask_of(index, (*match.numbers, *match.passed))
-    round_ = traversal.mask_of(index, (op for op, kind in enumerate(index.types) if kind in NEXT))
-    outside = [op for ops in reading for op in ops if not round_[op]]
-    behind = traversal.forward(index, outside, within=~(inside | round_))
-    for op in match.numbers:
-        for source in (*index.input_lists[op], *index.control_lists[op]):
-            if behind[source] and not inside[source]:
-                raise GraphEditError(
-                    f"{index.names[source]!r} is read inside and depends on an output, so one function cannot make "
-                    "both; write a pattern of one output."
-                )
 
 
 def _join(index: GraphIndex, after: GraphIndex, rounds: Sequence[Patch], notes: tuple[str, ...]) -> Patch:
