@@ -12,8 +12,9 @@ import tfgraphwidget as tgw
 from tests.conftest import INCEPTION_OUTPUT, v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import query, selectors
+from tfgraphwidget.graph import query, regex_timeout, selectors
 from tfgraphwidget.graph.index import GraphIndex, build
+from tfgraphwidget.graph.patterns import find_matches, pattern
 from tfgraphwidget.graph.regex_timeout import RegexTimeout
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.request_handler import RequestHandler
@@ -243,7 +244,10 @@ ENDLESS = "^(a|aa)+$"
 def test_no_expression_takes_longer_than_its_time_limit_in_any_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     index = names_of(*["a" * 60 + "/x"] * 1 + [f"op_{i}" for i in range(50)])
     monkeypatch.setattr(query, "_SECONDS", 0.1)
-    monkeypatch.setattr(selectors, "_SECONDS", 0.1)
+    monkeypatch.setattr(regex_timeout, "SECONDS", 0.1)
+    variable = v1.NodeDef(name="v", op="VarHandleOp")
+    variable.attr["shared_name"].s = b"a" * 60 + b"/x"
+    pattern_index = build([variable])
 
     def ask() -> None:
         assert "cut after a second" in query.search(index, f"/{ENDLESS}/").why
@@ -252,6 +256,8 @@ def test_no_expression_takes_longer_than_its_time_limit_in_any_thread(monkeypatc
         assert query.search(index, f"-/{ENDLESS}/").ops == []
         with pytest.raises(GraphEditError, match="takes longer than a minute"):
             selectors.matching(index, ENDLESS)
+        with pytest.raises(GraphEditError, match="takes longer than a minute"):
+            find_matches(pattern_index, pattern(f"VarHandleOp(shared_name=/{ENDLESS}/)"))
 
     ask()
     with ThreadPoolExecutor(1) as thread:

@@ -10,6 +10,8 @@ from tensorflow.python.ops import op_selector
 
 import tfgraphwidget.graph_editor as ge
 from tests.graph_editor.corpus import names
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import regex_timeout
 
 
 def test_patterns_are_strings_or_compiled(net):
@@ -176,3 +178,16 @@ def test_a_tensor_read_inside_and_outside_is_inside_and_an_output(net):
     assert names(outputs) == ["foo/bar/d:0", "foo/c:0"]
     assert names(inside) == ["foo/c:0"]
     assert ge.compute_boundary_ts([]) == ([], [], [])
+
+
+def test_no_expression_takes_longer_than_its_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regex_timeout, "SECONDS", 0.1)
+    with tf.Graph().as_default() as graph:
+        op = tf.no_op("a" * 60 + "_x")
+    for find in (
+        lambda: ge.select_ops("^(a|aa)+$", graph=graph),
+        lambda: ge.filter_ops_from_regex([op], re.compile("^(A|AA)+$", re.IGNORECASE)),
+        lambda: ge.OpMatcher("^(a|aa)+$")(op),
+    ):
+        with pytest.raises(GraphEditError, match="takes longer than a minute"):
+            find()

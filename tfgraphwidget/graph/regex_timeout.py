@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import regex
 
 T = TypeVar("T")
+SECONDS = 60.0  # for an expression in Python, unless told otherwise
+_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 _LEAST = 0.001  # seconds
 # A pattern without them tries at each letter of a text once, so it needs no time limit; `re` takes a tenth of the time.
 _BACKTRACKING = set("*+?{|")
@@ -87,6 +89,45 @@ class RegexTimeout:
             return re.compile(pattern).search
         search = _compile(pattern).search
         return lambda text: search(text, timeout=max(self.seconds_left, _LEAST), concurrent=True)
+
+
+def search_in_time(pattern: str | re.Pattern[str], way_out: str = "") -> Callable[[str], bool]:
+    """Compile an expression to a function that tells whether a text matches it anywhere, in a minute for all texts.
+
+    Args:
+        pattern: A regular expression of Python's; one that is compiled may have flags.
+        way_out: What a refusal proposes beside a simpler expression.
+
+    Returns:
+        A function of one text. It raises GraphEditError when the time is up.
+
+    Raises:
+        GraphEditError: This is no regular expression, or its repeats would take too much memory.
+    """
+    text = pattern if isinstance(pattern, str) else expression_with_flags(pattern)
+    timeout = RegexTimeout(SECONDS)
+    search = timeout.search(text)
+
+    def is_found(name: str) -> bool:
+        matches = timeout.filter([name], search)
+        if timeout.has_expired:
+            raise GraphEditError(f"{text[:60]!r} takes longer than a minute; write a simpler expression{way_out}.")
+        return bool(matches)
+
+    return is_found
+
+
+def expression_with_flags(pattern: re.Pattern[str]) -> str:
+    """The text of a compiled expression, with its flags.
+
+    Args:
+        pattern: The compiled expression.
+
+    >>> expression_with_flags(re.compile("conv", re.IGNORECASE))
+    '(?i)conv'
+    """
+    flags = "".join(sign for sign, flag in _FLAGS.items() if pattern.flags & flag)
+    return f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
 
 
 def _check(pattern: str) -> None:

@@ -24,14 +24,11 @@ from tfgraphwidget.graph.endpoints import check_ports
 from tfgraphwidget.graph.expressions import call, function_expression, literal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op import Op
-from tfgraphwidget.graph.regex_timeout import RegexTimeout
+from tfgraphwidget.graph.regex_timeout import expression_with_flags, search_in_time
 from tfgraphwidget.graph.selection import Selection, Walk, with_recipe
 from tfgraphwidget.graph.tensors import ShapePattern, matches_shape, shape_pattern
 from tfgraphwidget.graph.variables import handles
 from tfgraphwidget.naming import did_you_mean, split_tensor
-
-_SECONDS = 60.0  # for a regular expression
-_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 
 
 @with_recipe
@@ -74,17 +71,9 @@ def matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> Selection:
             raise TypeError("names are text, and this is bytes")
     except (re.error, TypeError, OverflowError, RecursionError) as error:
         raise GraphEditError(f"{pattern!r} is no regular expression: {error}; escape it with re.escape.") from error
-    flags = "".join(sign for sign, flag in _FLAGS.items() if compiled.flags & flag)
-    text = f"(?{flags}){compiled.pattern}" if flags else compiled.pattern
-    timeout = RegexTimeout(_SECONDS)
-    holds, names = timeout.search(text), index.names
-    matches = timeout.filter(range(len(index)), lambda i: holds(names[i]))
-    if timeout.has_expired:
-        raise GraphEditError(
-            f"{compiled.pattern[:60]!r} takes longer than a minute; write a simpler regular expression, "
-            "or editor.where(lambda op: …)."
-        )
-    return Selection.of(index, matches, call("matching", [text]))
+    is_found = search_in_time(compiled, ", or editor.where(lambda op: …)")
+    matches = [op for op, name in enumerate(index.names) if is_found(name)]
+    return Selection.of(index, matches, call("matching", [expression_with_flags(compiled)]))
 
 
 @with_recipe

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.graph import build, traversal
+from tfgraphwidget.graph import build, search_in_time, traversal
 from tfgraphwidget.graph.patterns import Pattern, find_matches
 from tfgraphwidget.graph.patterns import pattern as make_pattern
 from tfgraphwidget.graph_editor.live_index import numbers
@@ -166,8 +166,8 @@ def _as_filter(condition: object) -> Filter:
     if condition is True:
         return lambda _: True
     if can_be_regex(condition):
-        expression = make_regex(condition)
-        return lambda op: expression.search(op.name)
+        is_found = search_in_time(make_regex(condition))
+        return lambda op: is_found(op.name)
     if isinstance(condition, tf.Operation):
         return lambda op: op is condition
     if callable(condition):

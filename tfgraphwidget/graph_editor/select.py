@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 from tfgraphwidget.argument_checks import check, value_text
+from tfgraphwidget.graph import search_in_time
 from tfgraphwidget.graph_editor.boundary import (
     check_cios,
     compute_boundary_ts,
@@ -100,8 +101,8 @@ def filter_ts_from_regex(ops: object, regex: object) -> list[Tensor]:
         ValueError: The ops are of several graphs, or `regex` is something else.
         re.error: `regex` is no regular expression.
     """
-    pattern = make_regex(regex)
-    return filter_ts(ops, lambda t: pattern.search(t.name))
+    is_found = search_in_time(make_regex(regex))
+    return filter_ts(ops, lambda t: is_found(t.name))
 
 
 def filter_ops(ops: object, positive_filter: Callable[[Operation], object] | Literal[True]) -> list[Operation]:
@@ -131,8 +132,8 @@ def filter_ops_from_regex(ops: object, regex: object) -> list[Operation]:
         ValueError: The ops are of several graphs, or `regex` is something else.
         re.error: `regex` is no regular expression.
     """
-    pattern = make_regex(regex)
-    return filter_ops(ops, lambda op: pattern.search(op.name))
+    is_found = search_in_time(make_regex(regex))
+    return filter_ops(ops, lambda op: is_found(op.name))
 
 
 def get_name_scope_ops(ops: object, scope: str) -> list[Operation]:

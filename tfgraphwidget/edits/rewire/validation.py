@@ -56,8 +56,7 @@ def check_acyclic(index: GraphIndex, patch: Patch, way_out: str = _INDEPENDENT) 
     """
     gained = {change.name: _sources_of(change.after) - _sources_of(change.before) for change in patch.changed}
     new = {node.name: _sources_of(node) for node in patch.add.nodes}
-    # Most patches need no more than this: new ops come one after the other, and what an op reads anew never came after
-    # it before.
+    # Most patches need no more than this: new ops come one after the other, and no op reads what came after it.
     read = set().union(*gained.values(), *new.values())
     reached = traversal.forward(index, [index.ids[name] for name in gained if name in index.ids])
     is_behind = any(reached[index.ids[name]] for name in read if name in index.ids)

@@ -489,8 +489,8 @@ class _Round:
         Its replacement is in the cycle, or has the shape that an op refuses.
         """
         index = self.index
-        made = (k for op in refusal.ops for k, pairs in self.replaced.items() if self._is_made_for(pairs, op))
-        place = next(made, None)
+        places = (k for op in refusal.ops for k, pairs in self.replaced.items() if self._is_made_for(pairs, op))
+        place = next(places, None)
         reader = next((index.ids[op] for op in refusal.ops if op in index.ids), None)
         if place is not None or reader is None:
             return place

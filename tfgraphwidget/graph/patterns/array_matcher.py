@@ -18,7 +18,7 @@ import numpy.typing as npt
 from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import COMMUTATIVE, NEXT
-from tfgraphwidget.graph.patterns.candidates import Candidates, Numbers, attribute_holds, plain_value
+from tfgraphwidget.graph.patterns.candidates import Candidates, Numbers, plain_value
 from tfgraphwidget.graph.patterns.definition import Pattern
 from tfgraphwidget.graph.patterns.match import FoundMatch, Tensor
 from tfgraphwidget.graph.patterns.structure import (
@@ -339,7 +339,7 @@ class ArrayMatches:
     def _require_attribute(self, name: str, attribute: Attribute, ops: Numbers, rows: Mask) -> None:
         def holds(op: int) -> bool:
             value = self._candidates.attribute(name, op)
-            return value is not None and attribute_holds(attribute, value)
+            return value is not None and self._candidates.has_value(attribute, value)
 
         self._require(ops, holds, rows)
         if isinstance(attribute, Wildcard):

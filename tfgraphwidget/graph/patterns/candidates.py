@@ -6,7 +6,7 @@ constants to outputs. What a mask leaves out no match has; what it has the searc
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 from types import EllipsisType
 from typing import Any
 
@@ -35,6 +35,7 @@ from tfgraphwidget.graph.patterns.structure import (
     Variable,
     Wildcard,
 )
+from tfgraphwidget.graph.regex_timeout import search_in_time
 from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.tensors import matches_shape
 from tfgraphwidget.tf_types import AttrValue
@@ -53,6 +54,7 @@ class Candidates:
         self._can_be: dict[int, Mask | None] = {}
         self._constants: dict[tuple[int, int], bool] = {}
         self._readers: dict[str, op_predicates.AttributeValues] = {}
+        self._expressions: dict[str, Callable[[str], bool]] = {}
         self._output_ports: dict[int, int] = {}  # of a node by id the highest port that is an output of the pattern
         for output in pattern.outputs:
             if isinstance(output, Node | Variable):
@@ -174,6 +176,29 @@ class Candidates:
             reader = self._readers[name] = op_predicates.AttributeValues(self.index, name)
         return reader.value(op)
 
+    def has_value(self, attribute: Attribute, value: AttrValue) -> bool:
+        """Whether a value is what a pattern says of it.
+
+        Args:
+            attribute: What the pattern says.
+            value: The AttrValue of an op.
+        """
+        if isinstance(attribute, AnyOf):
+            return any(self.has_value(each, value) for each in attribute.values)
+        plain = plain_value(value)
+        if isinstance(attribute, Regex):
+            is_found = self._expressions.get(attribute.text)
+            if is_found is None:
+                is_found = self._expressions[attribute.text] = search_in_time(attribute.text)
+            return is_found(str(plain))
+        if isinstance(attribute, AttributeComparison):
+            return _compare(plain, attribute)
+        if isinstance(attribute, Wildcard):
+            return True
+        if callable(attribute):
+            return bool(attribute(plain))
+        return _normal_text(plain) == _normal_text(attribute)
+
     def dtype(self, op: int, port: int) -> str:
         """The dtype of an output; "" if it is not known.
 
@@ -214,22 +239,6 @@ def _plain_message(content: Any) -> object:
     if hasattr(content, "name") and hasattr(content, "attr"):
         return str(content.name)
     return content
-
-
-def attribute_holds(attribute: Attribute, value: AttrValue) -> bool:
-    """Whether the AttrValue `attribute` is what a pattern says of it: `value`."""
-    if isinstance(attribute, AnyOf):
-        return any(attribute_holds(each, value) for each in attribute.values)
-    plain = plain_value(value)
-    if isinstance(attribute, Regex):
-        return re.search(attribute.text, str(plain)) is not None
-    if isinstance(attribute, AttributeComparison):
-        return _compare(plain, attribute)
-    if isinstance(attribute, Wildcard):
-        return True
-    if callable(attribute):
-        return bool(attribute(plain))
-    return _normal_text(plain) == _normal_text(attribute)
 
 
 def _normal_text(value: object) -> str:

@@ -21,7 +21,7 @@ from tfgraphwidget.graph.edges import Mask, Rows
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import COMMUTATIVE, V1_CONTROL_FLOW
 from tfgraphwidget.graph.patterns.array_matcher import ArrayMatches, NodePlan, array_matcher
-from tfgraphwidget.graph.patterns.candidates import Candidates, Numbers, attribute_holds, plain_value
+from tfgraphwidget.graph.patterns.candidates import Candidates, Numbers, plain_value
 from tfgraphwidget.graph.patterns.constants import constant_value
 from tfgraphwidget.graph.patterns.definition import Pattern, names_of
 from tfgraphwidget.graph.patterns.match import (
@@ -590,7 +590,7 @@ class _Matcher:
             return False
         if isinstance(attribute, Wildcard):
             return self._unify(attribute.name, plain_value(value))
-        return attribute_holds(attribute, value)
+        return self.candidates.has_value(attribute, value)
 
     def _unify(self, name: str, value: object) -> bool:
         if name not in self.attributes:
