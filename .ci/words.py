@@ -40,6 +40,11 @@ WORDS = {
     r"behaviours?|centres?|neighbours?|catalogues?|grey": "American spelling, as in TensorFlow",
 }
 
+BRITISH = re.compile(
+    r"colours?|coloured|colouring|behaviours?|centred?|neighbours?|catalogues?|grey"
+    r"|(?:optim|initial|normal|minim|maxim|recogn|organ|serial|visual|summar)is(?:e[sdr]?|ers|ing|ations?)"
+)
+
 # Functions, classes and modules are named by a verb or a noun: `find_matches`, not `found`.
 PARTICIPLE = re.compile(
     r"_?(?!(?:embed|feed|need|re?seed|speed|shed|bed|red)$)(?:[a-z]+ed|told|held|made|given|found|taken|known|written|shown"
@@ -219,9 +224,22 @@ def participle_variables() -> Iterator[tuple[str, int, str, str]]:
             yield str(path.relative_to(ROOT)), line, name, "a noun for what it is: `matches`, `members`, `new_ops`"
 
 
+def spellings() -> Iterator[tuple[str, int, str, str]]:
+    """(file, line, name, what to write) of each name in British spelling: `neighbour`, `isCentred`, `Colour`."""
+    package = ROOT / "tfgraphwidget"
+    scripts = (path for path in (ROOT / "labextension" / "src").rglob("*.ts") if path.name != "preferences.ts")
+    for path in sorted((*package.rglob("*.py"), *scripts)):
+        if set(NOT_OURS) & set(path.parts):
+            continue
+        for line, text in enumerate(path.read_text("utf-8").splitlines(), 1):
+            for name in re.findall(r"(?<![\w\"'])[A-Za-z_]\w*", text) if BRITISH.search(text.lower()) else ():
+                if any(BRITISH.fullmatch(word.lower()) for word in re.findall(r"[A-Z]?[a-z]+", name)):
+                    yield str(path.relative_to(ROOT)), line, name, "American spelling, as in TensorFlow"
+
+
 def main() -> int:
     """Print the findings."""
-    rows = [*findings(), *participles(), *participle_variables(), *participle_fields()]
+    rows = [*findings(), *participles(), *participle_variables(), *participle_fields(), *spellings()]
     if "--count" in sys.argv:
         for word, count in Counter(word.lower() for _, _, word, _ in rows).most_common():
             print(count, word)  # noqa: T201

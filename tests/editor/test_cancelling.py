@@ -161,7 +161,7 @@ MESSAGES: dict[str, dict[str, Any]] = {
     "unfold": {"type": "expand_all", "everything": True},
     "boundary": {"type": "boundary", "inputs": ["x:0"], "outputs": ["net/one/out:0"]},
     "compare": {"type": "compare", "show": True},
-    "colour": {"type": "colour", "by": "parameters"},
+    "color": {"type": "color", "by": "parameters"},
     "hide": {"type": "hide", "verb": "hide", "names": ["net/one"]},
     "turn": {"type": "set_direction", "direction": "right"},
     "preview": {"type": "preview", "inputs": ["x:0"], "outputs": ["net/logits:0"], "into": "copy"},

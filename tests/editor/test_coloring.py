@@ -180,14 +180,14 @@ def test_an_op_that_is_gone_has_no_colour_and_no_error(editor):
 def test_the_browser_gets_tints_notes_and_a_legend():
     answers = RequestHandler(editor := tgw.edit(build_mlp(resource=True)))
     answers.handle(p.Open())
-    told, _ = answers.handle(p.Colour("dtype"))
+    told, _ = answers.handle(p.Color("dtype"))
     assert isinstance(told, p.SelectionReply)
     assert told.state.legend is not None
     assert told.state.legend.by == "dtype"
     assert isinstance(told.state.legend.entries[0], p.Entry)
     assert {field.name for field in told.fields} >= {"tint", "note_start", "note_bytes"}
     assert told.state.colors == editor.colors
-    assert answers.handle(p.Colour(""))[0].state.legend is None
+    assert answers.handle(p.Color(""))[0].state.legend is None
 
 
 def test_a_function_s_body_is_coloured_too():

@@ -94,7 +94,7 @@ def test_it_shows_the_selection_the_boundary_and_the_present_colours(mlp_editor:
     assert mlp_editor.selection is not None
     assert [head["names"][op] for op in head["selected"]] == list(mlp_editor.selection.ops)
     assert (head["inputs"], head["outputs"]) == (["x:0"], ["net/logits:0"])
-    assert unpack_page(data)[0]["colour"] == "type"
+    assert unpack_page(data)[0]["color"] == "type"
     by = [legend["by"] for legend in head["legends"]]
     assert {"type", "dtype", "scope", "parameters"} <= set(by)
     assert columns[f"child_tint_{by.index('type')}"].any()

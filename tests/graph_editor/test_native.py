@@ -104,7 +104,7 @@ def within_boundary(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
 def next_to(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
     ins, outs = flags(args)
     held = selectors.ops(index, *args["ops"])
-    near = Selection(index, traversal.neighbours(index, held.mask, controls_in=ins, controls_out=outs), "")
+    near = Selection(index, traversal.neighbors(index, held.mask, controls_in=ins, controls_out=outs), "")
     if ins == outs:
         assert held.grow(controls=ins) == held | near
     return {"ops": sorted(near)}

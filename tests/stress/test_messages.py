@@ -417,7 +417,7 @@ def good_messages(editor: GraphEditor) -> list[dict[str, Any]]:
         p.Hide("hide", (op,)),
         p.Hide("nothing", ()), p.Pin(op, 10.0, 20.0), p.Unpin(op), p.PrefetchScene(scope), p.Picture("svg"),
         p.Select("set", (op, last), ()), p.Derive("upstream"), p.Derive("boundary"), p.Boundary((), (tensor,)),
-        p.Boundary((), ()), p.Compare(True), p.Colour(""), p.Probe(op), p.Enter(op, ""), p.Leave(0),
+        p.Boundary((), ()), p.Compare(True), p.Color(""), p.Probe(op), p.Enter(op, ""), p.Leave(0),
         p.Preview((), (tensor,), "copy"), p.Clone((), (tensor,), "copy", init="none"), p.Undo(), p.Redo(), p.Jump(0),
         p.Change("bypass", (last,)), p.Change("rename", (op,), ("new",), ("'named'",)),
         p.Change("insert", (tensor,), ("function",), ("'Identity'",)), p.Change("remove", (last,)),

@@ -36,7 +36,7 @@ REQUESTS = [
         p.Search("net/one/out"),
         p.Mark("outputs", "net/one/out"),
     ),
-    *(p.Crossings("outputs", "net/two/"), p.Targets("net/one/out:0"), p.Costs("flops"), p.Colour("FLOPs"), p.Script()),
+    *(p.Crossings("outputs", "net/two/"), p.Targets("net/one/out:0"), p.Costs("flops"), p.Color("FLOPs"), p.Script()),
     *(
         p.Palette("Ta", "insert", ("net/one/out:0",)),
         p.Describe("Reshape", function=False, verb="insert", what=("net/one/out:0",)),

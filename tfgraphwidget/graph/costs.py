@@ -32,11 +32,11 @@ def parameters(index: GraphIndex) -> Floats:
     """
     counts = np.zeros(len(index))
     variables = distinct_handles(index)
-    optimisers = slots(index)
+    optimizer_slots = slots(index)
     for i in variables:
-        counts[i] = 0 if i in optimisers else _of_attr(index.nodes[i].attr["shape"].shape)
+        counts[i] = 0 if i in optimizer_slots else _of_attr(index.nodes[i].attr["shape"].shape)
     for i, shape in _captured_variables(index).items():
-        counts[i] = 0 if i in optimisers else elements(shape, None)
+        counts[i] = 0 if i in optimizer_slots else elements(shape, None)
     if not counts.any():
         for i, kind in enumerate(index.types):
             if kind in CONSTANTS and index.dtypes(i)[:1] and index.dtypes(i)[0] in _FLOATING and index.shape(i, 0):

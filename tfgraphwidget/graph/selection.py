@@ -159,7 +159,7 @@ class Selection(Part, ArgumentChecks):
         >>> tgw.example().ops("net/hidden/Relu").grow().ops[:3]
         ('net/hidden/Add', 'net/hidden/Relu', 'net/logits')
         """
-        near = traversal.neighbours(self.index, self.mask, controls_in=controls, controls_out=controls)
+        near = traversal.neighbors(self.index, self.mask, controls_in=controls, controls_out=controls)
         return self._with(self.mask | near, f"{self._term}.grow({'controls=True' if controls else ''})")
 
     @with_recipe
@@ -173,7 +173,7 @@ class Selection(Part, ArgumentChecks):
         >>> "net/hidden/Relu" in tgw.example().scope("net/hidden").shrink()
         False
         """
-        near = traversal.neighbours(self.index, ~self.mask, controls_in=controls, controls_out=controls)
+        near = traversal.neighbors(self.index, ~self.mask, controls_in=controls, controls_out=controls)
         return self._with(self.mask & ~near, f"{self._term}.shrink({'controls=True' if controls else ''})")
 
     @with_recipe

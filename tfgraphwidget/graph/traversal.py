@@ -86,7 +86,7 @@ def flood(
     return reach(*rows_of(owner[free], to[free], len(index)), _numbers(seeds))
 
 
-def neighbours(index: GraphIndex, ops: Mask, *, controls_in: bool = False, controls_out: bool = False) -> Mask:
+def neighbors(index: GraphIndex, ops: Mask, *, controls_in: bool = False, controls_out: bool = False) -> Mask:
     """Find the ops one edge away from some ops, in either direction.
 
     Args:

@@ -93,7 +93,7 @@ class RequestHandler:
                 return self._without_state(request)
             case (
                 p.Boundary() | p.Mark() | p.Select() | p.Derive() | p.Compare() | p.Optimize() | p.Probe() | p.Measure()
-                | p.Colour()
+                | p.Color()
             ):  # fmt: skip
                 return self._painting(self._choose(request))
             case p.Clone() | p.Add() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
@@ -185,7 +185,7 @@ class RequestHandler:
                 return self._edits.probe(name, self._values.values(feeds, name))
             case p.Measure(feeds):
                 self._editor.measure(None, self._values.values(feeds, None))
-            case p.Colour(by):
+            case p.Color(by):
                 self._editor.color_by(by)
             case p.Boundary(inputs, outputs):
                 self._editor.mark(inputs, outputs)

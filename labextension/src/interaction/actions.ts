@@ -2,7 +2,7 @@
 import type {
   BoundaryTensor,
   CloneRequest,
-  ColourRequest,
+  ColorRequest,
   ExpandAllRequest,
   HideRequest,
   InspectReply,
@@ -34,7 +34,7 @@ export type CloneForm = Omit<CloneRequest, "type" | "inputs" | "outputs" | "insp
 
 /** Requests that change the view only. */
 export type ViewRequest =
-  | ColourRequest
+  | ColorRequest
   | SelectMatchingRequest
   | HideRequest
   | PinRequest

@@ -95,7 +95,7 @@ export class OfflineGraphView {
         // Nothing can be marked without a kernel; what was marked can be put away.
         if (request.inputs.length + request.outputs.length > 0) throw new Refusal(NO_KERNEL);
         return this.#select(new Uint8Array(this.#chosen.length));
-      case "colour":
+      case "color":
         this.#view.color = request.by;
         return this.#paintedReply();
       case "hide":

@@ -23,7 +23,7 @@ export class OfflineBackend {
 
   constructor(contents: Contents) {
     this.#contents = contents;
-    this.#view = { color: contents.head.colour };
+    this.#view = { color: contents.head.color };
     this.#stack = contents.head.way.map(([title, room]) => ({ title, room }));
   }
 

@@ -21,7 +21,7 @@ export interface Head {
   /** What an op can be, a bit of the column "op_is" each. */
   readonly traits: readonly string[];
   /** The present way to color, or "". */
-  readonly colour: string;
+  readonly color: string;
 }
 
 type Line = [sort: string, name: string, what: string];

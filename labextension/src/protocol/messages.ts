@@ -451,8 +451,8 @@ export interface MeasureRequest {
 }
 
 /** Color the drawing by one of the ways that the state names; "" is the usual, by family of op type. */
-export interface ColourRequest {
-  type: "colour";
+export interface ColorRequest {
+  type: "color";
   by: string;
 }
 
@@ -1007,7 +1007,7 @@ export type Request =
   | OptimizeRequest
   | ProbeRequest
   | MeasureRequest
-  | ColourRequest
+  | ColorRequest
   | PaletteRequest
   | DescribeRequest
   | FeedableRequest

@@ -261,9 +261,9 @@ describe("the functions of a page", () => {
 
   test("keep one way to color", () => {
     const house = houseOf(golden);
-    house.handle({ type: "colour", by: "type" });
+    house.handle({ type: "color", by: "type" });
     expect(enter(house, first).state.legend?.by).toBe("type");
-    house.handle({ type: "colour", by: "" });
+    house.handle({ type: "color", by: "" });
     expect(answer(house, { type: "leave", depth: 0 }).state.legend).toBe(null);
   });
 

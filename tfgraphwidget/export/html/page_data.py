@@ -110,7 +110,7 @@ def pack_page(page_input: PageInput) -> bytes:
                 kind: list(_attribute_defaults(index, kind)) for kind, index in kinds.items() if _is_known(index, kind)
             },
             "traits": list(TRAITS),
-            "colour": page_input.color_by,
+            "color": page_input.color_by,
         }
     )
     parts = [len(head).to_bytes(4, "little"), head, *(part for room in rooms for part in room)]

@@ -111,5 +111,5 @@ def _to_uint8(value: Array) -> Array:
         return np.where(finite, _FLAT, 0).astype(np.uint8)
     # Halved first: at the ends of float64 the difference of two is infinite.
     share = (np.where(finite, value, low) / 2 - low / 2) / (high / 2 - low / 2)
-    grey: Array = (share * 255).round().astype(np.uint8)
-    return grey
+    levels: Array = (share * 255).round().astype(np.uint8)
+    return levels

@@ -456,7 +456,7 @@ class Costs:
 
 
 @dataclasses.dataclass(frozen=True)
-class Colour:
+class Color:
     """Color the drawing by one of the ways that the state names; "" is the usual, by family of op type."""
 
     by: str
@@ -566,5 +566,5 @@ Question = (
     | FindEditOps
     | Ping
 )
-Choose = Boundary | Mark | Select | Derive | Compare | Optimize | Probe | Measure | Colour
+Choose = Boundary | Mark | Select | Derive | Compare | Optimize | Probe | Measure | Color
 Request = ViewRequest | Choose | Question | Edit

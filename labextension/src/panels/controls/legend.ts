@@ -25,7 +25,7 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
   const head = element("div", { class: "tgw-legend-head" }, select, fold);
   const root = element("section", { class: "tgw-legend", "aria-label": "Colors", hidden: true }, head, body);
   select.addEventListener("change", async () => {
-    await actions.changeView({ type: "colour", by: select.value });
+    await actions.changeView({ type: "color", by: select.value });
     show(); // a refusal has left it as it was
   });
   let [shown, last] = ["", ""];

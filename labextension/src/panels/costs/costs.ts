@@ -19,7 +19,7 @@ export function createCosts(parts: Parts): HTMLElement {
       ...state.colors.map((way) =>
         taskButton(
           { class: "tgw-button tgw-toggle", "aria-pressed": String(way === by) },
-          () => actions.changeView({ type: "colour", by: way === by ? "" : way }),
+          () => actions.changeView({ type: "color", by: way === by ? "" : way }),
           way,
         ),
       ),
