@@ -266,6 +266,49 @@ def test_a_match_whose_inside_is_read_waited_for_or_returned_is_left_and_says_wh
     assert dict(model.core.executor.signatures[0].outputs)["logits"] == "net/last/Elu:0"
 
 
+def test_a_match_whose_inside_a_signature_gives_is_left_and_says_so() -> None:
+    editor = tgw.edit(graph_of(silu_as_y).as_graph_def())
+    editor.add_signature("inner", {"x": "x:0"}, {"gate": "Sigmoid:0"})
+    with pytest.raises(GraphEditError, match="'Sigmoid:0' inside is an output of the model"):
+        editor.replace_all("Mul(x, Sigmoid(x))", "Relu(x)")
+    editor.remove_signature("inner")
+    assert len(editor.replace_all("Mul(x, Sigmoid(x))", "Relu(x)").replaced) == 1
+
+
+def silu_as_y(x: tf.Tensor) -> None:
+    """x * sigmoid(x)."""
+    tf.identity(silu(x), "y")
+
+
+def test_a_builder_with_a_condition_on_a_dtype_replaces_what_has_it(tmp_path: Path) -> None:
+    def build(x: tf.Tensor) -> None:
+        tf.add(silu(x), tf.cast(silu(tf.cast(x, tf.float16)), tf.float32), "y")
+
+    @tgw.pattern
+    def gate(op: Any, x: Any) -> Any:
+        return op.Mul(x, op.Sigmoid(x))
+
+    editor = tgw.edit(written(graph_of(build), tmp_path))
+    expected = ran(editor, tmp_path, "y:0", X)
+    report = editor.replace_all(gate, tf.nn.silu, where=lambda match: match.x.dtype == "float16")
+    assert len(report.replaced) == 1
+    assert [match.x.dtype for match in editor.match(gate)] == ["float32"]
+    np.testing.assert_allclose(ran(editor, tmp_path, "y:0", X), expected, rtol=1e-2)
+
+
+def test_the_bodies_of_loops_and_branches_are_edited_too(tmp_path: Path) -> None:
+    def build(x: tf.Tensor) -> None:
+        branch = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.nn.relu(x) + 1.0, lambda: tf.nn.relu(-x))
+        tf.identity(tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, tf.nn.relu(y) - 0.1), [0, branch])[1], "y")
+
+    v1.enable_control_flow_v2()
+    editor = tgw.edit(written(graph_of(build), tmp_path))
+    expected = ran(editor, tmp_path, "y:0", X)
+    report = editor.replace_all("Relu(x)", "Maximum(x, 0.0)", functions=True)
+    assert len(report.replaced) == len({match.function for match in report.replaced}) == 3
+    np.testing.assert_allclose(ran(editor, tmp_path, "y:0", X), expected)
+
+
 # semantics 12
 def test_overlapping_matches_are_replaced_from_the_first_on_and_the_rest_is_reported() -> None:
     def build(x: tf.Tensor) -> None:

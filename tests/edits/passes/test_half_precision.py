@@ -186,6 +186,19 @@ def test_a_mask_of_a_large_number_stays_float32_also_in_a_loop() -> None:
     assert all(np.isfinite(each.largest) and each.largest < 0.02 for each in after.outputs)
 
 
+def test_ops_without_a_kernel_for_half_precision_stay_float32() -> None:
+    with tf.Graph().as_default() as graph:
+        boxes = v1.placeholder(tf.float32, [5, 4], "boxes")
+        scores = tf.nn.relu(v1.placeholder(tf.float32, [5], "scores"))
+        tf.identity(tf.image.non_max_suppression(tf.nn.relu(boxes), scores, 2), "y")
+    editor = tgw.edit(graph.as_graph_def())
+    editor.cast("float16")
+    dtypes = {node.op: node.attr["T"].type for node in editor.index.nodes if node.op in ("Relu", "NonMaxSuppressionV3")}
+    assert dtypes == {"Relu": tf.float16.as_datatype_enum, "NonMaxSuppressionV3": tf.float32.as_datatype_enum}
+    feeds = {"boxes:0": [[k, k, k + 1, k + 1] for k in range(5)], "scores:0": [0.1, 0.9, 0.2, 0.8, 0.3]}
+    assert editor.compare(feeds, "y:0")["y:0"].largest == 0
+
+
 def test_quantized_weights_take_a_quarter_and_rounded_ones_compress(model: tuple[Any, Network], tmp_path: Path) -> None:
     graph_def, net = model
     editor = tgw.edit(graph_def)
