@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import pydoc
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,16 @@ def test_old_names_go_on_working_and_say_the_new_ones(name: str) -> None:
 def test_another_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = tgw.example().nothing  # type: ignore[attr-defined]
+
+
+def test_the_overview_of_help_names_methods_in_the_order_of_their_classes() -> None:
+    overview = (GraphEditor.__doc__ or "").partition("below:\n")[2].partition("\n\n")[0]
+    lines = re.sub(r",\n\s+", ", ", overview).strip().splitlines()
+    apis = GraphEditor.__bases__
+    assert len(lines) == len(apis)
+    for line, api in zip(lines, apis, strict=True):
+        names = line.partition(":")[2].split(",")
+        assert [name for name in names if name.strip() not in vars(api)] == [], api.__name__
 
 
 def test_help_shows_what_a_user_calls() -> None:

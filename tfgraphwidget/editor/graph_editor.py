@@ -56,6 +56,16 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, PassAPI, PatternAPI, AnalysisA
     Where ops and tensors are arguments, names are accepted ("net/dense/MatMul", "x:0"), and so are `tf.Operation`s,
     `tf.Tensor`s, variables and selections. Each edit is a line of code, and can be undone.
 
+    By task, in the order of the methods below:
+        select: find, ops, scope, between, upstream, downstream, where, mark, selection
+        look: draw, svg, enter, leave, open, close, reveal, hide, pin, color_by
+        edit: clone, preview, add, insert, replace, remove, bypass, reroute, connect, rename, set_attr, freeze,
+            strip_training, set_trainable, add_signature, undo, redo, history, lines
+        rewrite all of it: fold_constants, merge_duplicates, change_batch_size, cast, quantize_weights, optimized
+        find and replace a pattern: match, like, replace_all
+        examine: inspect, diff, compare, probe, cost, measure, table, lint, summary, impact, signatures
+        save and replay: save, extract, split, code, replay, to_bytes, networkx, refresh
+
     Args:
         source: What `tfgraphwidget.sources.open_source` opened.
         show: A function that makes the widget of an editor.
