@@ -304,6 +304,24 @@ def test_a_saved_model_is_opened_by_its_file_and_saved_as_a_folder(files: Files,
 
 
 @pytest.mark.slow
+def test_a_keras_model_is_opened_in_a_notebook(files: Files, folder: Path, jupyter_server: JupyterServer) -> None:
+    keras = tf.keras
+    keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, name="wide")]).save(folder / "my model.keras")
+    before = jupyter_server.sessions()
+    files.page.get_by_role("button", name="Refresh the file browser.").click()
+    files.item("my model.keras").dblclick()
+    expect(files.message.get_by_role("heading", name="my model.keras is a Keras model")).to_be_visible(timeout=CELL)
+    assert jupyter_server.sessions() == before  # no kernel is started for a message
+    shoot(files.page, "file_11_keras")
+    files.message.get_by_role("button", name="Open in a notebook").click()
+    root = files.page.locator(".jp-NotebookPanel:visible .tfgraphwidget")
+    expect(root).to_have_attribute("data-status", "ready", timeout=CELL)
+    expect(root).to_contain_text("Keras model")
+    shoot(files.page, "file_12_keras_in_a_notebook")
+    assert [path.name for path in folder.glob("*.ipynb")] == ["Untitled.ipynb"]
+
+
+@pytest.mark.slow
 def test_notebook_7_opens_graphs_too(page: Page, jupyter_server: JupyterServer, folder: Path) -> None:
     place = str(folder.relative_to(jupyter_server.root))
     page.goto(f"{jupyter_server.url}/tree/{place}?token={jupyter_server.token}")

@@ -227,6 +227,26 @@ def test_a_jump_over_several_renames_lists_the_first_and_the_last_name(front: Fr
     assert reply["edited"]["renamed"] == [["net/two/add", "web/two/sum"], ["net", "web"]]
 
 
+@pytest.mark.parametrize(
+    ("inspected", "old", "new"), [("x", "x", "net/two/x"), ("net/one/", "net/one/", "net/two/one")]
+)
+def test_what_is_moved_into_a_closed_scope_is_shown_in_it(front: FrontEnd, inspected: str, old: str, new: str) -> None:
+    front.editor.close_all()
+    front.editor.open("net")
+    reply = front.ask("change", verb="rename", what=[old], keys=["new"], values=[f'"{new}"'], inspected=inspected)
+    assert reply["focus"] == new
+    assert {"net", "net/two"} <= front.editor.opened
+    front.editor.close("net/two")
+    assert front.ask("undo", inspected=new)["focus"] == ""
+
+
+def test_what_a_closed_scope_held_before_does_not_open_it(front: FrontEnd) -> None:
+    front.editor.close_all()
+    rename = {"verb": "rename", "what": ["net/two/add"], "keys": ["new"], "values": ['"net/two/sum"']}
+    assert front.ask("change", **rename, inspected="net/two/add")["focus"] == ""
+    assert not front.editor.opened
+
+
 def test_an_edit_that_removes_what_is_inspected_says_so(front: FrontEnd) -> None:
     front.ask("clone", **FORM)
     reply = front.ask("undo", inspected="copy/net/logits")

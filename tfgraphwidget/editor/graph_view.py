@@ -478,21 +478,32 @@ class GraphView:
 
     def reveal(self, name: str) -> str:
         """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op or scope."""
-        index = self.index
-        if not isinstance(name, str):
-            raise UnknownName(f"{value_text(name)} is no name; write that of an op, a tensor or a scope.")
-        if self.is_container(name):
-            node = self._node(name)
-            full_name, around = self.outline.names[node], self.outline.ancestors(node)
-        else:
-            op = index.op(name)
-            node = int(self.outline.home[op])
-            full_name, around = index.names[op], [node, *self.outline.ancestors(node)]
+        full_name, node, around = self._place(name)
         self.opened |= self._names(around)
         # What is asked for is shown, though it, or what is around it, was hidden.
         visible_names = {full_name, name, *self._names(around), *self._names([node])}
         self.hidden = frozenset(path for path in self.hidden if path.removesuffix("/") not in visible_names)
         return full_name
+
+    def is_open_around(self, name: str) -> bool:
+        """Whether the scopes and groups around an op, a scope or a group are open. Raises UnknownName.
+
+        Args:
+            name: Its name.
+        """
+        return self._names(self._place(name)[2]) <= self.opened
+
+    def _place(self, name: str) -> tuple[str, int, list[int]]:
+        """The name in full, the scope or group that it is or lies in, and the scopes and groups around it."""
+        index = self.index
+        if not isinstance(name, str):
+            raise UnknownName(f"{value_text(name)} is no name; write that of an op, a tensor or a scope.")
+        if self.is_container(name):
+            node = self._node(name)
+            return self.outline.names[node], node, self.outline.ancestors(node)
+        op = index.op(name)
+        node = int(self.outline.home[op])
+        return index.names[op], node, [node, *self.outline.ancestors(node)]
 
     def shape(self, width: float, height: float) -> None:
         """Let the drawing wrap to the shape of a narrow pane; nothing changes without a size.

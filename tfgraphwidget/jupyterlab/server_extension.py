@@ -22,6 +22,8 @@ from tornado import web
 from tfgraphwidget.sources import file_suffixes
 
 ROUTE = "tfgraphwidget/kernels"
+IN_NOTEBOOKS = (".keras", ".tgw")
+"""The suffixes of files whose document leads to a notebook, which opens them: notebook-files.ts."""
 
 
 def _jupyter_server_extension_points() -> list[dict[str, object]]:
@@ -37,7 +39,7 @@ def _load_jupyter_server_extension(server: Any) -> None:
     settings = server.web_app.settings
     page_config = settings.setdefault("page_config_data", {})
     page_config["tfgraphwidgetKernels"] = ROUTE
-    page_config["tfgraphwidgetSuffixes"] = list(file_suffixes())
+    page_config["tfgraphwidgetSuffixes"] = " ".join((*file_suffixes(), *IN_NOTEBOOKS))
     server.web_app.add_handlers(".*$", [(url_path_join(settings["base_url"], ROUTE), KernelsHandler)])
 
 

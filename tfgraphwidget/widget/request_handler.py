@@ -248,20 +248,30 @@ class RequestHandler:
     def _apply_edit(self, request: p.Edit) -> Answer:
         """The reply to an edit, with what the panels show of it: one message, and one revision for other views."""
         focus = new_op = ""
+        was_drawn = self._is_drawn(request.inspected)
         with self._core.listeners.collect():
             if isinstance(request, p.Change):
                 text, new_op = self._edits.apply(request)
             else:
                 text, focus = self._edit(request)
             self._edits.update_difference()
-        renamed = renamed_prefixes(self._core.executor.renamed, self._editor.index)
-        if new_op and request.inspected:  # the inspector goes on with it
-            renamed = ((request.inspected, new_op), *renamed)
-        name, inspected = by_new_name(request.inspected, renamed), None
+            renamed = renamed_prefixes(self._core.executor.renamed, self._editor.index)
+            if new_op and request.inspected:  # the inspector goes on with it
+                renamed = ((request.inspected, new_op), *renamed)
+            name, inspected = by_new_name(request.inspected, renamed), None
+            with contextlib.suppress(GraphEditError):  # the edit has removed it
+                if was_drawn and not focus and not self._core.view.is_open_around(name):
+                    focus = self._editor.reveal(name)  # it was moved into a closed scope
         if name:
             with contextlib.suppress(GraphEditError):  # the edit has removed it
                 inspected = self._inspector.inspect(name, self._edits.probe_text)
         return self._drawing(focus=focus, edited=p.EditReport(text, renamed, inspected))
+
+    def _is_drawn(self, name: str) -> bool:
+        """Whether an op or scope is in the drawing: the scopes around it are open."""
+        with contextlib.suppress(GraphEditError):
+            return bool(name) and self._core.view.is_open_around(name)
+        return False
 
     def _edit(self, request: p.Clone | p.Add | p.Mend | p.Undo | p.Redo | p.Jump) -> tuple[str, str]:
         """Apply an edit; what it has done, in words, and the item to bring into view."""

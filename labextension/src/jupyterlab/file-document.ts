@@ -28,6 +28,7 @@ import {
   restoreKernel,
   widgetRendermime,
 } from "./kernel-hosts";
+import { type NotebookFile, notebookFile, openInNotebook } from "./notebook-files";
 import { Pane, paneAction } from "./pane";
 import { reloadAction } from "./pane-messages";
 import { askToClose, CANCEL_ERROR, cancelError, refuseSave, saveAs } from "./save-dialog";
@@ -62,6 +63,8 @@ export class GraphDocument {
     this.#keep = new EditStore(services.state, context.path);
     this.#path = context.path;
     const { sessionContext: session } = context;
+    // A file that is opened in a notebook has the notebook's kernel.
+    if (notebookFile(this.#path)) session.kernelPreference = { ...session.kernelPreference, canStart: false };
     isolateKernels(session);
     session.kernelChanged.connect((_, { oldValue, newValue }) => {
       if (newValue) void this.#open();
@@ -132,6 +135,8 @@ export class GraphDocument {
   // The kernel
 
   async #open(again = false): Promise<void> {
+    const inNotebook = notebookFile(this.#path);
+    if (inNotebook) return this.#showNotebookWay(inNotebook);
     const turn = ++this.#turn;
     this.#isGone = false;
     const { sessionContext } = this.#context;
@@ -273,6 +278,16 @@ export class GraphDocument {
 
   #showWaiting(title: string, text: string): void {
     this.#tabs.showWaiting(title, text, [this.#again, this.#restart, this.#choose]);
+  }
+
+  #showNotebookWay({ what, why }: NotebookFile): void {
+    const text = `${why} Open it in a new notebook beside the file.`;
+    const open = paneAction("Open in a notebook", () =>
+      openInNotebook(this.#services.app, this.#path).catch((error: Error) =>
+        this.#tabs.setNews(`No notebook was made: ${error.message}`, true),
+      ),
+    );
+    this.#tabs.showMessage(`${this.#name} is ${what}`, text, [open]);
   }
 
   #showError(error: unknown): void {

@@ -1,4 +1,5 @@
-// Registers the file types .pb, .pbtxt and .meta in JupyterLab and Notebook 7. It contains only what every page loads;
+// Registers the file types .pb, .pbtxt and .meta in JupyterLab and Notebook 7, and .keras and .tgw, whose document leads
+// to a notebook: JupyterLab by itself opens them as text, and fails. It contains only what every page loads;
 // file-document.ts has the behavior and is loaded with the first document.
 import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { type ISessionContext, ISessionContextDialogs, WidgetTracker } from "@jupyterlab/apputils";
@@ -23,7 +24,7 @@ const NAME = "TensorFlow Graph Editor";
 const TYPE = "tensorflow-graph";
 
 /** Suffixes of the files that the server's package opens; the built-in formats' if the server does not list them. */
-const SUFFIXES = '[".pb", ".pbtxt", ".meta"]';
+const SUFFIXES = ".pb .pbtxt .meta .keras .tgw";
 
 /** The bytes of a file never come to the page: the kernel reads them. */
 class GraphModelFactory extends Base64ModelFactory {
@@ -96,7 +97,7 @@ class GraphFactory extends ABCWidgetFactory<FileWidget> {
 
 export const files: JupyterFrontEndPlugin<void> = {
   id: "tfgraphwidget:files",
-  description: "Opens graphs in files.",
+  description: "Opens graph files.",
   autoStart: true,
   requires: [IRenderMimeRegistry],
   optional: [ILayoutRestorer, IStateDB, ISessionContextDialogs, IMainMenu],
@@ -112,7 +113,7 @@ export const files: JupyterFrontEndPlugin<void> = {
     docRegistry.addFileType({
       name: TYPE,
       displayName: "TensorFlow graph",
-      extensions: JSON.parse(PageConfig.getOption("tfgraphwidgetSuffixes") || SUFFIXES),
+      extensions: (PageConfig.getOption("tfgraphwidgetSuffixes") || SUFFIXES).split(" "),
       mimeTypes: ["application/x-tensorflow-graph"],
       contentType: "file",
       fileFormat: "base64",

@@ -1,6 +1,7 @@
 // What the canvas draws at a zoom of 1 is what a saved picture has: tests/scene/test_display_list.py writes the file.
 import { expect, test } from "vitest";
-import { drawnByCanvas, pictures, type Shape } from "./recorder";
+import { at } from "../../src/protocol/scene";
+import { decoded, drawnByCanvas, drawnOf, pictures, type Shape } from "./recorder";
 
 /** Rounded, as text, so that two lists can be compared in any order. */
 function keysOf(shapes: readonly Shape[], kind: string, names: readonly string[]): string[] {
@@ -48,3 +49,19 @@ test.each(pictures)("a saved picture has the lines of the screen: $name, $theme"
     );
   expect(lines(picture.shapes[picture.theme] ?? [])).toEqual(lines(drawnByCanvas(picture)));
 });
+
+test.each(pictures.filter(({ theme }) => theme === "light"))(
+  "the frame of what a refusal names does not run through the number of a group: $name",
+  (picture) => {
+    const { scene, paint } = decoded(picture);
+    const grouped = Array.from({ length: scene.length }, (_, item) => item).filter(
+      (item) => at(scene.members, item) > 1,
+    );
+    const plain = drawnOf(scene, paint);
+    const drawn = drawnOf(scene, paint, "light", new Set(grouped));
+    expect(drawn.length).toBeGreaterThan(plain.length);
+    const number = drawn.findIndex(({ text }) => text === "×4");
+    const rest = plain.slice(plain.findIndex(({ text }) => text === "×4"));
+    expect(drawn.slice(number)).toEqual(rest);
+  },
+);

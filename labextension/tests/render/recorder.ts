@@ -126,7 +126,12 @@ export function drawnByCanvas(picture: Picture): Shape[] {
 }
 
 /** What the canvas draws of a scene. */
-export function drawnOf(scene: Scene, paint: Paint, theme = "light"): Shape[] {
+export function drawnOf(
+  scene: Scene,
+  paint: Paint,
+  theme = "light",
+  warned: ReadonlySet<number> = new Set(),
+): Shape[] {
   const [backgroundColor, color] = (golden.themes[theme] ?? []).map(computed);
   vi.stubGlobal("getComputedStyle", () => ({ backgroundColor, color, fontFamily: "sans" }));
   const recorder = new Recorder();
@@ -139,7 +144,7 @@ export function drawnOf(scene: Scene, paint: Paint, theme = "light"): Shape[] {
     glides: null,
     camera: { x: 0, y: 0, zoom: 1 },
     controls: true,
-    warned: none,
+    warned,
     edited: none,
     barred: none,
   };

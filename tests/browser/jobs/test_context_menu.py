@@ -110,13 +110,21 @@ def test_ops_are_bypassed_marked_and_renamed(hand: Hand) -> None:
     hand.press("Enter")
     assert hand.lines(2)[1] == 'editor.rename(old="one/act", new="one/relu")'
 
-    # To another scope it is moved.
+    # To another scope it is moved; it is shown there, though the scope was closed.
+    hand.widget.click("two", double=True)
+    hand.widget.settled()
+    assert "two" not in hand.widget.notebook.kernel_eval("list(editor.opened)")
     hand.right_click("z")
     hand.choose("Move to scope …")
     expect(hand.menu.get_by_role("textbox", name="Scope")).to_have_value("")
     hand.type("two")
     hand.press("Enter")
     assert hand.lines(3)[2] == 'editor.rename(old="z", new="two/z")'
+    shown, canvas = hand.widget.place("two/z"), hand.root.locator("canvas").first.bounding_box()
+    assert canvas
+    assert canvas["x"] < shown[0] < canvas["x"] + canvas["width"]
+    assert canvas["y"] < shown[1] < canvas["y"] + canvas["height"]
+    shoot(hand.page, "menu_moved_light")
 
     hand.right_click("x")
     assert "Bypass" not in entries(hand)  # nothing comes in

@@ -130,6 +130,7 @@ def test_a_graph_is_checked_mended_and_given_a_signature_whose_ends_are_ordered(
     chosen = whole.get_by_role("combobox", name="Signature")
     expect(chosen).to_have_value("serving_default")
     expect(whole.get_by_role("textbox", name="New name")).to_be_focused()
+    expect(whole.get_by_role("textbox", name="New name")).to_have_value("serving_default")  # selected: it is replaced
     hand.type("scores")
     hand.press("Enter")
     assert hand.lines(5)[4] == 'editor.rename_signature(name="serving_default", new="scores")'

@@ -80,8 +80,17 @@ export function inlineForm(
     if (field.prefix) input.before(prefixOf(field.prefix, input));
     form.append(...proposals(field, input, parts));
     if (field.hint) form.append(element("p", { class: "tgw-hint" }, field.hint));
-    if (input instanceof HTMLSelectElement)
-      void listSignatures(input, submit, parts).then(() => preview?.update(true));
+    if (input instanceof HTMLSelectElement) {
+      const propose = proposal(
+        input,
+        inputs.find(({ field }) => field.key === "new"),
+      );
+      input.addEventListener("change", propose);
+      void listSignatures(input, submit, parts).then(() => {
+        propose();
+        preview?.update(true);
+      });
+    }
   }
   const values = (): Values => Object.fromEntries(inputs.map(({ field, input }) => [field.key, input.value]));
   const preview = call && createEditPreview(parts, () => (form.checkValidity() ? call(values()) : null));
@@ -149,6 +158,17 @@ async function listSignatures(
   submit.disabled = names.length === 0;
   if (submit.disabled)
     submit.parentElement?.before(element("p", { class: "tgw-field-error", role: "alert" }, NO_SIGNATURE));
+}
+
+/** Has a new name begin with the one that is chosen, until another is typed; it is selected where one types. */
+function proposal(chosen: HTMLSelectElement, named?: { readonly input: HTMLElement }): () => void {
+  let proposed = "";
+  return () => {
+    const input = named?.input;
+    if (!(input instanceof HTMLInputElement) || input.value !== proposed) return;
+    proposed = input.value = chosen.value;
+    if (input.matches(":focus")) input.select();
+  };
 }
 
 /** The scope before a name that is edited; a long one is cut at its beginning. */

@@ -22,11 +22,11 @@ function* paintItems(pen: Pen): Generator<void> {
   yield* drawAreas(pen);
   yield* drawEdges(pen);
   yield* drawBoxes(pen);
+  drawOutlines(pen); // no outline runs through a number
   if (frame.camera.zoom > FILL_ONLY) {
     drawFunctionMarks(pen);
     drawCountsAndPins(pen);
   }
-  drawOutlines(pen);
   yield* drawEdgeLabels(pen);
   yield* drawLabels(pen);
   drawBoundaryMarks(pen);
