@@ -57,7 +57,7 @@ def test_a_dangling_input_is_named() -> None:
 def test_every_scope_is_an_interval_over_its_ops() -> None:
     meta = v1.MetaGraphDef.FromString(INCEPTION.read_bytes())
     names = [node.name for node in meta.graph_def.node]
-    tree = ScopeTree.build(names)
+    tree = ScopeTree.build({name: i for i, name in enumerate(names)})
     for scope in range(1, len(tree.names), 7):
         prefix = tree.names[scope]
         expected = [i for i, n in enumerate(names) if n == prefix or n.startswith(f"{prefix}/")]
@@ -65,7 +65,7 @@ def test_every_scope_is_an_interval_over_its_ops() -> None:
 
 
 def test_an_op_with_a_scope_of_its_own_name_lies_inside_it() -> None:
-    tree = ScopeTree.build(["w", "w/read"])
+    tree = ScopeTree.build({"w": 0, "w/read": 1})
     assert tree.own_ops(tree.scope("w")).tolist() == [0, 1]
     assert tree.own_ops(0).tolist() == []
 
