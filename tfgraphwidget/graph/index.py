@@ -229,7 +229,14 @@ class GraphIndex:
             variable_defs=variable_defs,
             functions=self.functions if functions is None else functions,
         )
-        grown.__dict__["ids"] = ids  # a cached_property; computing it again would cost as much as the whole graph
+        # Computing them again would cost as much as the whole graph.
+        grown.__dict__["ids"] = ids
+        if "scopes" in self.__dict__:
+            grown.__dict__["scopes"] = self.scopes.with_ops(rows.names, ids)
+        if "kinds" in self.__dict__:
+            number = {op_type: k for k, op_type in enumerate(dict.fromkeys((*self.kinds[0], *rows.types)))}
+            codes = np.fromiter(map(number.__getitem__, rows.types), np.int32, len(rows.types))
+            grown.__dict__["kinds"] = list(number), np.concatenate([self.kinds[1], codes])
         return grown
 
     def with_changed_nodes(self, changed: Mapping[int, NodeDef]) -> GraphIndex:

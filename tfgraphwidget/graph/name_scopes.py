@@ -41,10 +41,20 @@ class ScopeTree:
         Args:
             op_ids: The names of the ops in this order, with their numbers from 0 on.
         """
-        ids = {"": 0}
-        parents = [0]
+        none = np.zeros(0, dtype=np.int32)
+        root = cls([""], np.zeros(1, dtype=np.int32), none, none, none, none, none)
+        return root.with_ops(list(op_ids), op_ids)
+
+    def with_ops(self, new: Sequence[str], op_ids: Mapping[str, int]) -> ScopeTree:
+        """The tree with more ops behind those that it has.
+
+        Args:
+            new: The names of the new ops.
+            op_ids: The names of all ops, with their numbers.
+        """
+        ids, parents = dict(self.ids), self.parent.tolist()
         # A short name cannot lie too deep.
-        around = [name.rpartition("/")[0] if len(name) <= DEEPEST else scope_around(name) for name in op_ids]
+        around = [name.rpartition("/")[0] if len(name) <= DEEPEST else scope_around(name) for name in new]
         for scope in dict.fromkeys(around):
             if scope not in ids:
                 outer = scope.rpartition("/")[0]
@@ -52,12 +62,19 @@ class ScopeTree:
                     _add_scopes(outer, ids, parents)
                 parents.append(ids[outer])
                 ids[scope] = len(ids)
-        scope_of = np.fromiter(map(ids.__getitem__, around), np.int32, len(op_ids))
-        named = np.fromiter(map(op_ids.get, ids, repeat(-1)), np.int32, len(ids))
+        scope_of = np.concatenate([self.scope_of, np.fromiter(map(ids.__getitem__, around), np.int32, len(new))])
+        named = np.full(len(ids), -1, dtype=np.int32)
+        named[: len(self.named)] = self.named
+        fresh = list(ids)[len(self.named) :]
+        named[len(self.named) :] = np.fromiter(map(op_ids.get, fresh, repeat(-1)), np.int32, len(fresh))
+        if len(self.names) > 1:  # a new op may have the name of a scope that was there
+            for op, name in enumerate(new, len(self.scope_of)):
+                if name in ids:
+                    named[ids[name]] = op
         own = np.flatnonzero(named >= 0)
         scope_of[named[own]] = own
         parent = np.array(parents, dtype=np.int32)
-        tree = cls(list(ids), parent, scope_of, named, *intervals(levels(parent), parent, scope_of))
+        tree = ScopeTree(list(ids), parent, scope_of, named, *intervals(levels(parent), parent, scope_of))
         tree.__dict__["ids"] = ids
         return tree
 
