@@ -6,7 +6,7 @@ these are left to the method: only the graph knows what means an op or a tensor.
 which are `object` in a running program. An unknown keyword stays Python's own TypeError.
 
 Whatever refuses inside, the error says which method was called, see `GraphEditError.call`: of methods that call each
-other the one that the person called.
+other the one that the person called. What refuses an assignment to a property says "direction = 'up'".
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ class ArgumentChecks:
         for name, member in list(vars(cls).items()):
             if isinstance(member, types.FunctionType) and (name == "__call__" or not name.startswith("_")):
                 setattr(cls, name, check_arguments(member, refusal))
+            if isinstance(member, property) and member.fset is not None:
+                setattr(cls, name, member.setter(_with_its_name(member.fset, _verify_nothing, assignment_text)))
 
 
 def in_words(**meanings: str) -> Callable[[_Method], _Method]:
@@ -106,13 +108,21 @@ def names_its_call(function: _Method) -> _Method:
         ...
     tfgraphwidget.errors.GraphEditError: halve(3): 3 is odd; give an even number.
     """
-    naming: _Method = _with_its_name(function, lambda *_: None)
+    naming: _Method = _with_its_name(function, _verify_nothing)
     return naming
 
 
-def _with_its_name(function: Any, verify: Callable[[tuple[object, ...], dict[str, object]], None]) -> Any:
-    """The function, called after `verify`."""
-    refusal, text = GraphEditError, call_text
+def _verify_nothing(positional: tuple[object, ...], options: dict[str, object]) -> None:
+    pass
+
+
+def _with_its_name(
+    function: Any,
+    verify: Callable[[tuple[object, ...], dict[str, object]], None],
+    text: Callable[[types.FunctionType, Sequence[object], Mapping[str, object]], str] | None = None,
+) -> Any:
+    """The function, called after `verify`; `text` is the call in a sentence, `call_text` for None."""
+    refusal, text = GraphEditError, text or call_text
 
     def call(*positional: Any, **options: Any) -> Any:
         try:
@@ -142,6 +152,16 @@ def call_text(function: types.FunctionType, positional: Sequence[object], option
     name, value = ("", values[0]) if values else next(iter(options.items()), ("", None))
     text = _argument_text(value) if values or options else ""
     return f"{function.__name__}({name}{'=' * bool(name)}{text})"
+
+
+def assignment_text(setter: types.FunctionType, positional: Sequence[object], _: Mapping[str, object]) -> str:
+    """What is assigned to a property in a sentence: "selection = 'net'".
+
+    Args:
+        setter: The function that sets the property.
+        positional: Its `self`, and the value.
+    """
+    return f"{setter.__name__} = {_argument_text(positional[1])}"
 
 
 def _argument_text(value: object) -> str:

@@ -20,8 +20,9 @@ class GraphEditError(Exception):
     rely on: it stays when a sentence changes. It is that of the case ("several-inputs-fit"), of
     the class ("name-taken"), or of the edit ("bypass-refused").
 
-    `call` is the public method that refused, with what it was given first: "rename('net')". `str(error)` begins with it
-    unless the sentence itself does; `why` and `in_words`, which others have in sentences of their own, do not.
+    `call` is the public method that refused, with what it was given first: "rename('net')"; or the assignment,
+    "direction = 'up'". `str(error)` begins with it unless the sentence itself does; `why` and `in_words`, which others
+    have in sentences of their own, do not.
     """
 
     code: str = "refused"

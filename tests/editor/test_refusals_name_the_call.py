@@ -106,7 +106,25 @@ def test_after_the_session_is_closed_each_method_that_needs_it_says_so() -> None
     assert state(editor) == before
 
 
+SET: dict[str, Callable[[tgw.GraphEditor], None]] = {
+    "selection = 'nothing'": lambda e: setattr(e, "selection", "nothing"),
+    "direction = 'up'": lambda e: setattr(e, "direction", "up"),
+    "difference = 3": lambda e: setattr(e, "difference", 3),
+}
+
+
+@pytest.mark.parametrize("assignment", SET)
+def test_a_property_that_refuses_a_value_names_the_assignment(assignment: str) -> None:
+    editor = tgw.example()
+    before = state(editor)
+    error = refusal(lambda: SET[assignment](editor))
+    assert str(error).startswith(f"{assignment}: ")
+    assert state(editor) == before
+
+
 def test_functions_of_the_package_name_themselves() -> None:
+    assert str(refusal(lambda: tgw.layered("x"))).startswith("layered('x'): 'x' is not a networkx graph")
+    assert str(refusal(lambda: tgw.renew(3))).startswith("renew(3): 3 is not a tf.compat.v1.Session")  # type: ignore[arg-type]
     assert str(refusal(lambda: tgw.edit("nothing.pb"))).startswith("edit('nothing.pb'): There is no file")
     assert str(refusal(lambda: tgw.sync(1, 2))).startswith("sync(1): ")
     assert str(refusal(lambda: tgw.pattern("Relu("))).startswith("pattern('Relu('): ")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -57,7 +59,7 @@ def test_a_dangling_input_is_named() -> None:
 def test_every_scope_is_an_interval_over_its_ops() -> None:
     meta = v1.MetaGraphDef.FromString(INCEPTION.read_bytes())
     names = [node.name for node in meta.graph_def.node]
-    tree = ScopeTree.build(names)
+    tree = ScopeTree.build({name: i for i, name in enumerate(names)})
     for scope in range(1, len(tree.names), 7):
         prefix = tree.names[scope]
         expected = [i for i, n in enumerate(names) if n == prefix or n.startswith(f"{prefix}/")]
@@ -65,7 +67,7 @@ def test_every_scope_is_an_interval_over_its_ops() -> None:
 
 
 def test_an_op_with_a_scope_of_its_own_name_lies_inside_it() -> None:
-    tree = ScopeTree.build(["w", "w/read"])
+    tree = ScopeTree.build({"w": 0, "w/read": 1})
     assert tree.own_ops(tree.scope("w")).tolist() == [0, 1]
     assert tree.own_ops(0).tolist() == []
 
@@ -112,3 +114,30 @@ def test_an_op_cannot_be_made_to_read_what_is_not_there(mlp: tf.Graph) -> None:
     index = build(mlp.as_graph_def().node)
     with pytest.raises(UnknownName, match="reads 'gone'"):
         index.with_changed_nodes({3: type(index.nodes[0])(name=index.names[3], op="Relu", input=["gone"])})
+
+
+def test_a_tree_of_scopes_that_gets_more_ops_is_the_tree_of_all_ops() -> None:
+    for seed in range(50):
+        chosen = random.Random(seed)
+        parts = ["/".join(chosen.choices("abc", k=chosen.randrange(1, 4))) for _ in range(20)]
+        ids = {name: i for i, name in enumerate(dict.fromkeys(parts))}
+        first = chosen.randrange(len(ids) + 1)
+        whole = ScopeTree.build(ids)
+        grown = ScopeTree.build({name: i for name, i in ids.items() if i < first}).with_ops([*ids][first:], ids)
+        assert grown.names == whole.names
+        for array in ("parent", "scope_of", "named", "order", "start", "stop"):
+            assert getattr(grown, array).tolist() == getattr(whole, array).tolist(), (array, parts, first)
+
+
+def test_what_an_index_knows_of_types_and_scopes_it_knows_when_it_has_grown() -> None:
+    def op(name: str, kind: str) -> v1.NodeDef:
+        return v1.NodeDef(name=name, op=kind)
+
+    index = build([op("w", "Const"), op("a/b", "Relu")])
+    assert index.scopes.names == ["", "a"]
+    assert index.kinds[0] == ["Const", "Relu"]
+    grown = index.with_new_nodes([op("w/read", "Relu"), op("a", "Abs")], {}, ())
+    assert {"scopes", "kinds"} <= grown.__dict__.keys()
+    assert grown.scopes.names == ["", "a", "w"]
+    assert grown.scopes.scope_of.tolist() == [2, 1, 2, 1]
+    assert (grown.kinds[0], grown.kinds[1].tolist()) == (["Const", "Relu", "Abs"], [0, 1, 1, 2])

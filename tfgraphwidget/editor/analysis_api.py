@@ -108,7 +108,7 @@ class AnalysisAPI(ArgumentChecks):
     def difference(self, value: Difference | None) -> None:
         if value is not None and not isinstance(value, Difference):
             raise GraphEditError(
-                f"difference: {argument_checks.value_text(value)} is not a Difference; assign editor.diff(), or None."
+                f"{argument_checks.value_text(value)} is not a Difference; assign editor.diff(), or None."
             )
         self._core.evaluator.difference = value
         self._core.listeners.notify()

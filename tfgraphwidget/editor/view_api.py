@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from tfgraphwidget.argument_checks import ArgumentChecks, value_text
+from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
@@ -316,9 +316,7 @@ class ViewAPI(ArgumentChecks):
     @direction.setter
     def direction(self, direction: Direction) -> None:
         if direction not in ("down", "right"):
-            raise GraphEditError(
-                f"direction={value_text(direction)}: tensors flow down or to the right; give 'down' or 'right'."
-            )
+            raise GraphEditError("Tensors flow down or to the right; give 'down' or 'right'.")
         self._core.view.direction = direction
         self._core.listeners.notify()
 

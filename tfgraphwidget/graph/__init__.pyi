@@ -45,7 +45,11 @@ from .dtype_sizes import BYTES as BYTES
 from .edges import CONTROL as CONTROL
 from .edges import Csr as Csr
 from .edges import Mask as Mask
+from .edges import NodeDefs as NodeDefs
+from .edges import NodesByName as NodesByName
+from .edges import names_of as names_of
 from .edges import no_collections as no_collections
+from .edges import types_of as types_of
 from .endpoints import check_ports as check_ports
 from .endpoints import pairs as pairs
 from .expressions import call as call
@@ -62,6 +66,9 @@ from .loop_closure import complete_blocks as complete_blocks
 from .loop_closure import copied_frames as copied_frames
 from .loop_closure import enclosing_ops as enclosing_ops
 from .name_scopes import ScopeTree as ScopeTree
+from .name_scopes import depths as depths
+from .name_scopes import intervals as intervals
+from .name_scopes import levels as levels
 from .op import Op as Op
 from .op import attr_value as attr_value
 from .op_effects import side_effects as side_effects
@@ -168,6 +175,7 @@ from .stateful_resources import persistent_state as persistent_state
 from .stateful_resources import resources as resources
 from .stateful_resources import shared_name as shared_name
 from .stateful_resources import shared_state as shared_state
+from .stateful_resources import used_keys as used_keys
 from .stateful_resources import users as users
 from .stateful_resources import with_state as with_state
 from .subgraph import Part as Part

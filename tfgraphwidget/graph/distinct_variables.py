@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from tfgraphwidget.graph.edges import types_of
 from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import (
     ASSIGNS,
@@ -20,21 +22,20 @@ from tfgraphwidget.graph.op_types import (
     IS_INITIALIZED,
     VARIABLE_READS,
 )
+from tfgraphwidget.graph.stateful_resources import shared_name, shared_names
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.tf_types import NodeDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph.index import GraphIndex
 
-_KEYS = ("container", "shared_name")
 _HANDLES_AND_CALLS = frozenset({*HANDLES, *FUNCTION_CALLS})
 
 
 @cached_per_index
 def _first_handles(index: GraphIndex) -> Mapping[int, int]:
     """The first handle of the variable that each handle of a variable that is used stands for."""
-    first_of = first_handles(index.nodes, index.functions, index.extras.function, index.types)
-    return {index.ids[name]: index.ids[first] for name, first in first_of.items()}
+    return _first_of(index.nodes, index.types, index.functions, index.extras.function, shared_names(index))
 
 
 def distinct_handles(index: GraphIndex, among: Iterable[int] | None = None) -> tuple[int, ...]:
@@ -70,10 +71,7 @@ def handles_of_one(index: GraphIndex, names: Iterable[str]) -> list[str]:
 
 
 def first_handles(
-    nodes: Sequence[NodeDef],
-    functions: Collection[str],
-    function: Callable[[str], object],
-    op_types: Sequence[str] | None = None,
+    nodes: Sequence[NodeDef], functions: Collection[str], function: Callable[[str], object]
 ) -> dict[str, str]:
     """The name of each handle op of a variable that is used, with the name of the variable's first one.
 
@@ -81,26 +79,47 @@ def first_handles(
         nodes: The NodeDefs of a graph.
         functions: The names of the functions of its library.
         function: Finds the FunctionDef of a name.
-        op_types: The op types of the NodeDefs, if they were read before.
     """
-    read = [node.op for node in nodes] if op_types is None else op_types
-    relevant = [(nodes[i], op_type) for i, op_type in enumerate(read) if op_type in _HANDLES_AND_CALLS]
-    handles = {node.name: node for node, op_type in relevant if op_type in HANDLES}
-    calls = [node for node, op_type in relevant if op_type in FUNCTION_CALLS and node.attr["f"].func.name in functions]
-    savers = {node.name for node in calls if _is_saver(function(node.attr["f"].func.name))}
-    unused = _Uses(nodes, handles, savers).unused_handles() if savers else frozenset[str]()
-    first: dict[tuple[str, bytes, bytes], str] = {}
-    return {name: first.setdefault(_key(node), name) for name, node in handles.items() if name not in unused}
+    first_of = _first_of(nodes, types_of(nodes), functions, function)
+    return {nodes[handle].name: nodes[first].name for handle, first in first_of.items()}
+
+
+def _first_of(
+    nodes: Sequence[NodeDef],
+    op_types: Sequence[str],
+    functions: Collection[str],
+    function: Callable[[str], object],
+    keys: Mapping[int, str] = MappingProxyType({}),
+) -> dict[int, int]:
+    """The number of each handle op of a variable that is used, with that of the variable's first one.
+
+    `keys` are shared_names that were read before, by the numbers of the ops.
+    """
+    relevant = [i for i, op_type in enumerate(op_types) if op_type in _HANDLES_AND_CALLS]
+    handles = [i for i in relevant if op_types[i] in HANDLES]
+    calls = [nodes[i] for i in relevant if op_types[i] in FUNCTION_CALLS]
+    called = ((node.name, node.attr["f"].func.name) for node in calls)
+    savers = {name for name, body in called if body in functions and _is_saver(function(body))}
+    if savers:
+        names = {nodes[i].name: i for i in handles}
+        unused = _Uses(nodes, names, savers).unused_handles()
+        handles = [i for name, i in names.items() if name not in unused]
+    texts = {keys[i] if i in keys else shared_name(nodes[i]) for i in handles}
+    if len(texts - {""}) == len(handles):  # mostly each is a variable
+        return dict(zip(handles, handles, strict=True))
+    first: dict[tuple[str, bytes, str], int] = {}
+    return {i: first.setdefault(_key(nodes[i]), i) for i in handles}
 
 
 def _is_saver(function: Any) -> bool:
     return any(node.op in CHECKPOINT_VALUES for node in function.node_def)
 
 
-def _key(node: NodeDef) -> tuple[str, bytes, bytes]:
+def _key(node: NodeDef) -> tuple[str, bytes, str]:
     """The key of a variable: two ops with the same key hold one variable."""
-    container, name = (node.attr[key].s if key in node.attr else b"" for key in _KEYS)
-    return node.op.removesuffix("V2"), container, name or node.name.encode()
+    attributes = node.attr
+    container = attributes["container"].s if "container" in attributes else b""
+    return node.op.removesuffix("V2"), container, shared_name(node) or node.name
 
 
 class _Uses:

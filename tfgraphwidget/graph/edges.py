@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import repeat
 from typing import NamedTuple
 
@@ -138,6 +140,65 @@ class NodeArrays(NamedTuple):
     controls: Csr
 
 
+class NodeDefs(list[NodeDef]):
+    """NodeDefs that change no more, each of which is read once: every look at a million messages takes half a second.
+
+    Raises UnknownName and GraphEditError as `read_nodes` does, when they are read.
+    """
+
+    @property
+    def names(self) -> list[str]:
+        """The name of each."""
+        return self.rows.names
+
+    @property
+    def types(self) -> list[str]:
+        """The op type of each."""
+        return self.rows.types
+
+    @property
+    def ids(self) -> dict[str, int]:
+        """Name -> number."""
+        return self._read[1]
+
+    @property
+    def rows(self) -> NodeArrays:
+        """What `read_nodes` gives."""
+        return self._read[0]
+
+    @cached_property
+    def _read(self) -> tuple[NodeArrays, dict[str, int]]:
+        ids: dict[str, int] = {}
+        return read_nodes(self, ids, 0), ids
+
+
+class NodesByName(Mapping[str, NodeDef]):
+    """NodeDefs by name; of a file no other table is made than that of the numbers."""
+
+    def __init__(self, nodes: Sequence[NodeDef]) -> None:
+        self._nodes = nodes
+        self._ids = nodes.ids if isinstance(nodes, NodeDefs) else {node.name: i for i, node in enumerate(nodes)}
+
+    def __getitem__(self, name: str) -> NodeDef:
+        return self._nodes[self._ids[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+def names_of(nodes: Iterable[NodeDef]) -> list[str]:
+    """The name of each NodeDef."""
+    return nodes.names if isinstance(nodes, NodeDefs) else [node.name for node in nodes]
+
+
+def types_of(nodes: Iterable[NodeDef]) -> list[str]:
+    """The op type of each NodeDef."""
+    return nodes.types if isinstance(nodes, NodeDefs) else [node.op for node in nodes]
+
+
 def number_names(names: list[str], ids: dict[str, int], first: int) -> None:
     """Number names in the order of the list.
 
@@ -192,7 +253,8 @@ def read_nodes(nodes: list[NodeDef], ids: dict[str, int], first: int | None) -> 
     owner = np.repeat(np.arange(len(nodes), dtype=np.int32), row_ends[1:] - row_ends[:-1])
     data = port != CONTROL
     csr = [Csr(_starts(owner[mask], len(nodes)), to[mask]) for mask in (data, ~data)]
-    return NodeArrays(names, [node.op for node in nodes], nodes, csr[0], port[data], csr[1])
+    types = [sys.intern(node.op) for node in nodes]  # each text once: there are few types
+    return NodeArrays(names, types, nodes, csr[0], port[data], csr[1])
 
 
 def _resolve_inputs(texts: list[str], ids: dict[str, int]) -> tuple[Ids, Ids]:

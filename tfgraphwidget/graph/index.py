@@ -21,6 +21,7 @@ from tfgraphwidget.graph.edges import (
     Edges,
     Ids,
     Mask,
+    NodeDefs,
     Rows,
     control_edges,
     make_read_only,
@@ -117,9 +118,8 @@ class GraphIndex:
     @cached_property
     def kinds(self) -> tuple[list[str], Ids]:
         """The distinct op types, in the order of first use, and for each op the number of its type."""
-        number: dict[str, int] = {}
-        codes = np.fromiter((number.setdefault(t, len(number)) for t in self.types), np.int32, len(self))
-        return list(number), codes
+        number = {op_type: k for k, op_type in enumerate(dict.fromkeys(self.types))}
+        return list(number), np.fromiter(map(number.__getitem__, self.types), np.int32, len(self))
 
     @cached_property
     def consumers(self) -> Csr:
@@ -167,7 +167,7 @@ class GraphIndex:
     @cached_property
     def scopes(self) -> ScopeTree:
         """The tree of name scopes."""
-        return ScopeTree.build(self.names)
+        return ScopeTree.build(self.ids)
 
     def op(self, name: str) -> int:
         """The number of an op, or of the op of a tensor; UnknownName proposes the nearest.
@@ -229,7 +229,14 @@ class GraphIndex:
             variable_defs=variable_defs,
             functions=self.functions if functions is None else functions,
         )
-        grown.__dict__["ids"] = ids  # a cached_property; computing it again would cost as much as the whole graph
+        # Computing them again would cost as much as the whole graph.
+        grown.__dict__["ids"] = ids
+        if "scopes" in self.__dict__:
+            grown.__dict__["scopes"] = self.scopes.with_ops(rows.names, ids)
+        if "kinds" in self.__dict__:
+            number = {op_type: k for k, op_type in enumerate(dict.fromkeys((*self.kinds[0], *rows.types)))}
+            codes = np.fromiter(map(number.__getitem__, rows.types), np.int32, len(rows.types))
+            grown.__dict__["kinds"] = list(number), np.concatenate([self.kinds[1], codes])
         return grown
 
     def with_changed_nodes(self, changed: Mapping[int, NodeDef]) -> GraphIndex:
@@ -371,8 +378,8 @@ def build(
         UnknownName: An input is not in the graph.
         GraphEditError: A name is used twice.
     """
-    ids: dict[str, int] = {}
-    rows = read_nodes(list(nodes), ids, 0)
+    nodes = nodes if isinstance(nodes, NodeDefs) else NodeDefs(nodes)
+    rows = nodes.rows
     edges = (rows.inputs, rows.ports, rows.controls)
     index = GraphIndex(
         *(rows.names, rows.types, rows.nodes, *edges),
@@ -384,5 +391,5 @@ def build(
         extras=extras or NoExtras(),
         origin=origin or object(),
     )
-    index.__dict__["ids"] = ids
+    index.__dict__["ids"] = nodes.ids
     return index

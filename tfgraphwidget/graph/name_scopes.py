@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.naming import FIND_OPS, did_you_mean, scope_around
+from tfgraphwidget.naming import DEEPEST, FIND_OPS, did_you_mean, scope_around
 
 Ids = npt.NDArray[np.int32]
 
@@ -21,57 +22,71 @@ class ScopeTree:
 
     An op belongs to the deepest scope around it, of the 200 that may lie in each other (`names.enclosing_scopes`). An
     op that has a scope of its own name (as "w" beside "w/read") belongs inside that scope: TensorFlow's way of naming
-    the parts of one thing.
+    the parts of one thing; `named` has that op for each scope, -1 for none.
     `order` lists the ops scope by scope, so that scope s with all below it is `order[start[s]:stop[s]]`.
     """
 
     names: Sequence[str]
     parent: Ids
     scope_of: Ids
-    order: Ids
+    named: Ids
     start: Ids
     stop: Ids
+    order: Ids
 
     @classmethod
-    def build(cls, op_names: Sequence[str]) -> ScopeTree:
+    def build(cls, op_ids: Mapping[str, int]) -> ScopeTree:
         """The tree over ops in graph order; sibling scopes are in the order of their first op.
 
         Args:
-            op_names: The names of the ops.
+            op_ids: The names of the ops in this order, with their numbers from 0 on.
         """
-        ids = {"": 0}
-        parent = [0]
-        around = [scope_around(name) for name in op_names]
+        none = np.zeros(0, dtype=np.int32)
+        root = cls([""], np.zeros(1, dtype=np.int32), none, none, none, none, none)
+        return root.with_ops(list(op_ids), op_ids)
+
+    def with_ops(self, new: Sequence[str], op_ids: Mapping[str, int]) -> ScopeTree:
+        """The tree with more ops behind those that it has.
+
+        Args:
+            new: The names of the new ops.
+            op_ids: The names of all ops, with their numbers.
+        """
+        ids, parents = dict(self.ids), self.parent.tolist()
+        # A short name cannot lie too deep.
+        around = [name.rpartition("/")[0] if len(name) <= DEEPEST else scope_around(name) for name in new]
         for scope in dict.fromkeys(around):
             if scope not in ids:
-                _add_scopes(scope, ids, parent)
-        own = map(ids.get, op_names, map(ids.__getitem__, around))
-        scope_of = np.fromiter(own, np.int32, len(op_names))
-        return cls._with_intervals(list(ids), np.array(parent, dtype=np.int32), scope_of)
-
-    @classmethod
-    def _with_intervals(cls, names: list[str], parent: Ids, scope_of: Ids) -> ScopeTree:
-        # Lists: a loop over numpy's numbers takes four times as long.
-        count, around = len(parent), parent.tolist()
-        own = np.bincount(scope_of, minlength=count).tolist()
-        total = own.copy()
-        for scope in range(count - 1, 0, -1):
-            total[around[scope]] += total[scope]
-        starts = [0] * count
-        next_free = own
-        for scope in range(1, count):
-            outer = around[scope]
-            starts[scope] = next_free[outer]
-            next_free[outer] += total[scope]
-            next_free[scope] += starts[scope]
-        start = np.array(starts, dtype=np.int32)
-        order = np.argsort(start[scope_of], kind="stable").astype(np.int32)
-        return cls(names, parent, scope_of, order, start, start + np.array(total, dtype=np.int32))
+                outer = scope.rpartition("/")[0]
+                if outer not in ids:
+                    _add_scopes(outer, ids, parents)
+                parents.append(ids[outer])
+                ids[scope] = len(ids)
+        scope_of = np.concatenate([self.scope_of, np.fromiter(map(ids.__getitem__, around), np.int32, len(new))])
+        named = np.full(len(ids), -1, dtype=np.int32)
+        named[: len(self.named)] = self.named
+        fresh = list(ids)[len(self.named) :]
+        named[len(self.named) :] = np.fromiter(map(op_ids.get, fresh, repeat(-1)), np.int32, len(fresh))
+        if len(self.names) > 1:  # a new op may have the name of a scope that was there
+            for op, name in enumerate(new, len(self.scope_of)):
+                if name in ids:
+                    named[ids[name]] = op
+        own = np.flatnonzero(named >= 0)
+        scope_of[named[own]] = own
+        parent = np.array(parents, dtype=np.int32)
+        tree = ScopeTree(list(ids), parent, scope_of, named, *intervals(levels(parent), parent, scope_of))
+        tree.__dict__["ids"] = ids
+        return tree
 
     @cached_property
     def ids(self) -> dict[str, int]:
         """Scope name -> number."""
         return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def depth(self) -> Ids:
+        """How many scopes each scope lies in, itself included; the root 0."""
+        return depths(self.parent)
 
     @cached_property
     def children(self) -> list[list[int]]:
@@ -103,6 +118,55 @@ class ScopeTree:
                 f"This graph has no name scope {name[:200]!r}{did_you_mean(name, self.names, otherwise=FIND_OPS)}"
             )
         return number
+
+
+def depths(parent: Ids) -> Ids:
+    """How far below the root each node of a tree is; the root, number 0, has depth 0.
+
+    Args:
+        parent: The node around each node.
+    """
+    depth = np.zeros(len(parent), dtype=np.int32)
+    above, below = parent.copy(), np.arange(len(parent)) > 0
+    while below.any():
+        depth[below] += 1
+        below &= above > 0
+        above = parent[above]
+    return depth
+
+
+def levels(parent: Ids) -> list[Ids]:
+    """The nodes of each depth of a tree, siblings together.
+
+    Args:
+        parent: The node around each node.
+    """
+    depth = depths(parent)
+    order = np.lexsort((parent, depth)).astype(np.int32)
+    return np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)
+
+
+def intervals(by_level: list[Ids], parent: Ids, home: Ids) -> tuple[Ids, Ids, Ids]:
+    """(start, stop, order): all ops in a node, nested ones included, are order[start[node]:stop[node]].
+
+    Args:
+        by_level: The nodes of each depth of a tree.
+        parent: The node around each node.
+        home: The node around each op.
+    """
+    own = np.bincount(home, minlength=len(parent)).astype(np.int32)
+    total = own.copy()
+    for nodes in reversed(by_level[1:]):
+        np.add.at(total, parent[nodes], total[nodes])
+    start = np.zeros(len(parent), dtype=np.int32)
+    for nodes in by_level[1:]:
+        around = parent[nodes]
+        before = np.cumsum(total[nodes]) - total[nodes]
+        fresh = np.flatnonzero(np.r_[True, around[1:] != around[:-1]])
+        before -= np.repeat(before[fresh], np.diff(np.r_[fresh, len(nodes)]))
+        start[nodes] = start[around] + own[around] + before
+    order = np.argsort(start[home], kind="stable").astype(np.int32)
+    return start, (start + total).astype(np.int32), order
 
 
 def _add_scopes(scope: str, ids: dict[str, int], parent: list[int]) -> None:

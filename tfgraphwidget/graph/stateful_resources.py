@@ -111,7 +111,8 @@ def shared_name(node: NodeDef) -> str:
     Args:
         node: The NodeDef of an op.
     """
-    return node.attr[_KEY].s.decode(errors="surrogateescape") if _KEY in node.attr else ""
+    attributes = node.attr
+    return attributes[_KEY].s.decode(errors="surrogateescape") if _KEY in attributes else ""
 
 
 def by_key(index: GraphIndex) -> dict[tuple[str, bytes, str], list[int]]:
@@ -292,12 +293,12 @@ def new_keys(index: GraphIndex, ops: Iterable[int], into: str, reserved_keys: Co
     Returns:
         Key -> new key.
     """
-    names, among = _shared_names(index), mask_of(index, ops)
+    names, among = shared_names(index), mask_of(index, ops)
     old = dict.fromkeys(names[i] for i in np.flatnonzero(among & persistent_state(index)).tolist() if names[i])
     temporary = np.flatnonzero(among & of_type(index, TEMPORARY_VARIABLES.__contains__)).tolist()
     attributes = (index.nodes[i].attr for i in temporary)
     old |= dict.fromkeys(a[_TEMPORARY].s.decode(errors="surrogateescape") for a in attributes if _TEMPORARY in a)
-    used = {*used_keys(index), *reserved_keys} if old else set()
+    used = {*used_keys(index, into), *reserved_keys} if old else set()
     new = {}
     for key in filter(None, old):
         new[key] = free_key(f"{into}/{key}", used)
@@ -314,13 +315,25 @@ def free_key(base: str, used: Collection[str]) -> str:
     return free
 
 
-@cached_per_index
-def used_keys(index: GraphIndex) -> frozenset[str]:
-    """The keys under which the ops of an index keep state: their shared_names, and the names of those without one."""
-    return frozenset(key or index.names[i] for i, key in _shared_names(index).items())
+def used_keys(index: GraphIndex, scope: str = "") -> set[str]:
+    """The keys under which the ops of an index keep state: their shared_names, and the names of those without one.
+
+    Args:
+        index: The graph.
+        scope: A name scope, in which the keys are that are asked for, whether in upper or lower case; "" for all.
+    """
+    keys = [key or index.names[i] for i, key in shared_names(index).items()]
+    prefix = f"{scope}/".lower() if scope else ""
+    if prefix not in "\n".join(keys).lower():  # mostly the scope is new; a thousand keys at once take no time
+        return set()
+    return {key for key in keys if key.lower().startswith(prefix)}
 
 
 @cached_per_index
-def _shared_names(index: GraphIndex) -> dict[int, str]:
-    """For each op that keeps state under a key the one that it names, "" for none."""
+def shared_names(index: GraphIndex) -> dict[int, str]:
+    """For each op that keeps state under a key the one that it names, "" for none.
+
+    Args:
+        index: The graph.
+    """
     return {i: shared_name(index.nodes[i]) for i in np.flatnonzero(persistent_state(index)).tolist()}

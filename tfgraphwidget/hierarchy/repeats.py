@@ -125,12 +125,13 @@ class _RepeatFinder:
         for block in np.flatnonzero(self.outline.blocks).tolist():  # a fold of blocks is none itself
             names[block] = names[block].removesuffix(BEGUN).replace(UP_TO, "")
         groups_by_name: dict[str, SiblingGroup] = {}
+        scope_ids, other_groups = self.index.scopes.ids, frozenset(self.outline.names[len(self.index.scopes.names) :])
         for part in groups:
             container = int(self.edges.around[part[0]])
             ends, label = _last_name(names[part[0]], names[part[-1]])
             name = f"{names[part[0]]} … {ends}"
             bare = item_counts[container] == 1 and len(part) <= _MOST_BARE
-            exists = name in groups_by_name or name in self.index.ids or name in self.outline.ids
+            exists = name in groups_by_name or name in self.index.ids or name in scope_ids or name in other_groups
             if not bare and not exists:
                 scopes = part[0] < nodes
                 ops = () if scopes else [thing - nodes for thing in part]

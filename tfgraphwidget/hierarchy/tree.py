@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import LAYER_KERNELS, GraphIndex, ScopeTree
+from tfgraphwidget.graph import LAYER_KERNELS, GraphIndex, ScopeTree, depths, intervals, levels
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, Ints, Mask, OpFacts, count_inside, find_savers, of_types
 from tfgraphwidget.naming import last_part
 
@@ -70,7 +70,7 @@ class Outline:
     @cached_property
     def ids(self) -> dict[str, int]:
         """Name -> node."""
-        return {name: node for node, name in enumerate(self.names)}
+        return dict(zip(self.names, range(len(self)), strict=True))
 
     @cached_property
     def blocks(self) -> Mask:
@@ -83,37 +83,17 @@ class Outline:
     @cached_property
     def depth(self) -> Ints:
         """How far below the root each node is; the root 0."""
-        depth = np.zeros(len(self.parent), dtype=np.int32)
-        above = self.parent.copy()
-        below = np.arange(len(depth)) > 0
-        while below.any():
-            depth[below] += 1
-            below &= above > 0
-            above = self.parent[above]
-        return depth
+        return depths(self.parent)
 
     @cached_property
     def intervals(self) -> tuple[Ints, Ints, Ints]:
         """(start, stop, order): all ops in a node, nested ones included, are order[start[node]:stop[node]]."""
-        own = np.bincount(self.home, minlength=len(self)).astype(np.int32)
-        total, levels = own.copy(), self.levels
-        for nodes in reversed(levels[1:]):
-            np.add.at(total, self.parent[nodes], total[nodes])
-        start = np.zeros(len(self), dtype=np.int32)
-        for nodes in levels[1:]:
-            around = self.parent[nodes]
-            before = np.cumsum(total[nodes]) - total[nodes]
-            fresh = np.flatnonzero(np.r_[True, around[1:] != around[:-1]])
-            before -= np.repeat(before[fresh], np.diff(np.r_[fresh, len(nodes)]))
-            start[nodes] = start[around] + own[around] + before
-        order = np.argsort(start[self.home], kind="stable").astype(np.int32)
-        return start, (start + total).astype(np.int32), order
+        return intervals(self.levels, self.parent, self.home)
 
     @cached_property
     def levels(self) -> list[Ints]:
         """The nodes of each depth, siblings together."""
-        order = np.lexsort((self.parent, self.depth)).astype(np.int32)
-        return np.split(order, np.flatnonzero(np.diff(self.depth[order])) + 1)
+        return levels(self.parent)
 
     @cached_property
     def first(self) -> Ints:
@@ -287,7 +267,7 @@ def _family(index: GraphIndex, facts: OpFacts, outline: Outline) -> npt.NDArray[
     kernels = outline.count(of_types(index, LAYER_KERNELS) & facts.depends_on_input)
     chief = np.full(len(outline), -1, dtype=np.int32)
     scopes = len(index.scopes.names)
-    chief[:scopes] = [index.ids.get(name, -1) for name in outline.names[:scopes]]
+    chief[:scopes] = index.scopes.named
     only = np.flatnonzero(stop - start == 1)
     chief[only] = order[start[only]]
     family = np.where(kernels == 1, FAMILIES.index("linear"), 0).astype(np.uint8)

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tfgraphwidget.argument_checks import names_its_call, value_text
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import distinct, no_collections
 from tfgraphwidget.layout.aspect import aspect_of, choose_child_levels, level_of
 from tfgraphwidget.layout.cache import DerivedKey, ExternalKey, Layout, LayoutCache, LevelsKey, PinnedKey, ScopeKey
@@ -111,6 +113,7 @@ def place(
         return Positions(*to_absolute(visible, frame, inside.size, inside.offset, containers))
 
 
+@names_its_call
 def layered(graph: Any) -> dict[str, tuple[float, float]]:
     """Lay out a networkx DiGraph in layers.
 
@@ -128,6 +131,8 @@ def layered(graph: Any) -> dict[str, tuple[float, float]]:
         >>> places["x"][1] < places["net/logits"][1]
         True
     """
+    if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
+        raise GraphEditError(f"{value_text(graph)} is not a networkx graph; give one, as editor.networkx() does.")
     nodes = list(graph.nodes)
     number = {node: i for i, node in enumerate(nodes)}
     sized = [(float(d.get("width", LEAST_WIDTH)), float(d.get("height", OP_HEIGHT))) for _, d in graph.nodes(data=True)]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from typing import Protocol
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph import Typing
+from tfgraphwidget.graph import NodeDefs, Typing
 from tfgraphwidget.naming import did_you_mean, split_input
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes
@@ -97,7 +96,7 @@ class NodeBody:
 
     def nodes(self, skip: int = 0) -> list[NodeDef]:
         """The NodeDefs after the first `skip` ones."""
-        return list(self.protos[skip:])
+        return list(self.protos[skip:]) if skip or not isinstance(self.protos, NodeDefs) else self.protos
 
     def collections(self) -> Collections:
         """The collections of the file."""
@@ -129,7 +128,7 @@ class NodeBody:
         return self.library.envelope()
 
 
-def validate_nodes(protos: Iterable[NodeDef], where: str) -> list[NodeDef]:
+def validate_nodes(protos: Iterable[NodeDef], where: str) -> NodeDefs:
     """Check that NodeDefs make a graph: names are unique, and every input names an op of the graph.
 
     Raises GraphEditError, and UnknownName for an input that names nothing; `where` names the file.
@@ -138,18 +137,19 @@ def validate_nodes(protos: Iterable[NodeDef], where: str) -> list[NodeDef]:
         protos: The NodeDefs.
         where: What the NodeDefs are of, for messages.
     """
-    nodes = list(protos)
-    in_order = [node.name for node in nodes]
-    names = set(in_order)
-    # All names at once, which is ten times as fast; a name with a line break in it may be looked at in vain.
-    joined = "\n".join(in_order)
-    if len(names) < len(nodes) or "" in names or ":" in joined or joined.startswith("^") or "\n^" in joined:
+    nodes = NodeDefs(protos)
+    try:
+        rows = nodes.rows
+    except GraphEditError:
         _refuse_names(nodes, where)
-    # Most inputs are an op's name, which sets compare without Python.
-    unusual = set(chain.from_iterable([node.input[:] for node in nodes])) - names
-    unknown = {text for text in unusual if not _reads(text, names)}
-    if unknown:
-        _refuse_inputs(nodes, unknown, names, where)
+        _refuse_inputs(nodes, where)
+        raise
+    # All names at once, which is ten times as fast; a name with a line break in it may be looked at in vain.
+    joined = "\n".join(rows.names)
+    if "" in nodes.ids or ":" in joined or joined.startswith("^") or "\n^" in joined:
+        _refuse_names(nodes, where)
+    if (rows.ports >= MOST_OUTPUTS).any():
+        _refuse_inputs(nodes, where)
     return nodes
 
 
@@ -170,9 +170,13 @@ def _refuse_names(nodes: Sequence[NodeDef], where: str) -> None:
         names.add(name)
 
 
-def _refuse_inputs(nodes: Iterable[NodeDef], unknown: set[str], names: set[str], where: str) -> None:
-    """Raise UnknownName for the first input that is among the `unknown` ones."""
-    node, text = next((node, text) for node in nodes for text in node.input if text in unknown)
+def _refuse_inputs(nodes: Sequence[NodeDef], where: str) -> None:
+    """Raise UnknownName for the first input that names no tensor of the graph; none is passed."""
+    names = {node.name for node in nodes}
+    wrong = ((node, text) for node in nodes for text in node.input if text not in names and not _reads(text, names))
+    node, text = next(wrong, (None, ""))
+    if node is None:
+        return
     op = text.removeprefix("^").rpartition(":")[0] or text.removeprefix("^")
     raise UnknownName(
         f"{where} is damaged: op {node.name!r} reads {text[:80]!r}, which it does not hold{did_you_mean(op, names)}",

@@ -384,7 +384,7 @@ class _Copy:
         self.clone, self.part, self.index, self.target = clone, part, index, target
         self.originals = [index.nodes[i] for i in part.ops]
         names = copied_names(index, part.ops, clone.src_scope, self.into)
-        used_keys = state_keys(target)
+        used_keys = state_keys(target, self.into)
         shares = clone.variables == "shared"
         options = {"own": not shares, "apart": True, "again": k > 0}
         self.library = copy_functions(index, self.originals, target, self.into, **options, used_keys=used_keys)

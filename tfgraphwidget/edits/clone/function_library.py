@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from tfgraphwidget.edits.clone.node_copier import rename_calls
 from tfgraphwidget.graph import (
     FUNCTIONAL_CONTROL_FLOW,
     GraphIndex,
     called_functions,
     has_state,
-    persistent_state,
     reachable_functions,
     shared_name,
+    used_keys,
 )
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
@@ -77,7 +75,7 @@ def copy_functions(
     branches = [name for name in _branch_functions(index, nodes) if apart and (again or name in target.functions)]
     names = _names_in_target(index, bodies, target, into, [*own_functions, *branches])
     keys = _free_keys(
-        (bodies[name] for name in own_functions), into, state_keys(target) if used_keys is None else used_keys
+        (bodies[name] for name in own_functions), into, state_keys(target, into) if used_keys is None else used_keys
     )
     definitions = tuple(_renamed_function(bodies[name], names, keys if name in own_functions else {}) for name in names)
     gradient_names = ((names[name], index.extras.gradient(name)) for name in names)
@@ -121,15 +119,16 @@ def _names_in_target(
     return names
 
 
-def state_keys(index: GraphIndex) -> set[str]:
+def state_keys(index: GraphIndex, scope: str) -> set[str]:
     """The keys of the state of a graph and its functions: shared_names, or names of ops, in lower case.
 
     Args:
         index: The graph.
+        scope: The name scope in which new keys are to be; those that no new key can be are left out.
     """
-    holders = (index.nodes[i] for i in np.flatnonzero(persistent_state(index)).tolist())
     inner = (node for name in sorted(index.functions) for node in index.extras.function(name).node_def)
-    return {(shared_name(node) or node.name).lower() for node in (*holders, *filter(has_state, inner))}
+    keys = (shared_name(node) or node.name for node in filter(has_state, inner))
+    return {key.lower() for key in (*used_keys(index, scope), *keys)}
 
 
 def _direct_calls(body: FunctionDef, index: GraphIndex) -> list[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from tfgraphwidget.errors import NameTaken, NotClonable
 from tfgraphwidget.graph import GraphIndex
-from tfgraphwidget.naming import free_name, is_scope_name
+from tfgraphwidget.naming import DEEPEST, free_name, is_scope_name
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.command import Command
@@ -82,13 +84,21 @@ def taken_names(index: GraphIndex, scope: str) -> set[str]:
 
     Args:
         index: The graph.
-        scope: A name scope; names are cut to as many parts as it has.
+        scope: A name scope; names are of as many parts as it has.
     """
     depth, names_by_depth = scope.count("/") + 1, _taken.setdefault(index, {})
     if depth not in names_by_depth:
-        names = {"/".join(name.split("/", depth)[:depth]) for name in index.names}
-        names_by_depth[depth] = {name.lower() for name in names} | index.reserved
+        names_by_depth[depth] = {name.lower() for name in _names_at(index, depth)} | index.reserved
     return set(names_by_depth[depth])
+
+
+def _names_at(index: GraphIndex, depth: int) -> Iterator[str]:
+    """The names of ops and scopes of so many parts."""
+    tree = index.scopes
+    if depth > DEEPEST:  # deeper scopes are not in the tree
+        yield from ("/".join(name.split("/", depth)[:depth]) for name in index.names)
+    yield from (tree.names[scope] for scope in np.flatnonzero(tree.depth == depth).tolist())
+    yield from (index.names[op] for op in np.flatnonzero(tree.depth[tree.scope_of] == depth - 1).tolist())
 
 
 def copied_names(index: GraphIndex, ops: Iterable[int], src_scope: str, into: str) -> dict[str, str]:

@@ -26,6 +26,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Set
 
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import HANDLES
@@ -205,7 +206,7 @@ def _check(session: Session, graph: tf.Graph | None) -> None:
     """Raise unless the session can be renewed."""
     if not isinstance(session, BaseSession):
         raise SessionRefused(
-            f"A {type(session).__name__} is not a tf.compat.v1.Session, and only that can be renewed; give the one "
+            f"{value_text(session)} is not a tf.compat.v1.Session, and only that can be renewed; give the one "
             "that it holds."
         )
     check_session(session, graph)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import HANDLES, called_functions
+from tfgraphwidget.graph import HANDLES, called_functions, types_of
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint, value_type
@@ -77,7 +77,7 @@ def _versions(file: FileGraph) -> Iterator[Obstacle]:
 def _unknown_ops(body: NodeBody) -> Iterator[Obstacle]:
     definitions = OpTypes(body.function)
     places = [("", body.protos), *((name, body.function(name).node_def) for name in sorted(body.functions()))]
-    op_types = {node.op for _, nodes in places for node in nodes}
+    op_types = set(chain.from_iterable(types_of(nodes) for _, nodes in places))
     unknown_types = {op_type for op_type in op_types if definitions.definition(op_type) is None}
     if unknown_types:
         unknown = [(place, node) for place, nodes in places for node in nodes if node.op in unknown_types]
@@ -95,6 +95,8 @@ def _unknown_ops(body: NodeBody) -> Iterator[Obstacle]:
 def _endless(body: NodeBody) -> Iterator[Obstacle]:
     """TensorFlow follows calls when it imports a graph; endless recursion would end the process."""
     library = {name: body.function(name) for name in body.functions()}
+    if not library:
+        return
     callers = {door.function: node.name for node in body.protos for door in called_functions(node, library)}
     for name, why in endless_functions(library, callers).items():
         if why in (ITSELF, TOO_DEEP):

@@ -53,7 +53,7 @@ def open_message(
     graph_def, meta = (meta, tf_protos.MetaGraphDef()) if meta.DESCRIPTOR.name == "GraphDef" else (meta.graph_def, meta)
     nodes = validate_nodes(graph_def.node, where)
     library = GraphDefLibrary.of(graph_def)
-    ops_there = {node.name for node in nodes}
+    ops_there = nodes.ids
     collections = read_collections(meta, ops_there)
     object_collections, saved_names = object_variables(meta, nodes)
     collections = (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tfgraphwidget.graph import CONSTANTS, SHAPE_QUERIES, VALUE_SOURCES, Typing
+from tfgraphwidget.graph import CONSTANTS, SHAPE_QUERIES, VALUE_SOURCES, Typing, names_of, types_of
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
@@ -46,16 +46,16 @@ class Bounds:
         self._definition = definition
         self._counting: dict[str, Counting] = {}
 
-    def excess(self, nodes: Iterable[NodeDef], functions: Mapping[str, FunctionDef]) -> Excess | None:
+    def excess(self, nodes: Sequence[NodeDef], functions: Mapping[str, FunctionDef]) -> Excess | None:
         """The first op of a graph or of its functions that exceeds a limit; None if there is none.
 
         Args:
             nodes: The NodeDefs, in the order of the graph.
             functions: The FunctionDefs by name.
         """
-        places = [("", list(nodes)), *((name, functions[name].node_def) for name in sorted(functions))]
+        places = [("", nodes), *((name, functions[name].node_def) for name in sorted(functions))]
         most = max(_MOST_IN_ALL, _MOST_EACH * sum(len(place_nodes) for _, place_nodes in places))
-        if self._are_within([node for _, place_nodes in places for node in place_nodes], most):
+        if self._are_within([place_nodes for _, place_nodes in places], most):
             return None
         tensors = letters = 0
         for place, place_nodes in places:
@@ -71,17 +71,18 @@ class Bounds:
                     return Excess(node.name, place, why)
         return None
 
-    def _are_within(self, nodes: Sequence[NodeDef], most: int) -> bool:
+    def _are_within(self, places: Iterable[Sequence[NodeDef]], most: int) -> bool:
         """Whether no NodeDef exceeds a limit: the common case, which looks into the attributes of few op types only."""
-        types = [node.op for node in nodes]
-        counted = {op_type for op_type in set(types) if any(self._of(op_type))}
-        to_count = [node for node, op_type in zip(nodes, types, strict=True) if op_type in counted]
-        names = [node.name for node in nodes]
-        return (
-            not any(map(self.why, to_count))
-            and sum(map(self.tensors, to_count)) <= most
-            and sum(len(name) * name.count("/") for name in names) <= _MOST_LETTERS
-        )
+        count = letters = 0
+        for nodes in places:
+            types, names = types_of(nodes), names_of(nodes)
+            counted = {op_type for op_type in set(types) if any(self._of(op_type))}
+            to_count = [node for node, op_type in zip(nodes, types, strict=True) if op_type in counted]
+            if any(map(self.why, to_count)):
+                return False
+            count += sum(map(self.tensors, to_count))
+            letters += max(map(len, names), default=0) * "\n".join(names).count("/")  # at most
+        return count <= most and letters <= _MOST_LETTERS
 
     def why(self, node: NodeDef) -> str:
         """Why a NodeDef has too many tensors according to its attributes; "" when it does not.

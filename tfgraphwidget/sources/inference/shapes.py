@@ -20,6 +20,7 @@ from tfgraphwidget.graph import (
     PLACEHOLDERS,
     REF_HANDLES,
     SHAPE_EQUIVALENTS,
+    NodesByName,
     ReshapedTyping,
     Shape,
     Shapes,
@@ -116,8 +117,8 @@ class NodeTyping:
         return {}
 
     @cached_property
-    def _by_name(self) -> dict[str, NodeDef]:
-        return {node.name: node for node in self.nodes}
+    def _by_name(self) -> Mapping[str, NodeDef]:
+        return NodesByName(self.nodes)
 
     def _inferred_shape(self, op: str, port: int) -> Shape:
         return None if _own_only.get() or self._shape_function is None else self._shape_function(op, port)
