@@ -131,3 +131,26 @@ def test_functions_and_keras_models_split(make: Any) -> None:
     parts = editor.split(at=f"{relu}:0")
     assert len(parts) == 2
     assert parts.check() == 0.0
+
+
+def test_an_input_that_is_an_output_too_is_given_as_it_was_fed(editor: GraphEditor) -> None:
+    halves = editor.split("a:0", ["x:0", "h:0"], ["skip:0", "h:0"])
+    assert halves.check() == 0.0
+    h = np.full([1, 4], 7.0)
+    assert halves.run({"x": np.ones([1, 4]), "h:0": h})["h:0"] is h
+
+
+@pytest.mark.parametrize(
+    ("feeds", "why"),
+    [
+        ({}, r"(run\(feeds=…\): the input 'x:0' is|Placeholder 'x' is needed and) not fed; give its value too: "),
+        ({"nowhere:0": 1}, "no op 'nowhere'"),
+        (3, r"\(feeds=3\): feeds are {input: value}, a dict."),
+    ],
+)
+def test_what_the_parts_are_not_fed_is_told_by_name(editor: GraphEditor, feeds: Any, why: str) -> None:
+    halves = editor.split("a:0", ["x:0"], ["skip:0"])
+    for call in (halves.run, halves.check):
+        with pytest.raises(GraphEditError, match=why):
+            call(feeds)
+    assert halves.check({"x": np.ones([1, 4])}) == 0.0

@@ -298,6 +298,26 @@ MODELS: tuple[Model, ...] = (
     Model("tables.pb", _file("tables", ".pb"), is_live=False),
 )
 
+_TINY = (
+    "colocation.meta.pbtxt", "control_deps.meta.pbtxt", "functions_defun.meta.pbtxt", "hash_table.meta.pbtxt",
+    "multi_output.meta.pbtxt", "queue_runner.meta.pbtxt", "strings.meta.pbtxt", "summaries.meta.pbtxt",
+    "toy_abc.meta.pbtxt", "queue", "tables",
+)  # fmt: skip
+_SMALL = (
+    *_TINY, "asserts.meta.pbtxt", "mlp_ref.meta.pbtxt", "mlp_resource.meta.pbtxt", "nested_scopes.meta.pbtxt",
+    "saver_graph.meta.pbtxt", "tricky_names.meta.pbtxt", "cond_v1.meta.pbtxt", "cf_v2.meta.pbtxt",
+    "while_simple.meta.pbtxt",
+)  # fmt: skip
+
+SMALL: tuple[Model, ...] = (
+    *(Model(f"{name.partition('.')[0]}.pb", _file(name, ".pb"), is_live=False) for name in _SMALL),
+    *(Model(f"{name.partition('.')[0]}.meta", _file(name, ".meta"), is_live=False) for name in _SMALL),
+    *(Model(f"{name.partition('.')[0]}.pbtxt", _file(name, ".pbtxt"), is_live=False) for name in _TINY[:9]),
+    *(model for model in MODELS if model.name in {name.partition(".")[0] for name in _TINY}),
+    *(model for model in MODELS if model.name in ("SavedModel", "tf.function", "nested tf.function", "Keras")),
+)
+"""Those of at most some forty ops: most are files, of which a sequence of calls takes a tenth of a second."""
+
 
 def model_named(name: str) -> Model:
     """One of MODELS."""

@@ -19,7 +19,20 @@ from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.graph import traversal
 
 ODD_NAMES = ("", "/", ":0", "^x", "nowhere", "x:7", "x:99999999999", "net//one", "../x", "a\nb", "🙂", "\0", "copy/")
-FILES = ("a.pb", "a.pbtxt", "a.meta", "saved/", "a.svg", "a.dot", "a.graphml", "a.html", "a.py", "a.json", "frozen.pb")
+FILES = (
+    "a.pb",
+    "a.pbtxt",
+    "a.meta",
+    "saved/",
+    "a.svg",
+    "a.dot",
+    "a.graphml",
+    "a.html",
+    "a.py",
+    "a.json",
+    "frozen.pb",
+    "a.tgw",
+)
 _PATIENCE = 5_000  # milliseconds: what reads an empty queue waits for ever
 DEVICES = ("/device:CPU:0", "/cpu:0", "", "/gpu:0", "/job:ps/task:1", "nowhere")
 WEIGHTS = {
@@ -150,7 +163,7 @@ def _run(editor: GraphEditor, op: str) -> None:
 class Draw:
     """Draws calls for an editor as it is."""
 
-    def __init__(self, editor: GraphEditor, seed: int, weights: dict[str, int] | None = None) -> None:
+    def __init__(self, editor: GraphEditor, seed: int | str, weights: dict[str, int] | None = None) -> None:
         self.editor, self.random = editor, random.Random(seed)
         self.weights = WEIGHTS if weights is None else weights
 

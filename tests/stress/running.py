@@ -20,6 +20,7 @@ from tests.rounds import count
 from tests.stress.sentences import Broken
 from tests.stress.state import readers_of
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.export.formats.function_library import fill_graph_def
 from tfgraphwidget.graph import traversal
 
 _READS = ("VarHandleOp", "VariableV2", "Variable", "ReadVariableOp", "Placeholder", "PartitionedCall")
@@ -28,6 +29,10 @@ _HANDLES = ("VarHandleOp", "VariableV2", "Variable")
 _FETCHES = 6
 _TOLERANCE = 1e-4
 _OPTIONS = v1.RunOptions(timeout_in_ms=10_000)
+# Of a graph that is run once, TensorFlow's optimizations take longer than the run; without them it is another witness.
+_PLAIN = v1.ConfigProto(allow_soft_placement=True)
+_PLAIN.graph_options.rewrite_options.disable_meta_optimizer = True
+_PLAIN.graph_options.optimizer_options.opt_level = v1.OptimizerOptions.L0
 ERROR = "an error"
 
 Values = dict[str, Any]
@@ -317,11 +322,11 @@ def _fresh_session(editor: GraphEditor) -> Any:
     source, index = editor.core.source, editor.core.target.index
     graph_def = editor.core.target.envelope() if source.graph is None else source.graph.as_graph_def()
     del graph_def.node[:]
-    graph_def.node.extend(index.nodes)
+    fill_graph_def(index, graph_def, index.nodes)
     graph = tf.Graph()
     with graph.as_default():
         tf.graph_util.import_graph_def(graph_def, name="")
-        session, assigned = v1.Session(graph=graph), []
+        session, assigned = v1.Session(graph=graph, config=_PLAIN), []
         values = _made_up_variables(graph) if source.session is None else _of_variables(editor)
         for name, value in values.items():
             op = graph.get_operation_by_name(name)

@@ -32,10 +32,10 @@ _HANDLES = ("VarHandleOp", "VariableV2", "Variable")
 
 def state_of(editor: GraphEditor, folder: Path | None = None) -> State:
     """The graph, what is hidden in it, the session's values, collections, history, selection, drawing and files."""
-    graph = editor.core.source.graph
+    graph, index, here = editor.core.source.graph, editor.core.target.index, editor.index
     state: State = {
-        "ops": _nodes(editor.core.target.index.nodes),
-        "here": _nodes(editor.index.nodes),
+        "ops": (ops := _nodes(index.nodes)),
+        "here": ops if here is index else _nodes(here.nodes),
         "functions": sorted(editor.core.target.index.functions),
         "copies": sorted(editor.copies),
         "lines": tuple(line.replace(str(folder), "FOLDER") for line in editor.lines),

@@ -140,8 +140,8 @@ class SourceContext:
 
     @property
     def has_values(self) -> bool:
-        """Whether its variables have values."""
-        return self._source.has_values
+        """Whether its variables have values, or may have: a session may have given them some."""
+        return self._source.has_values or self._source.session is not None
 
     def require_graph(self) -> None:
         """Import the graph of a file. Raises NotRunnable for a function's body."""

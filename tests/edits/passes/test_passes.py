@@ -146,3 +146,20 @@ def test_what_can_be_fetched_in_an_imported_conditional_can_be_after_renames_and
     editor.undo()
     assert fetchable(names) == before
     assert all(before)
+
+
+@pytest.mark.parametrize("collections", [None, []], ids=["in collections", "in none"])
+@pytest.mark.parametrize("resource", [True, False])
+def test_a_file_without_values_keeps_what_its_session_was_given_while_names_are_obfuscated(
+    collections: list[str] | None, resource: bool
+) -> None:
+    with tf.Graph().as_default() as graph:
+        variable = v1.get_variable("w", [2], use_resource=resource, collections=collections)
+        tf.identity(variable.read_value() if resource else variable, name="y")
+    editor = tgw.edit(graph.as_graph_def())
+    editor.session.run("w/Assign")
+    before = editor.session.run("y:0")
+    new = dict(editor.obfuscate_names().renamed)["y"]
+    same(editor.session.run([f"{new}:0"]), [before])
+    editor.undo()
+    same(editor.session.run(["y:0"]), [before])
