@@ -9,7 +9,7 @@ from typing import Any
 from tfgraphwidget.argument_checks import names_its_call, value_text
 from tfgraphwidget.edits import Preview
 from tfgraphwidget.edits.clone import Excerpt
-from tfgraphwidget.errors import NotClonable, UnknownName
+from tfgraphwidget.errors import NotClonable, UnknownName, reason_of
 from tfgraphwidget.graph import BodyState
 from tfgraphwidget.naming import identifier, known_instead, split_tensor
 from tfgraphwidget.runtime.functions.body_import import InlinedModule
@@ -95,9 +95,8 @@ class ModuleCopy(tf.Module):
                 example = call_structure.example
                 function.get_concrete_function(*example.args, **example.kwargs)
         except (ValueError, TypeError, LookupError, tf.errors.OpError) as error:
-            why = str(error).strip().splitlines()[0][:300].rstrip("., ")
             raise NotClonable(
-                f"TensorFlow refused the copy of {self.outputs[0]!r}: {why}; choose other boundaries.",
+                f"TensorFlow refused the copy of {self.outputs[0]!r}: {reason_of(error)}; choose other boundaries.",
                 [split_tensor(self.outputs[0])[0]],
             ) from error
         self._default_save_signature = self.signature
