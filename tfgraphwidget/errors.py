@@ -67,7 +67,7 @@ class GraphEditError(Exception):
 
 
 def first_sentence(text: str) -> str:
-    r"""The first sentence of what an error of somebody else says, as a part of a sentence: one line without a stop.
+    r"""The first sentence of what a foreign exception says, as a part of a sentence: one line without a stop.
 
     Args:
         text: The message.
@@ -80,7 +80,7 @@ def first_sentence(text: str) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """What an exception of somebody else says, as a part of a sentence; its class if it says nothing.
+    """What a foreign exception says, as a part of a sentence; its class if it says nothing.
 
     Args:
         error: The exception.
@@ -89,7 +89,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def kind_and_reason(error: BaseException) -> str:
-    """The class of an exception of somebody else, and what it says if it says anything: "ValueError: not a number".
+    """The class of a foreign exception, and what it says if it says anything: "ValueError: not a number".
 
     Args:
         error: The exception.
