@@ -9,6 +9,7 @@ from typing import Any
 _LONGEST = 2_000  # characters of a sentence
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 _CALL = re.compile(r"[a-z_]+\(.{0,300}?\): ")
+_END = re.compile(r"(?<!\.\w)[.?!]\s+(?=[A-Z`'\"(])")  # of a sentence; "e.g. Mul" is none
 
 
 class GraphEditError(Exception):
@@ -64,6 +65,37 @@ class GraphEditError(Exception):
             "ops": list(self.ops),
             "mends": [mend.row() for mend in self.mends],
         }
+
+
+def first_sentence(text: str) -> str:
+    r"""The first sentence of what a foreign exception says, as a part of a sentence: one line without a stop.
+
+    Args:
+        text: The message.
+
+    >>> first_sentence("Op type not registered 'Mine'. Make sure that it is.\nMore about it:")
+    "Op type not registered 'Mine'"
+    """
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return _END.split(line, maxsplit=1)[0][:300].rstrip(".,;: ")
+
+
+def reason_of(error: BaseException) -> str:
+    """What a foreign exception says, as a part of a sentence; its class if it says nothing.
+
+    Args:
+        error: The exception.
+    """
+    return first_sentence(str(error)) or type(error).__name__
+
+
+def kind_and_reason(error: BaseException) -> str:
+    """The class of a foreign exception, and what it says if it says anything: "ValueError: not a number".
+
+    Args:
+        error: The exception.
+    """
+    return f"{type(error).__name__}: {first_sentence(str(error))}".removesuffix(": ")
 
 
 def _copy_of(kind: type[GraphEditError], args: tuple[object, ...], state: dict[str, object]) -> GraphEditError:

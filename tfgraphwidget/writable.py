@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from tfgraphwidget.cancellation import held_back
-from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.errors import GraphEditError, InvalidArgument, first_sentence
 
 SAVED_MODEL = ""  # a folder
 GRAPH_DEFS = (".pb", ".pbtxt")
@@ -242,7 +242,7 @@ def reason(error: Exception) -> str:
         return error.strerror
     text = str(getattr(error, "message", None) or error).strip() or type(error).__name__
     messages = _SAID.findall(text)
-    return (messages[-1] if messages else text.splitlines()[0])[:200].rstrip(". :")
+    return first_sentence(messages[-1] if messages else text)
 
 
 def write_file(path: Path, write: Callable[[Path], object], tell: Callable[[str], None] | None = None) -> None:

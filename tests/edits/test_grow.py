@@ -166,6 +166,15 @@ def test_what_cannot_grow_is_refused(editor: GraphEditor) -> None:
         editor.grow("net/one/out:0", head, into="head")
 
 
+@pytest.mark.parametrize("is_grown", [True, False])
+def test_of_what_a_function_raised_a_refusal_quotes_the_first_sentence(editor: GraphEditor, is_grown: bool) -> None:
+    def branches(x: tf.Tensor) -> tf.Tensor:
+        return x + 1 if tf.reduce_sum(x) > 0 else x  # TensorFlow says in many lines what to do instead
+
+    with pytest.raises(GraphEditError, match=r"OperatorNotAllowedInGraphError.* is not allowed; [^.]*\.$"):
+        editor.grow("x:0", branches, into="head") if is_grown else editor.insert("x:0", branches)
+
+
 def test_trainable_chooses_and_can_be_taken_back(editor: GraphEditor) -> None:
     before = [v.name for v in editor.graph.get_collection("trainable_variables")]
     editor.trainable("net/two/w", editor.scope("net/one"))

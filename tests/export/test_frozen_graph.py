@@ -149,6 +149,32 @@ def test_what_is_read_after_its_update_is_refused_by_name(tmp_path: Path, resour
     assert not list(tmp_path.iterdir())
 
 
+def test_what_is_read_after_the_only_assignment_is_what_was_assigned(tmp_path: Path) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [2], name="x")
+        w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=True)
+        v = v1.get_variable("v", initializer=[5.0, 6.0], use_resource=True)
+        with tf.control_dependencies([w.assign(x + v, read_value=False)]):
+            tf.identity(w.read_value(), name="y")
+        with tf.control_dependencies([v.assign(x, read_value=False)]):
+            v.assign(x + 1, name="twice", read_value=False)
+        with tf.control_dependencies([graph.get_operation_by_name("twice")]):
+            tf.identity(v.read_value(), name="z")
+    with initialised(graph) as session:
+        editor = tgw.edit(graph, session=session)
+        with pytest.warns(UserWarning, match="does not update variables: 'Assign.*' is left out"):
+            editor.save(tmp_path / "f.pb", outputs="y", frozen=True)
+        with pytest.raises(GraphEditError, match="reads variable 'v' after"):
+            editor.save(tmp_path / "g.pb", outputs="z", frozen=True)
+        editor.freeze("y")
+        assert session.run("y:0", {"x:0": [1, 1]}).tolist() == [6, 7]
+        editor.undo()
+    assert run(tmp_path / "f.pb", "y:0", {"x:0": [1, 1]}).tolist() == [6, 7]
+    written = v1.GraphDef.FromString((tmp_path / "f.pb").read_bytes())
+    assert not {"w", "AssignVariableOp"} & {text for node in written.node for text in (node.name, node.op)}
+
+
 def test_gathers_shapes_and_checks_of_resource_variables(tmp_path: Path) -> None:
     graph = tf.Graph()
     with graph.as_default():

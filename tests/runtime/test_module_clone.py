@@ -336,6 +336,18 @@ def test_a_shared_table_is_told_and_is_the_original_s() -> None:
     assert {state.kind for state in module.report.shared} == {"variable", "resource"}
 
 
+@pytest.mark.parametrize("table", [_static, _mutable])
+def test_a_module_that_shares_a_table_is_saved_with_what_it_holds(table: Any, tmp_path: Path) -> None:
+    words = Words(table())
+    given = tf.constant(["b", "a", "b"])
+    editor = tgw.edit(words.__call__)
+    with pytest.raises(GraphEditError, match=r"as those of a table; save a SavedModel instead: editor\."):
+        editor.to_bytes()
+    for k, module in enumerate((editor.module(), clone(editor, variables="shared"))):
+        tf.saved_model.save(module, str(tmp_path / f"{k}"))
+        np.testing.assert_allclose(tf.saved_model.load(str(tmp_path / f"{k}"))(given), words(given))
+
+
 def test_a_table_of_a_saved_model_is_read_from_the_file(tmp_path: Path) -> None:
     words = Words(_static())
     tf.saved_model.save(words, str(tmp_path), signatures=words.__call__)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.cli.console import print_note, print_output
 from tfgraphwidget.cli.formatting import format_count
 from tfgraphwidget.cli.progress_bar import progress_bar
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.graph import HANDLES, PLACEHOLDERS, ChangedValue, Difference, definitions, handles, own_ops
 from tfgraphwidget.naming import escape, split_tensor
 from tfgraphwidget.progress import tell
@@ -354,10 +354,9 @@ def _run(script: str, file: str | None) -> GraphEditor:
                 f"{script}, line {_line(error, script)}, ends Python, so nothing is saved; leave that line out."
             ) from error
         except Exception as error:
-            message = (str(error).strip().splitlines() or [""])[0].rstrip(".")
             where = f"line {_line(error, script)}"
             raise GraphEditError(
-                f"{script}, {where}, raised {type(error).__name__}: {message}; mend that line and run it again."
+                f"{script}, {where}, raised {kind_and_reason(error)}; mend that line and run it again."
             ) from error
     from tfgraphwidget.editor import GraphEditor
 

@@ -363,8 +363,8 @@ def _capture(op: str, live: Any, contents: _Contents) -> dict[str, object]:
     dtype = live.dtype.name
     if dtype in ("resource", "variant"):
         raise SessionRefused(
-            f"to_bytes: the function captures {op!r}, a {dtype} of this process whose contents cannot be read, "
-            "as those of a table; save the function instead: tf.saved_model.save(editor.module(), path).",
+            f"The function captures {op!r}, a {dtype} of this process whose contents cannot be read, as those of a "
+            "table; save a SavedModel instead: editor.save('folder').",
             [op],
         )
     key = contents.add(op, live.numpy)

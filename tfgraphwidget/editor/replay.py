@@ -10,7 +10,7 @@ from tfgraphwidget.editor.body_target import change_of
 from tfgraphwidget.editor.executor import EditExecutor
 from tfgraphwidget.edits import Entrance, History, Patch
 from tfgraphwidget.edits.serialization import EditRecord, parse, records_from
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.tf_types import NodeDef
@@ -41,7 +41,7 @@ def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] 
                 why = f"Edit {number} ({edit.verb}) cannot be done: {error.why}"
                 raise GraphEditError(why, error.ops) from error
             except Exception as error:  # what TensorFlow or Python say of a value that no command takes
-                message = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0][:200]}".rstrip(".: ")
+                message = kind_and_reason(error)
                 raise GraphEditError(
                     f"Edit {number} ({edit.verb}) cannot be done: {message}; mend it, or leave it out."
                 ) from error

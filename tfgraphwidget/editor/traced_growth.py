@@ -10,7 +10,7 @@ from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Transaction
 from tfgraphwidget.edits import Change, Grow, Patch
 from tfgraphwidget.edits.clone import check_own_scope
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.graph import GraphIndex, reachable_functions
 from tfgraphwidget.naming import function_name, split_tensor
 from tfgraphwidget.runtime.live import check_not_growing, patch_application, placement, traced_ops, track_function_call
@@ -69,9 +69,8 @@ def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, 
         raise
     except Exception as error:
         name = function_name(command.function, "The function")
-        what = (str(error).strip().splitlines() or [""])[0].rstrip(".")
         raise GraphEditError(
-            f"{name} raised {type(error).__name__}: {what}; nothing of what it made is left in the graph."
+            f"{name} raised {kind_and_reason(error)}; nothing of what it made is left in the graph."
         ) from error
     return patch, result
 

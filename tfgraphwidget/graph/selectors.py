@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.errors import GraphEditError, UnknownName, reason_of
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.collections import TRAINABLE
 from tfgraphwidget.graph.distinct_variables import distinct_handles
@@ -115,8 +115,8 @@ def _holds(holds: Callable[[Op], object], op: Op) -> bool:
         return bool(holds(op))
     except Exception as error:
         raise GraphEditError(
-            f"The function raised {type(error).__name__} for op {op.name!r}: {error}; let it say of any op whether it "
-            "is meant.",
+            f"The function raised {type(error).__name__} for op {op.name!r}: {reason_of(error)}; let it say of any "
+            "op whether it is meant.",
             [op.name],
         ) from error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, first_sentence
 from tfgraphwidget.tensorflow_modules import OpError
 
 # How the lines begin in which TensorFlow and Python say where an error comes from, before what it is.
@@ -25,9 +25,7 @@ def first_line(error: BaseException) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     in_user_code = any(line.startswith("in user code") for line in lines)
     messages = [line for line in lines if not line.startswith(_WHERE)]
-    if not messages:
-        return type(error).__name__
-    return messages[-1 if in_user_code else 0].rstrip(".;: ")[:300]
+    return first_sentence(messages[-1 if in_user_code else 0] if messages else "") or type(error).__name__
 
 
 @contextmanager

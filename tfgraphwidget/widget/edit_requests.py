@@ -19,7 +19,7 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
-from tfgraphwidget.errors import GraphEditError, NothingTo
+from tfgraphwidget.errors import GraphEditError, NothingTo, reason_of
 from tfgraphwidget.graph import Signature, mask_of, shape_text
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.measure import images
@@ -97,8 +97,8 @@ class EditRequests:
         try:
             call = signature.bind(*self._what(request, signature), **keys)
         except TypeError as error:
-            why = f"{request.verb.replace('_', ' ').capitalize()} cannot be done like that: {error}; reload the page."
-            raise GraphEditError(why) from None
+            verb = request.verb.replace("_", " ").capitalize()
+            raise GraphEditError(f"{verb} cannot be done like that: {reason_of(error)}; reload the page.") from None
         return partial(method, *call.args, **call.kwargs)
 
     def _what(self, request: p.Call, signature: inspect.Signature) -> tuple[object, ...]:

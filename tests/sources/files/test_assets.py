@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import warnings
 from pathlib import Path
 
@@ -86,15 +88,62 @@ def test_a_model_with_a_vocabulary_is_added_to_another_graph(
         assert session.run(added[y], {f"words/{x}": TEXTS}).tolist() == [10, -10]
 
 
-@pytest.mark.parametrize("name", ["out.meta", "out.pb"])
+@pytest.mark.parametrize("name", ["out.meta", "out.pb", "out.pbtxt"])
 def test_a_file_that_names_a_vocabulary_where_it_lies_says_so(moved: GraphEditor, tmp_path: Path, name: str) -> None:
     words = str(tmp_path / "moved" / "assets" / "words")
-    with pytest.warns(UserWarning, match=f"'{name}' names '{words}', from which tables are filled; leave it there, or"):
+    said = f"names '{words}', from which tables are filled; leave it there, or save a SavedModel, which takes it along."
+    with pytest.warns(UserWarning, match=f"'{name}' {said}"):
         moved.save(tmp_path / name, verify=False)
+
+
+def test_a_frozen_graph_says_what_fills_its_table_from_which_file(moved: GraphEditor, tmp_path: Path) -> None:
+    x, y = ends(moved)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        moved.save(tmp_path / "frozen.pb", x, y, frozen=True)
+    told = " ".join(str(warning.message) for warning in caught)
+    assert f"'frozen.pb' names '{tmp_path / 'moved' / 'assets' / 'words'}', from which tables are filled;" in told
+    (fill,) = re.findall("keeps hash table 'hash_table', which is no variable; run '(.*)' once after importing", told)
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        tf.import_graph_def(v1.GraphDef.FromString((tmp_path / "frozen.pb").read_bytes()), name="")
+        session.run(graph.get_operation_by_name(fill))
+        assert session.run(y, {x: TEXTS}).tolist() == [10, -10]
+
+
+def test_a_saved_model_and_an_archive_take_the_vocabulary_along(moved: GraphEditor, tmp_path: Path) -> None:
+    x, y = ends(moved)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        moved.save(tmp_path / "out", *ends(moved), verify=False)
+        moved.save(tmp_path / "out", x, y, verify=False)
+        moved.save(tmp_path / "out.tgw")
     assert (tmp_path / "out" / "assets" / "words").read_text() == "a\nb\n"
+    shutil.rmtree(tmp_path / "moved")
+    reopened = tgw.edit(tmp_path / "out.tgw")
+    assert reopened.session.run(y, {x: TEXTS}).tolist() == [10, -10]
+    reopened.session.close()
+
+
+@pytest.mark.parametrize("file", ["", "in.pb", "in.meta"], ids=["live", "pb", "meta"])
+def test_whatever_the_graph_was_opened_from_a_file_that_names_its_vocabulary_says_so(tmp_path: Path, file: str) -> None:
+    words = tmp_path / "words"
+    words.write_text("a\nb\n")
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.string, [None], name="x")
+        tf.identity(lookup(words).lookup(x), name="y")
+    editor = tgw.edit(graph)
+    said = f"names '{words}', from which tables are filled; leave it there, or save a SavedModel, which takes it along."
+    if file:
+        with pytest.warns(UserWarning, match=said):
+            editor.save(tmp_path / file, "x", "y", verify=False)
+        editor = tgw.edit(tmp_path / file)
+    for name in ("out.pb", "out.pbtxt", "out.meta"):
+        with pytest.warns(UserWarning, match=f"'{name}' {said}"):
+            editor.save(tmp_path / name, "x", "y", verify=False)
+    with (
+        pytest.warns(UserWarning, match="run 'text_file_init/InitializeTableFromTextFileV2' once after importing it"),
+        pytest.warns(UserWarning, match=f"'frozen.pb' {said}"),
+    ):
+        editor.save(tmp_path / "frozen.pb", "x", "y", frozen=True, verify=False)
 
 
 def test_what_names_no_file_stays_as_it_is(tf2_saved_model: Path) -> None:

@@ -292,6 +292,7 @@ class ValueRewriter:
         self.renamed: dict[str, str] = {}
         self._updates: dict[str, frozenset[str]] = {}
         self._reads: dict[str, frozenset[str]] = {}
+        self.assigned: dict[str, str] = {}  # by op that reads a variable, what was assigned to it before
 
     def references(self, node: NodeDef) -> dict[int, VariableValue]:
         """By input slot the references that an op is given.
@@ -316,6 +317,7 @@ class ValueRewriter:
         for node in self.nodes:
             if references := self.references(node):
                 self._judge(node, references)
+        self._find_assigned()
 
     def _judge(self, node: NodeDef, references: Mapping[int, VariableValue]) -> None:
         if self.calls.calls(node):
@@ -328,6 +330,19 @@ class ValueRewriter:
             self._updates[node.name] = changed
         elif not forwarded_references(node, references) and node.op not in (*IS_INITIALIZED, "VariableShape"):
             self._reads[node.name] = frozenset(value.variable for value in references.values())
+
+    def _find_assigned(self) -> None:
+        """Find the reads that wait for the only op that changes their variable, an assignment: they give its value.
+
+        A SavedModel of TensorFlow 2 reads the path of a vocabulary so before it fills a table from it.
+        """
+        nodes = {node.name: node for node in self.nodes}
+        for node in self.nodes:
+            variables = self._reads.get(node.name, frozenset()) if node.op == "ReadVariableOp" else frozenset()
+            changing = [op for op, changed in self._updates.items() if changed & variables]
+            if len(changing) == 1 and nodes[changing[0]].op == "AssignVariableOp" and f"^{changing[0]}" in node.input:
+                self.assigned[node.name] = nodes[changing[0]].input[1]
+                self._reads[node.name] = frozenset()
 
     def pure_updates(self) -> set[str]:
         """The ops that do nothing but change variables."""
@@ -354,7 +369,9 @@ class ValueRewriter:
         references = self.references(node)
         copy = type(node)()
         copy.CopyFrom(node)
-        copy.input[:] = [self.renamed.get(text, text) for text in node.input if text[:1] != "^" or text[1:] not in cut]
+        if node.name in self.assigned:
+            copy.input[0] = self.assigned[node.name]
+        copy.input[:] = [self.renamed.get(text, text) for text in copy.input if text[:1] != "^" or text[1:] not in cut]
         for text in copy.input:
             if text[:1] != "^" and _op(text) in cut:
                 raise self.update_error(_op(text))

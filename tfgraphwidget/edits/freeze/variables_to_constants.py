@@ -377,12 +377,17 @@ def convert_variables(
     rewriting = ValueRewriter([index.nodes[i] for i in ops], dict(values), naming, functions)
     rewriting.propagate()
     updating = rewriting.pure_updates()
-    needed = _ops_without_updates(index, need, inputs, outputs, updating)
+    needed = _ops_without_updates(index, need, inputs, outputs, updating, rewriting.assigned)
     for name in outputs:
         if index.names[index.op(name)] in updating:
             raise rewriting.update_error(index.names[index.op(name)])
     inside = {index.names[i] for i in np.flatnonzero(needed).tolist()}
     rewritten_nodes = rewriting.rewrite({index.names[i] for i in ops} - inside)
+    if rewriting.assigned:
+        used = {split_input(text)[0] for node in rewritten_nodes for text in node.input}
+        used |= {index.names[index.op(name)] for name in outputs}
+        inside -= values.keys() - used
+        rewritten_nodes = [node for node in rewritten_nodes if node.name not in values or node.name in used]
     for node in rewritten_nodes:
         if node.name in values:
             make_constant(node, values[node.name].dtype, tensor(node.name))
@@ -439,11 +444,23 @@ def _variable_value(handle: NodeDef) -> VariableValue:
 
 
 def _ops_without_updates(
-    index: GraphIndex, need: Mask, inputs: tuple[str, ...], outputs: tuple[str, ...], updating: Iterable[str]
+    index: GraphIndex,
+    need: Mask,
+    inputs: tuple[str, ...],
+    outputs: tuple[str, ...],
+    updating: Iterable[str],
+    assigned: Mapping[str, str],
 ) -> Mask:
-    """The ops that are still needed when no op waits for the updates."""
+    """The ops that are still needed when no op waits for the updates, and `assigned` reads give what was assigned."""
     within = need & ~traversal.mask_of(index, (index.ids[name] for name in updating))
-    return traversal.backward(index, [index.op(name) for name in outputs], stop=pairs(index, inputs), within=within)
+    values = [(index.ids[read], index.ids[split_input(text)[0]]) for read, text in assigned.items()]
+    roots = [index.op(name) for name in outputs]
+    while True:
+        needed = traversal.backward(index, roots, stop=pairs(index, inputs), within=within)
+        more = [value for read, value in values if needed[read] and within[value] and not needed[value]]
+        if not more:
+            return needed
+        roots += more
 
 
 def _drop_colocation(node: NodeDef, inside: Iterable[str]) -> None:

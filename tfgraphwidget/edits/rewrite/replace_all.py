@@ -41,7 +41,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
 )
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.edits.rewrite.remove import Remove, variable_parts
-from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.errors import GraphEditError, InvalidArgument, reason_of
 from tfgraphwidget.graph import CONSTANTS, V1_CONTROL_FLOW, GraphIndex, Shape, called_functions, traversal
 from tfgraphwidget.graph.patterns import (
     Match,
@@ -319,7 +319,8 @@ class _Planner:
         except Exception as error:
             raise InvalidArgument(
                 "where",
-                f"where= raised {type(error).__name__} at {match.outputs[0]!r}: {error}; let it return True or False.",
+                f"where= raised {type(error).__name__} at {match.outputs[0]!r}: {reason_of(error)}; let it return True "
+                "or False.",
             ) from error
 
     def _attempt(

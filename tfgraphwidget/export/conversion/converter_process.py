@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, kind_and_reason
 
 _ROOT = str(Path(__file__).parents[3])
 _START = "from tfgraphwidget.export.conversion.converter_process import serve; serve()"
@@ -185,9 +185,7 @@ def _answer(function: Callable[..., Any], arguments: tuple[object, ...]) -> tupl
     except ConversionRefused as refusal:
         return None, _without_space(refusal.why) or refusal
     except Exception as error:  # converters raise what they please
-        text = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        why = f"{type(error).__name__}: {text[:_LAST_WORDS].rstrip('. ')}"
-        return None, _without_space(str(error)) or ConversionRefused(why)
+        return None, _without_space(str(error)) or ConversionRefused(kind_and_reason(error))
 
 
 def _without_space(text: str) -> ConversionRefused | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tfgraphwidget.errors import reason_of
 from tfgraphwidget.export.conversion.converter_process import ConversionRefused
 from tfgraphwidget.graph import FUNCTION_CALLS, V1_CONTROL_FLOW, Signature
 from tfgraphwidget.naming import free_name
@@ -49,10 +50,10 @@ def convert(graph_def: bytes, signatures: Sequence[Signature], options: Mapping[
         refusal = _refusal(log.lines)
         if refusal is not None:
             raise refusal from error
-        text = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        text = reason_of(error)
         names = {node.name for node in v1.GraphDef.FromString(graph_def).node}
         ops = tuple(name for name in re.findall(r"[\w./>-]+", " ".join([*log.lines, text])) if name in names)
-        raise ConversionRefused(text[:400].rstrip(". "), tuple(dict.fromkeys(ops))) from error
+        raise ConversionRefused(text, tuple(dict.fromkeys(ops))) from error
     finally:
         for name in ("tf2onnx", "tf2onnx.tfonnx"):
             logging.getLogger(name).removeHandler(log)

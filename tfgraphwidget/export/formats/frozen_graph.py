@@ -17,7 +17,12 @@ from tfgraphwidget.export.formats.function_library import library_of
 from tfgraphwidget.export.formats.function_module import function_as_graph
 from tfgraphwidget.export.formats.graph_def import check_size, read_graph_def, write_message
 from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.export.state.exported_state import ExportedState, present_values, read_state
+from tfgraphwidget.export.state.exported_state import (
+    ExportedState,
+    present_values,
+    read_state,
+    tell_files_that_stay,
+)
 from tfgraphwidget.export.state.exported_subgraph import (
     ExportedSubgraph,
     extract_subgraph,
@@ -61,6 +66,7 @@ def write_frozen(path: Path, request: ExportRequest) -> None:
             write_frozen(path, alone)
         return
     frozen = freeze_graph(request, "The frozen graph")
+    tell_files_that_stay(request, path.name, frozen.graph_def.node)
     is_alone = not tf_protos.is_tensorflow_installed()
     write_message(path, frozen.graph_def, verify=request.verify and not is_alone)
     if request.verify and not frozen.why_not_run and not is_alone:

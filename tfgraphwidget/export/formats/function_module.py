@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +19,7 @@ from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generat
 from tfgraphwidget.graph import Signature, build
 from tfgraphwidget.sources import open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import is_installed, tf
-from tfgraphwidget.tf_internals import Trackable, eager_mode
+from tfgraphwidget.tf_internals import eager_mode
 from tfgraphwidget.tf_types import Module, TensorCompatible
 
 # They change state that the function shares with others and that cannot be restored after a run.
@@ -45,7 +44,6 @@ def save_modules(path: Path, request: ExportRequest, modules: Callable[[], Mappi
         exported = modules()
         first, *others = exported.values()
         first.parts = others
-        first.resources = [resource for module in exported.values() for resource in _resources(module)]
         try:
             signatures = {name: module.signature for name, module in exported.items()}
             tf.saved_model.save(first, str(path), signatures=signatures)
@@ -55,29 +53,6 @@ def save_modules(path: Path, request: ExportRequest, modules: Callable[[], Mappi
             ) from error
     if request.verify:
         check_saved_model(path, ModuleReference(request, exported))
-
-
-def _resources(module: Module) -> list[object]:
-    """The tables that a module reads but has no attribute for; TensorFlow saves only what attributes hold.
-
-    The function has only their handles. The objects are found through Python's garbage collector, as TensorFlow does
-    for its own error message.
-    """
-    variable_handles = {id(variable.handle) for variable in module.variables}
-    captured = module.signature.get_concrete_function().captured_inputs
-    resources = []
-    for handle in captured:
-        if handle.dtype != tf.resource or id(handle) in variable_handles:
-            continue
-        near = (holder for first in gc.get_referrers(handle) for holder in (first, *gc.get_referrers(first)))
-        resources += [
-            trackable for trackable in near if isinstance(trackable, Trackable) and _handle(trackable) is handle
-        ][:1]
-    return resources
-
-
-def _handle(resource: object) -> object:
-    return getattr(resource, "resource_handle", None)
 
 
 @contextlib.contextmanager

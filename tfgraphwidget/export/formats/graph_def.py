@@ -70,7 +70,7 @@ def write_graph_def(path: Path, request: ExportRequest) -> None:
     """
     envelope = request.envelope()
     check_size("The GraphDef", request.index.nodes, envelope.library, _WAY_OUT)
-    tell_files_that_stay(request, path.name)
+    tell_files_that_stay(request, path.name, request.index.nodes)
     write_message(path, complete_graph_def(request), verify=request.verify)
 
 

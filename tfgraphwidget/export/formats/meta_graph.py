@@ -225,7 +225,7 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
     if request.read_only:
         _write_unrunnable(path, request)
         return
-    tell_files_that_stay(request, path.name)
+    tell_files_that_stay(request, path.name, request.index.nodes)
     if not is_installed():
         _write_alone(path, request)
         return
@@ -275,7 +275,7 @@ def _write_unrunnable(path: Path, request: ExportRequest) -> None:
     # Tables are filled from asset files, which stay behind.
     if has_assets or not _INITIALIZATION.isdisjoint(request.index.collections):
         raise NotRunnable(request.read_only)
-    tell_files_that_stay(request, path.name)
+    tell_files_that_stay(request, path.name, request.index.nodes)
     _write_alone(path, request)
     request.add_notice(f"The graph that was opened cannot run here, so {path.name!r} was not run: {request.read_only}")
 

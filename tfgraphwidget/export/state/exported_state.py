@@ -214,15 +214,17 @@ def named_files(index: GraphIndex, ops: Mask) -> dict[int, str]:
     return {op: path for op, path in paths if path is not None}
 
 
-def tell_files_that_stay(request: ExportRequest, name: str) -> None:
+def tell_files_that_stay(request: ExportRequest, name: str, nodes: Iterable[NodeDef]) -> None:
     """Add a notice for a file that names others, such as vocabularies, where they are now.
 
     Args:
         request: What is written.
         name: The name of the file that is written.
+        nodes: The ops in it.
     """
     index = request.index
-    paths = list(dict.fromkeys(named_files(index, np.ones(len(index), bool)).values()))
+    written = mask_of(index, (index.ids[node.name] for node in nodes if node.name in index.ids))
+    paths = list(dict.fromkeys(named_files(index, written).values()))
     if paths:
         it = "it" if len(paths) == 1 else "them"
         request.add_notice(

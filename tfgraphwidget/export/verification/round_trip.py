@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, reason_of
 from tfgraphwidget.export.verification.reference import ReferenceRun
 from tfgraphwidget.graph import Signature
 from tfgraphwidget.naming import split_tensor
@@ -101,7 +101,7 @@ def first_line(error: Exception) -> str:
     """The message of an error in one line."""
     if isinstance(error, tf.errors.OpError):
         return error_text(error)
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(". ")
+    return reason_of(error)
 
 
 def _compare(

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tfgraphwidget.argument_checks import names_its_call, value_text
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.graph.patterns.definition import Pattern
 from tfgraphwidget.graph.patterns.structure import (
     ANY,
@@ -239,14 +239,14 @@ def _build(function: Callable[..., object]) -> Pattern:
         result = function(OpMaker(), *arguments.values())
     except (TypeError, AttributeError) as error:
         raise invalid(
-            f"{getattr(function, '__name__', 'The builder')} raised {type(error).__name__}: {error}; the tensors of a "
+            f"{getattr(function, '__name__', 'The builder')} raised {kind_and_reason(error)}; the tensors of a "
             "pattern are symbols, so write op.Mul(x, y) in place of x * y."
         ) from error
     except GraphEditError:
         raise
     except Exception as error:  # whatever the person's function raises
         name = getattr(function, "__name__", "The builder")
-        raise invalid(f"{name} raised {type(error).__name__}: {error}; let it return ops.") from error
+        raise invalid(f"{name} raised {kind_and_reason(error)}; let it return ops.") from error
     results = [_expression(each) for each in (result if isinstance(result, tuple | list) else [result])]
     names = _shared_names(results, set(arguments))
     statements = [_value(each, names) for each in results]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from tfgraphwidget.argument_checks import names_its_call, value_text
 from tfgraphwidget.edits import Preview
 from tfgraphwidget.edits.clone import Excerpt
-from tfgraphwidget.errors import NotClonable, UnknownName
+from tfgraphwidget.errors import NotClonable, UnknownName, reason_of
 from tfgraphwidget.graph import BodyState
 from tfgraphwidget.naming import identifier, known_instead, split_tensor
 from tfgraphwidget.runtime.functions.body_import import InlinedModule
@@ -18,7 +19,7 @@ from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
 from tfgraphwidget.sources import CallStructure, is_same_variable
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import eager_mode, typed_function
+from tfgraphwidget.tf_internals import Trackable, eager_mode, typed_function
 from tfgraphwidget.tf_types import ConcreteFunction, GenericFunction, Tensor, Variable
 
 
@@ -95,14 +96,31 @@ class ModuleCopy(tf.Module):
                 example = call_structure.example
                 function.get_concrete_function(*example.args, **example.kwargs)
         except (ValueError, TypeError, LookupError, tf.errors.OpError) as error:
-            why = str(error).strip().splitlines()[0][:300].rstrip("., ")
             raise NotClonable(
-                f"TensorFlow refused the copy of {self.outputs[0]!r}: {why}; choose other boundaries.",
+                f"TensorFlow refused the copy of {self.outputs[0]!r}: {reason_of(error)}; choose other boundaries.",
                 [split_tensor(self.outputs[0])[0]],
             ) from error
+        self.resources = self._resources()
         self._default_save_signature = self.signature
         # A loaded module is called by this one; here the class's comes first.
         self.__dict__["__call__"] = self.run
+
+    def _resources(self) -> list[object]:
+        """The tables that it reads and shares with the original; TensorFlow saves only what attributes hold.
+
+        The function has only their handles. The objects are found through Python's garbage collector, as TensorFlow
+        does for its own error message.
+        """
+        variable_handles = {id(variable.handle) for variable in self.variables}
+        resources = []
+        for handle in self.signature.get_concrete_function().captured_inputs:
+            if handle.dtype != tf.resource or id(handle) in variable_handles:
+                continue
+            near = (holder for first in gc.get_referrers(handle) for holder in (first, *gc.get_referrers(first)))
+            resources += [
+                trackable for trackable in near if isinstance(trackable, Trackable) and _handle(trackable) is handle
+            ][:1]
+        return resources
 
     def __call__(self, /, *arguments: object, **keywords: object) -> Any:
         """Call the function; a tensor can also be passed by its name ("x:0") or by its op's ("x")."""
@@ -172,6 +190,10 @@ class ModuleCopy(tf.Module):
     def __repr__(self) -> str:
         own, shared = len(self.own), len(self.shared)
         return f"<ModuleCopy {self.scope!r}: {own} variables of its own, {shared} shared>"
+
+
+def _handle(resource: object) -> object:
+    return getattr(resource, "resource_handle", None)
 
 
 def _function(body: Callable[..., object], structure: CallStructure) -> GenericFunction:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.errors import GraphEditError, SessionRefused, reason_of
 from tfgraphwidget.graph import BodyState, GraphIndex, build, forward, pairs, readers_of
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.measure.profile import Measurement, check_harmless, measure_ops
@@ -71,7 +71,7 @@ def _freeze(module: Module) -> ConcreteFunction:
         return freeze_function(module.run.get_concrete_function())
     except Exception as error:  # whatever TensorFlow cannot turn into constants
         raise GraphEditError(
-            f"This function's body cannot be measured apart: {str(error).splitlines()[0][:200]}; profile a run of it "
+            f"This function's body cannot be measured apart: {reason_of(error)}; profile a run of it "
             "and give editor.measure(metadata=folder)."
         ) from error
 

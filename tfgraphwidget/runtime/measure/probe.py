@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.errors import GraphEditError, SessionRefused, reason_of
 from tfgraphwidget.graph import (
     HANDLE_DTYPES,
     REQUIRED_PLACEHOLDERS,
@@ -335,9 +335,7 @@ def session_runner(
                 f"The graph cannot run: {error_text(error)}; give other feeds, or initialize what it names."
             ) from error
         except (ValueError, TypeError) as error:  # a value of another shape, a tensor that cannot be fed
-            raise SessionRefused(
-                f"The graph cannot run: {str(error).splitlines()[0][:300].rstrip('.')}; give other feeds."
-            ) from error
+            raise SessionRefused(f"The graph cannot run: {reason_of(error)}; give other feeds.") from error
         return values
 
     return run

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.errors import SessionRefused, reason_of
 from tfgraphwidget.graph import (
     ARGUMENTS,
     HANDLES,
@@ -162,8 +162,8 @@ def run_module(index: GraphIndex, module: Module, feeds: Values) -> list[Array]:
             results = module(**arguments)
             return [np.asarray(result) for result in (results if len(module.outputs) > 1 else (results,))]
         except (tf.errors.OpError, ValueError, TypeError) as error:
-            why = error_text(error) if isinstance(error, tf.errors.OpError) else str(error).splitlines()[0][:300]
-            raise SessionRefused(f"The function's body cannot run: {why.rstrip('.')}; give other feeds.") from error
+            why = error_text(error) if isinstance(error, tf.errors.OpError) else reason_of(error)
+            raise SessionRefused(f"The function's body cannot run: {why}; give other feeds.") from error
 
 
 def _dtype(index: GraphIndex, tensor: str) -> tf.DType:

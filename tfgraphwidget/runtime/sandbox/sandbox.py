@@ -11,7 +11,7 @@ from types import TracebackType
 
 import numpy as np
 
-from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.errors import SessionRefused, reason_of
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import wrap_tf_errors
@@ -98,7 +98,7 @@ class Sandbox:
         except tf.errors.OpError as error:
             raise SessionRefused(f"The graph cannot run apart: {error_text(error)}.") from error
         except (ValueError, TypeError, KeyError) as error:  # a value of another shape, a tensor that cannot be fed
-            raise SessionRefused(f"The graph cannot run apart: {str(error).splitlines()[0][:300]}") from error
+            raise SessionRefused(f"The graph cannot run apart: {reason_of(error)}.") from error
 
     def close(self) -> None:
         """Close the session."""

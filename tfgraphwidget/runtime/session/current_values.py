@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.errors import GraphEditError, SessionRefused, reason_of
 from tfgraphwidget.graph import (
     CONSTANTS,
     HANDLES,
@@ -178,8 +178,7 @@ def _session_value(source: Source, index: GraphIndex, op: int) -> Array:
         ) from error
     except (RuntimeError, ValueError) as error:  # closed meanwhile; a tensor that must not be fetched
         raise SessionRefused(
-            f"The session cannot read {name!r}: {str(error).splitlines()[0].rstrip('.')}; open the graph with a "
-            "session that can.",
+            f"The session cannot read {name!r}: {reason_of(error)}; open the graph with a session that can.",
             [name],
         ) from error
 

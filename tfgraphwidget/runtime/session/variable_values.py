@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.errors import SessionRefused, first_sentence
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.session.run import can_grow
@@ -101,7 +101,7 @@ def error_text(error: tf.errors.OpError) -> str:
         return "what is asked for lies in the branch of a conditional that was not taken"
     lines = [line.strip() for line in str(error.message).splitlines()]
     messages = [line for line in lines if line and not line.startswith(_WHERE)]
-    return (messages or [type(error).__name__])[0].rstrip(".; ")[:400]
+    return first_sentence(messages[0] if messages else "") or type(error).__name__
 
 
 def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDef], values: Values) -> None:

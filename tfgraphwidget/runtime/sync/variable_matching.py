@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
 from tfgraphwidget.argument_checks import check, value_text
-from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.errors import GraphEditError, UnknownName, reason_of
 from tfgraphwidget.naming import known_instead
 
 
@@ -155,7 +155,8 @@ def _call_names(names: Callable[[str], object], name: str) -> str | None:
         new_name = names(name)
     except Exception as error:
         raise GraphEditError(
-            f"The function of names raised {type(error).__name__} for {name!r}: {error}; let it give a name, or None."
+            f"The function of names raised {type(error).__name__} for {name!r}: {reason_of(error)}; let it give a "
+            "name, or None."
         ) from error
     if new_name is not None and not isinstance(new_name, str):
         raise GraphEditError(

@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from tfgraphwidget.cancellation import held_back
-from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.errors import GraphEditError, SessionRefused, reason_of
 from tfgraphwidget.graph import GraphIndex, VariableDef, definitions, handles
 from tfgraphwidget.runtime.sync import mixing
 from tfgraphwidget.runtime.sync.sync import Model, Sync, check_tau
@@ -163,10 +163,9 @@ class EagerStore:
                 for name, old in before.items():
                     self.by_name[name].assign(old)
                 if isinstance(error, tf.errors.OpError | ValueError):
-                    why = str(error).strip().splitlines()[0].rstrip(".")
                     raise SessionRefused(
-                        f"Variable {name!r} of {self.title} cannot be assigned: {why}; sync variables of one dtype "
-                        "and shape."
+                        f"Variable {name!r} of {self.title} cannot be assigned: {reason_of(error)}; sync variables "
+                        "of one dtype and shape."
                     ) from error
                 raise
 

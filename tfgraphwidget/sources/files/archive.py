@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeVar
 
-from tfgraphwidget.errors import GraphEditError, NotAGraph
+from tfgraphwidget.errors import GraphEditError, NotAGraph, reason_of
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.container import ARCHIVE_HEADER, Container, OpenOptions
@@ -117,7 +117,7 @@ def _damage_refused(where: str) -> Iterator[None]:
     except GraphEditError:
         raise
     except (*_ZIP_ERRORS, KeyError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
-        raise NotAGraph(_DAMAGED.format(where, _reason(error), "editor.tgw")) from error
+        raise NotAGraph(_DAMAGED.format(where, reason_of(error), "editor.tgw")) from error
 
 
 def describe_archive(container: Container) -> list[dict[str, object]]:
@@ -158,10 +158,6 @@ def _unpack(container: Container, folder: Path, names: list[str] | None = None) 
                 with archive.open(entry) as content, target.open("wb") as file:
                     shutil.copyfileobj(content, file, _PIECE)
     return header
-
-
-def _reason(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
 
 
 def _check_complete(root: Path, header: Mapping[str, Any], where: str, *, needs_values: bool) -> None:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, reason_of
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.tensor_bundle import TensorBundle, latest_checkpoint
@@ -190,9 +190,8 @@ class Checkpoint:
         except Exception as error:  # damaged files raise IndexError, KeyError, MemoryError too
             if self.missing():
                 raise GraphEditError(f"{self.lack()}{self.hint()}") from error
-            message = (str(error).splitlines() or [type(error).__name__])[0][:200].rstrip(".")
             raise GraphEditError(
-                f"Checkpoint {shorten(self.prefix)} cannot be read: {message}; copy it again."
+                f"Checkpoint {shorten(self.prefix)} cannot be read: {reason_of(error)}; copy it again."
             ) from error
 
     @cached_property

@@ -514,7 +514,7 @@ def _read(body: Body, session: tf.compat.v1.Session, origins: Mapping[str, str],
     except tf.errors.OpError as error:
         raise SessionRefused(
             f"The session cannot read the values of {names_text(list(tensors))}: "
-            f"{first_line(error).partition('. ')[0]}; initialize the graph's variables first.",
+            f"{first_line(error)}; initialize the graph's variables first.",
             list(tensors),
         ) from error
     return values
