@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.graph.edges import types_of
 from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import (
     ASSIGNS,
@@ -80,7 +79,7 @@ def first_handles(
         functions: The names of the functions of its library.
         function: Finds the FunctionDef of a name.
     """
-    first_of = _first_of(nodes, types_of(nodes), functions, function)
+    first_of = _first_of(nodes, [node.op for node in nodes], functions, function)
     return {nodes[handle].name: nodes[first].name for handle, first in first_of.items()}
 
 
