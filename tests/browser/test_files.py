@@ -304,6 +304,7 @@ def test_a_saved_model_is_opened_by_its_file_and_saved_as_a_folder(files: Files,
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:__array__ implementation")  # Keras's own, while it saves
 def test_a_keras_model_is_opened_in_a_notebook(files: Files, folder: Path, jupyter_server: JupyterServer) -> None:
     keras = tf.keras
     keras.Sequential([keras.Input((2,)), keras.layers.Dense(3, name="wide")]).save(folder / "my model.keras")

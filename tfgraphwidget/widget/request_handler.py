@@ -260,7 +260,7 @@ class RequestHandler:
                 renamed = ((request.inspected, new_op), *renamed)
             name, inspected = by_new_name(request.inspected, renamed), None
             with contextlib.suppress(GraphEditError):  # the edit has removed it
-                if was_drawn and not focus and not self._core.view.is_open_around(name):
+                if was_drawn and not (focus or new_op) and not self._core.view.is_open_around(name):
                     focus = self._editor.reveal(name)  # it was moved into a closed scope
         if name:
             with contextlib.suppress(GraphEditError):  # the edit has removed it
