@@ -271,3 +271,13 @@ def identifier(scope: str) -> str:
     if keyword.iskeyword(text) or text == "editor":  # `editor` is what the printed lines call the editor
         return f"{text}_"
     return f"_{text}" if text[0].isdigit() else text
+
+
+def shared_name(node: NodeDef) -> str:
+    """The key that a NodeDef names, "" for none; bytes that are no text come through as surrogates.
+
+    Args:
+        node: The NodeDef of an op.
+    """
+    attributes = node.attr
+    return attributes["shared_name"].s.decode(errors="surrogateescape") if "shared_name" in attributes else ""

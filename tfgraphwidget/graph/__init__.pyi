@@ -173,7 +173,6 @@ from .stateful_resources import new_keys as new_keys
 from .stateful_resources import of_type as of_type
 from .stateful_resources import persistent_state as persistent_state
 from .stateful_resources import resources as resources
-from .stateful_resources import shared_name as shared_name
 from .stateful_resources import shared_state as shared_state
 from .stateful_resources import used_keys as used_keys
 from .stateful_resources import users as users

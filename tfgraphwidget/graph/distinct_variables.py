@@ -21,8 +21,7 @@ from tfgraphwidget.graph.op_types import (
     IS_INITIALIZED,
     VARIABLE_READS,
 )
-from tfgraphwidget.graph.stateful_resources import shared_name, shared_names
-from tfgraphwidget.naming import split_input
+from tfgraphwidget.naming import shared_name, split_input
 from tfgraphwidget.tf_types import NodeDef
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ _HANDLES_AND_CALLS = frozenset({*HANDLES, *FUNCTION_CALLS})
 @cached_per_index
 def _first_handles(index: GraphIndex) -> Mapping[int, int]:
     """The first handle of the variable that each handle of a variable that is used stands for."""
+    from tfgraphwidget.graph.stateful_resources import shared_names  # needs NumPy, which a description does not
+
     return _first_of(index.nodes, index.types, index.functions, index.extras.function, shared_names(index))
 
 

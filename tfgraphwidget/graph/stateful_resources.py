@@ -27,7 +27,7 @@ from tfgraphwidget.graph.op_types import (
     VARIABLE_READS,
 )
 from tfgraphwidget.graph.traversal import mask_of
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.naming import shared_name
 
 _KEY, _TEMPORARY = "shared_name", "var_name"
 # They hold state and have no key: TensorFlow makes a new one whenever they run.
@@ -103,16 +103,6 @@ def key_of(index: GraphIndex, op: int) -> tuple[str, bytes, str]:
     attr = index.nodes[op].attr
     container = attr["container"].s if "container" in attr else b""
     return kind_of(index.types[op]), container, shared_name(index.nodes[op]) or index.names[op]
-
-
-def shared_name(node: NodeDef) -> str:
-    """The key that a NodeDef names, "" for none; bytes that are no text come through as surrogates.
-
-    Args:
-        node: The NodeDef of an op.
-    """
-    attributes = node.attr
-    return attributes[_KEY].s.decode(errors="surrogateescape") if _KEY in attributes else ""
 
 
 def by_key(index: GraphIndex) -> dict[tuple[str, bytes, str], list[int]]:

@@ -12,10 +12,9 @@ from tfgraphwidget.graph import (
     called_functions,
     has_state,
     reachable_functions,
-    shared_name,
     used_keys,
 )
-from tfgraphwidget.naming import free_name
+from tfgraphwidget.naming import free_name, shared_name
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 

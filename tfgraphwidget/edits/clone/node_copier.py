@@ -26,9 +26,8 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Member,
     VariableDef,
-    shared_name,
 )
-from tfgraphwidget.naming import as_input, colocation, free_name, split_input, split_tensor
+from tfgraphwidget.naming import as_input, colocation, free_name, shared_name, split_input, split_tensor
 from tfgraphwidget.tf_types import AttrValue, GraphDef, NodeDef
 
 # tf.custom_gradient in NodeDefs: TensorFlow keeps its gradient as a Python closure over the original's tensors.

@@ -28,7 +28,6 @@ from tfgraphwidget.graph import (
     Member,
     kind_of,
     persistent_state,
-    shared_name,
 )
 from tfgraphwidget.naming import (
     FIND_OPS,
@@ -38,6 +37,7 @@ from tfgraphwidget.naming import (
     free_name,
     is_scope_name,
     names_text,
+    shared_name,
     split_input,
     split_tensor,
 )
