@@ -284,11 +284,14 @@ class CalleeContext(SourceContext):
         node_body = open_function(name, _Library(body, caller), caller, caller.ids[op])
         placeholders = {node.name: node for node in node_body.nodes()}
         self._fixed = {name: placeholders[name] for name in node_body.constants if name in placeholders}
-        given = dict(zip((argument.name for argument in self._definition.signature.input_arg), shapes, strict=False))
+        argument_shapes = dict(
+            zip((argument.name for argument in self._definition.signature.input_arg), shapes, strict=False)
+        )
         const_body = replace(
             node_body,
             protos=[
-                _with_shape(_as_const(node, node_body.constants), given.get(node.name)) for node in node_body.nodes()
+                _with_shape(_as_const(node, node_body.constants), argument_shapes.get(node.name))
+                for node in node_body.nodes()
             ],
         )
         index = build(
@@ -334,12 +337,12 @@ def _with_shape(node: NodeDef, shape: Shape) -> NodeDef:
     """The op of an argument, with the shape that the call gives it if it has none of its own."""
     if shape is None or "shape" not in node.attr or not node.attr["shape"].shape.unknown_rank:
         return node
-    known = type(node)()
-    known.CopyFrom(node)
-    known.attr["shape"].shape.unknown_rank = False
+    shaped = type(node)()
+    shaped.CopyFrom(node)
+    shaped.attr["shape"].shape.unknown_rank = False
     for size in shape:
-        known.attr["shape"].shape.dim.add(size=-1 if size is None else size)
-    return known
+        shaped.attr["shape"].shape.dim.add(size=-1 if size is None else size)
+    return shaped
 
 
 def _as_const(node: NodeDef, constants: Mapping[str, NodeDef]) -> NodeDef:
