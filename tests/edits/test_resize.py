@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework.function import Defun
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
@@ -133,6 +134,43 @@ def test_functions_of_saved_models_that_call_each_other_take_the_new_size(
     editor.redo()
     editor.undo()
     assert not editor.diff()
+
+
+def calls_by_type() -> tf.Graph:
+    """x -> functions of TensorFlow 1, called as op types, which say no shape of their arguments -> y."""
+    with tf.Graph().as_default() as graph:
+
+        @Defun(tf.float32, tf.float32, func_name="back")
+        def back(x: tf.Tensor, gradient: tf.Tensor) -> tf.Tensor:
+            return gradient * tf.reshape(x, [4, 2])
+
+        @Defun(tf.float32, func_name="inner", grad_func=back)
+        def inner(x: tf.Tensor) -> tf.Tensor:
+            return tf.square(tf.reshape(x, [4, 2]))
+
+        @Defun(tf.float32, func_name="outer")
+        def outer(x: tf.Tensor) -> tf.Tensor:
+            return inner(tf.reshape(x, [4, 2]) + 1.0)
+
+        tf.identity(outer(v1.placeholder(tf.float32, [4, 2], name="x")), name="y")
+    return graph
+
+
+@pytest.mark.parametrize("size", [None, 3])
+@pytest.mark.parametrize("is_file", [True, False])
+def test_functions_that_say_no_shape_of_their_arguments_take_the_new_size(
+    is_file: bool, size: int | None, tmp_path: Path
+) -> None:
+    graph = calls_by_type()
+    editor = tgw.edit(written(graph, tmp_path)) if is_file else tgw.edit(graph, session=v1.Session(graph=graph))
+    before = {name: editor.index.extras.function(name) for name in editor.index.functions}
+    done = editor.change_batch_size(size)
+    assert {one.function for one in done.constants} == {"outer", "inner"}
+    assert "In function 'inner': its gradient function 'back', made for the old size, stays as it is; " in str(done)
+    assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((3, 2), np.float32)}).tolist() == [[4, 4]] * 3
+    editor.undo()
+    assert {name: editor.index.extras.function(name) for name in before} == before
+    assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((4, 2), np.float32)}).tolist() == [[4, 4]] * 4
 
 
 def test_a_tf_function_and_its_callees_take_the_new_size() -> None:

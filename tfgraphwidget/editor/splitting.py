@@ -307,8 +307,8 @@ class _CutPlan:
                 if sum(bool(mask[handle]) for mask in masks) > 1:
                     name, variable = index.names[op], index.names[handle]
                     raise GraphEditError(
-                        f"split(at=...): {name!r} updates {variable!r} in one part, and another part reads it; each "
-                        "would have a copy of its own. Cut elsewhere, or freeze it first: editor.freeze(outputs).",
+                        f"split(at=...): {name!r} updates {variable!r} in one part, and another part reads it, so each "
+                        "would have a copy of its own; cut elsewhere, or freeze it first: editor.freeze(outputs).",
                         [name, variable],
                         code="cut-at-update",
                     )

@@ -153,12 +153,13 @@ class PlanContext(Protocol):
             GraphEditError: The function failed, or makes state where the graph can have none.
         """
 
-    def enter(self, op: str, label: str) -> FunctionContext:
+    def enter(self, op: str, label: str, shapes: Sequence[Shape] = ()) -> FunctionContext:
         """Return the context of a function that an op calls, with the constants and variables that it is given.
 
         Args:
             op: The calling op.
             label: Which of its functions; see `graph.called_functions`.
+            shapes: The static shapes of its arguments, for those of which the function does not say one.
 
         Raises:
             GraphEditError: The body of the function is damaged.
@@ -272,12 +273,13 @@ class IndexContext:
         """
         raise _needs_tensorflow("the function was not called")
 
-    def enter(self, op: str, label: str) -> FunctionContext:  # noqa: ARG002
+    def enter(self, op: str, label: str, shapes: Sequence[Shape] = ()) -> FunctionContext:  # noqa: ARG002
         """Raise GraphEditError: a function's body is read by TensorFlow's messages.
 
         Args:
             op: The name of the op.
             label: Which of the functions that the op calls.
+            shapes: The static shapes of its arguments.
         """
         raise _needs_tensorflow(f"the function that {op!r} calls was not read")
 

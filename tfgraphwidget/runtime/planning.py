@@ -177,9 +177,9 @@ class SourceContext:
             self.require_graph()  # variables need a graph that can hold their values
         return traced
 
-    def enter(self, op: str, label: str) -> CalleeContext:
+    def enter(self, op: str, label: str, shapes: Sequence[Shape] = ()) -> CalleeContext:
         """The body of the function `label` that an op calls; see `PlanContext.enter`."""
-        return CalleeContext(self._source, self._body, self.index, op, label)
+        return CalleeContext(self._source, self._body, self.index, op, label, shapes)
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
         """Return the patch with static shapes as TensorFlow infers them.
@@ -273,16 +273,28 @@ class CalleeContext(SourceContext):
         caller: The index of that.
         op: The calling op.
         label: Which of its functions.
+        shapes: The static shapes of its arguments, for those of which the function does not say one.
     """
 
-    def __init__(self, source: Source, body: Body, caller: GraphIndex, op: str, label: str) -> None:
+    def __init__(
+        self, source: Source, body: Body, caller: GraphIndex, op: str, label: str, shapes: Sequence[Shape] = ()
+    ) -> None:
         node = caller.nodes[caller.ids[op]]
         name = next(door.function for door in called_functions(node, caller.functions) if door.label == label)
         self._definition = caller.extras.function(name)
         node_body = open_function(name, _Library(body, caller), caller, caller.ids[op])
         placeholders = {node.name: node for node in node_body.nodes()}
         self._fixed = {name: placeholders[name] for name in node_body.constants if name in placeholders}
-        const_body = replace(node_body, protos=[_as_const(node, node_body.constants) for node in node_body.nodes()])
+        argument_shapes = dict(
+            zip((argument.name for argument in self._definition.signature.input_arg), shapes, strict=False)
+        )
+        const_body = replace(
+            node_body,
+            protos=[
+                _with_shape(_as_const(node, node_body.constants), argument_shapes.get(node.name))
+                for node in node_body.nodes()
+            ],
+        )
         index = build(
             const_body.nodes(),
             *const_body.collections(),
@@ -320,6 +332,18 @@ class CalleeContext(SourceContext):
             k for k, argument in enumerate(definition.signature.input_arg) if argument.name in self._fixed
         }
         return definition, tuple(sorted((before - now) & fixed_arguments))
+
+
+def _with_shape(node: NodeDef, shape: Shape) -> NodeDef:
+    """The op of an argument, with the shape that the call gives it if it has none of its own."""
+    if shape is None or "shape" not in node.attr or not node.attr["shape"].shape.unknown_rank:
+        return node
+    shaped = type(node)()
+    shaped.CopyFrom(node)
+    shaped.attr["shape"].shape.unknown_rank = False
+    for size in shape:
+        shaped.attr["shape"].shape.dim.add(size=-1 if size is None else size)
+    return shaped
 
 
 def _as_const(node: NodeDef, constants: Mapping[str, NodeDef]) -> NodeDef:

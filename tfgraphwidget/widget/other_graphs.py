@@ -145,7 +145,7 @@ class OtherGraphs:
             if inside and os.path.exists(folder / inside):  # noqa: PTH110  # Path.exists raises for a name too long
                 return str(folder / inside), None
         if not name:
-            raise GraphEditError("Which graph is meant? Choose a variable of the notebook, or type the path of a file.")
+            raise GraphEditError("No graph is named; choose a variable of the notebook, or type the path of a file.")
         place = " and no graph in the notebook" if self._exporter.path is None else ""
         way = "choose a variable, or type the path of a file" if place else "type the path of a file"
         end = did_you_mean(name, [*variables, *self._files()], otherwise=way)

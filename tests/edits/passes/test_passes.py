@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework.function import Defun
 
 import tfgraphwidget as tgw
 from tests.edits.passes.networks import NETWORKS, Network
@@ -127,6 +128,28 @@ def test_a_meta_graph_of_loops_and_conditionals_is_imported_after_a_pass(build: 
             assert v1.gradients(graph.get_tensor_by_name(fetches[0]), x)[0] is not None
             with v1.Session(graph=graph) as session:
                 same(session.run(fetches, dict(network.feeds)), network.run())
+
+
+@pytest.mark.parametrize("name", ["remove_identities", "fold_constants"])
+def test_functions_of_tensorflow_1_that_call_each_other_by_type_are_rewritten(name: str) -> None:
+    with tf.Graph().as_default() as graph:
+
+        @Defun(tf.float32, func_name="inner")
+        def inner(x: tf.Tensor) -> tf.Tensor:
+            return tf.square(tf.identity(x)) + (tf.constant(1.0) + tf.constant(2.0))
+
+        @Defun(tf.float32, func_name="outer")
+        def outer(x: tf.Tensor) -> tf.Tensor:
+            return inner(x)
+
+        tf.identity(outer(v1.placeholder(tf.float32, [2], name="x")), name="y")
+    with v1.Session(graph=graph) as session:
+        editor = tgw.edit(graph, session=session)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "TensorFlow cannot make an op another one in place")
+            PASSES[name](editor)
+        assert {f"outer_{name}", f"inner_{name}"} <= set(editor.index.functions)
+        assert session.run("y:0", {"x:0": [1, 2]}).tolist() == [4, 7]
 
 
 def test_what_can_be_fetched_in_an_imported_conditional_can_be_after_renames_and_their_undo(tmp_path: Path) -> None:

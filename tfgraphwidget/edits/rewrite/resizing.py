@@ -7,7 +7,7 @@ A function never changes: where a constant is in a body, the call calls a new fu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -168,17 +168,24 @@ class Resizing:
             previous = self._calls.get(node.name)
             if any(argument_sizes) and (previous is None or previous.argument_sizes != argument_sizes):
                 is_new = True
-                self._calls[node.name] = self._plan_call(node, references, argument_sizes)
+                shapes = [index.shape(*source) for source in sources]
+                self._calls[node.name] = self._plan_call(node, references, argument_sizes, shapes)
         return is_new
 
-    def _plan_call(self, node: NodeDef, references: Iterable[FunctionRef], argument_sizes: tuple[Sizes, ...]) -> _Call:
+    def _plan_call(
+        self,
+        node: NodeDef,
+        references: Iterable[FunctionRef],
+        argument_sizes: tuple[Sizes, ...],
+        shapes: Sequence[Shape],
+    ) -> _Call:
         """What becomes of a call whose arguments have other sizes."""
         call = _Call(argument_sizes, type(node).FromString(node.SerializeToString()))
         for reference in references:
             if reference.function in self.ancestors:
                 continue
             try:
-                inner = self.context.enter(node.name, reference.label)
+                inner = self.context.enter(node.name, reference.label, shapes)
             except GraphEditError:  # the body is damaged: TensorFlow says what it thinks of the call
                 continue
             try:
@@ -200,8 +207,13 @@ class Resizing:
                 definition = self.new.name(reference.function, definition)
                 redirect_call(call.node, reference.label, definition)
                 call.functions |= {new.signature.name: new for new in (*patch.add.functions, definition)}
-                gradient = self.index.extras.gradient(reference.function)
-                call.gradients += [*patch.add.gradients, *([(definition.signature.name, gradient)] if gradient else [])]
+                call.gradients += patch.add.gradients
+                if gradient := self.index.extras.gradient(reference.function):
+                    call.gradients.append((definition.signature.name, gradient))
+                    call.notes.append(
+                        f"{place}its gradient function {gradient!r}, made for the old size, stays as it is; check it "
+                        "before you train."
+                    )
         return call
 
     def _plan_body(self, inner: FunctionContext, argument_sizes: tuple[Sizes, ...]) -> Patch | None:

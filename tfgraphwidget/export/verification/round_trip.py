@@ -85,8 +85,8 @@ def check(
             if is_excused(loader, expected):
                 continue
             raise GraphEditError(
-                f"{kind} cannot be loaded and run through {loader}: {first_line(error)}; nothing was written. "
-                f"{_ANYWAY}."
+                f"{kind} cannot be loaded and run through {loader}: {first_line(error)}; nothing was written, "
+                f"and {_ANYWAY}."
             ) from error
         _compare(reference, kind, loader, expected, results, tolerance)
         largest = [
@@ -127,7 +127,7 @@ def _compare(
             if why:
                 raise GraphEditError(
                     f"{kind} gives something else than the graph does: output {key!r} of signature {signature.name!r} "
-                    f"{why} (through {loader}); nothing was written. {_ANYWAY}.",
+                    f"{why} (through {loader}); nothing was written, and {_ANYWAY}.",
                     [split_tensor(tensor)[0]],
                 )
 

@@ -533,7 +533,7 @@ def rewrite_definition(
             copy.input[:] = body_writer.inputs(k)
     for key, tensor in edition.ends[1].items():
         new.ret[key] = body_writer.tensor(*split_tensor(tensor))  # raises for an op of a type that is unknown
-        _check_dtype(index, definition, key, tensor)
+        _check_dtype(index, definition, key, tensor, body_writer.dtype(*split_tensor(tensor)))
     for key, op in definition.control_ret.items():
         now = renamed.get(op, op)
         if now in index.ids:
@@ -683,6 +683,10 @@ class _DefinitionSyntax:
         sources = ((op, port) for op, port in ends if port >= 0 or op not in self.arguments)
         return [self.tensor(op, port) if port >= 0 else f"^{op}" for op, port in sources]
 
+    def dtype(self, op: str, port: int | None) -> str:
+        """The dtype of a tensor, also of an op whose type is a function that the same edit brings."""
+        return self._types.dtypes(self._index.nodes[self._index.ids[op]])[port or 0]
+
     def tensor(self, op: str, port: int | None) -> str:
         """A tensor as "argument", or as "op:output_argument:number"."""
         if op in self.arguments:
@@ -699,13 +703,11 @@ class _DefinitionSyntax:
         )
 
 
-def _check_dtype(index: GraphIndex, definition: FunctionDef, key: str, tensor: str) -> None:
-    op, port = split_tensor(tensor)
+def _check_dtype(index: GraphIndex, definition: FunctionDef, key: str, tensor: str, dtype: str) -> None:
     expected = next((arg.type for arg in definition.signature.output_arg if arg.name == key), 0)
-    dtype = index.dtypes(index.op(op))[port or 0]
     if expected and dtype and index.typing.number(dtype) != expected:
         raise GraphEditError(
             f"{tensor!r} is {dtype}, and what calls {definition.signature.name!r} takes {key!r} as another dtype; put "
             "a Cast before it.",
-            [op],
+            [split_tensor(tensor)[0]],
         )
