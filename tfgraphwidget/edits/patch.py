@@ -403,7 +403,9 @@ def _apply_node_changes(index: GraphIndex, patch: Patch) -> GraphIndex:
         at = index.ids.get(op)
         node = None if at is None else changed.get(at, index.nodes[at])
         if node is not None and port < len(node.attr[OUTPUT_SHAPES].list.shape if OUTPUT_SHAPES in node.attr else ()):
-            changed[index.ids[op]] = with_output_shape(node, port, shape)
+            new = with_output_shape(node, port, shape)
+            if new is not node:  # copies list the shapes of their originals already
+                changed[index.ids[op]] = new
     return index.with_changed_nodes(changed) if changed else index
 
 

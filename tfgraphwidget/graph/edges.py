@@ -190,12 +190,20 @@ class NodesByName(Mapping[str, NodeDef]):
 
 
 def names_of(nodes: Iterable[NodeDef]) -> list[str]:
-    """The name of each NodeDef."""
+    """The name of each NodeDef.
+
+    Args:
+        nodes: The NodeDefs.
+    """
     return nodes.names if isinstance(nodes, NodeDefs) else [node.name for node in nodes]
 
 
 def types_of(nodes: Iterable[NodeDef]) -> list[str]:
-    """The op type of each NodeDef."""
+    """The op type of each NodeDef.
+
+    Args:
+        nodes: The NodeDefs.
+    """
     return nodes.types if isinstance(nodes, NodeDefs) else [node.op for node in nodes]
 
 

@@ -277,7 +277,7 @@ OUTPUT_SHAPES = "_output_shapes"
 
 
 def with_output_shape(node: NodeDef, port: int, shape: Shape) -> NodeDef:
-    """Copy a NodeDef that lists its static shapes, with another shape of one output.
+    """Copy a NodeDef that lists its static shapes, with another shape of one output; itself if it lists that shape.
 
     Args:
         node: The NodeDef.
@@ -287,12 +287,15 @@ def with_output_shape(node: NodeDef, port: int, shape: Shape) -> NodeDef:
     Returns:
         The copy.
     """
+    listed = node.attr[OUTPUT_SHAPES].list.shape[port]
+    sizes = [-1 if size is None else size for size in shape or ()]
+    if listed.unknown_rank == (shape is None) and [dim.size for dim in listed.dim] == sizes:
+        return node
     new = type(node)()
     new.CopyFrom(node)
     new_shape = new.attr[OUTPUT_SHAPES].list.shape[port]
     new_shape.Clear()
-    if shape is None:
-        new_shape.unknown_rank = True
-    for size in shape or ():
-        new_shape.dim.add(size=-1 if size is None else size)
+    new_shape.unknown_rank = shape is None
+    for size in sizes:
+        new_shape.dim.add(size=size)
     return new

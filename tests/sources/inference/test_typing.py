@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tests.conftest import INCEPTION, v1
 from tests.sources.conftest import index_of, node
+from tfgraphwidget.graph import with_output_shape
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.sources.inference import shapes as file_shapes
@@ -160,3 +161,14 @@ def test_a_file_of_very_many_ops_is_not_imported_for_a_shape(most: int, monkeypa
     index = index_of(open_source(batch_norms(add_shapes=False)).body)
     assert index.shape(index.ids["norm"], 0) == ((2, 4, 4, 3) if most == 1000 else None)
     assert len(imported) == (most == 1000)
+
+
+def test_a_node_that_lists_a_shape_is_not_copied_to_list_it_again() -> None:
+    lists = v1.NodeDef(name="a", op="Relu")
+    lists.attr["_output_shapes"].list.shape.add().dim.add(size=-1)
+    assert with_output_shape(lists, 0, (None,)) is lists
+    for shape in ((2,), (), None, (None, 3)):
+        other = with_output_shape(lists, 0, shape)
+        assert other is not lists
+        assert with_output_shape(other, 0, shape) is other
+        assert other.attr["_output_shapes"].list.shape[0].unknown_rank == (shape is None)
