@@ -322,3 +322,25 @@ def test_a_boundary_that_loses_a_part_still_selects(editor: GraphEditor) -> None
     editor.undo()
     assert editor.outputs == ("net/logits:0",)
     assert editor.selection == editor.between("x:0", "net/logits:0")
+
+
+@pytest.mark.parametrize("kind", ["file", "function"])
+def test_a_rename_to_names_that_it_frees_is_done_again(kind: str) -> None:
+    def relus(x: tf.Tensor) -> tf.Tensor:
+        return tf.identity(tf.nn.relu(tf.nn.relu(x, name="a"), name="a/b/"), name="y")
+
+    with tf.Graph().as_default() as graph:
+        relus(v1.placeholder(tf.float32, [2], name="x"))
+    if kind == "function":
+        editor = tgw.edit(tf.function(relus, input_signature=[tf.TensorSpec([2])]))
+    else:
+        editor = tgw.edit(graph.as_graph_def())
+    before = editor.index.names
+    editor.rename("a/", "a/b")
+    after = editor.index.names
+    assert {"a/b", "a/b/b"} <= {*after}
+    for _ in range(2):
+        editor.undo()
+        assert editor.index.names == before
+        editor.redo()
+        assert sorted(editor.index.names) == sorted(after)

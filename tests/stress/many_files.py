@@ -2,6 +2,12 @@
 
     python -m tests.stress.many_files 200000 7          so many, of this seed
     python -m tests.stress.many_files --one 7/1234      the one with this number, with its traceback
+    python -m tests.stress.many_files 200000 7 opened   so many that are opened from bytes, and nothing else
+    python -m tests.stress.many_files --one opened/7/12 one of these
+
+Those that are only opened are of five graphs of at most eleven ops, as GraphDef, MetaGraphDef, text and `.tgw`: this
+covers how a kind is found, parsed, checked and refused, or opened, and neither folders, checkpoints nor what is done
+with a graph.
 
 The files are opened in a process with bounded memory. Another one goes on behind a file that ends it, or takes over ten
 seconds of the processor. `damage.py` damages fewer files, and does with them what needs TensorFlow.
@@ -56,6 +62,7 @@ _MEMORY = 1 << 30  # bytes beyond what the process takes before the first file
 _CPU = 10  # seconds for one file
 _PATIENCE = 300  # seconds for one file on a busy machine
 _BATCH = 2_000  # files for one process
+_OPENED = "opened/"  # before a seed: only opened, ten times as many for one process
 
 
 # What is damaged
@@ -372,6 +379,41 @@ def uses(editor: GraphEditor, chance: random.Random) -> Iterator[tuple[str, Call
     yield chance.choice(others)
 
 
+def damaged_data(chance: random.Random) -> tuple[str, bytes]:
+    """What is opened from bytes."""
+    graph = chance.choice((0, 2, 3, 4, -1))
+    match chance.randrange(8):
+        case 0:
+            return ".tgw", damaged_bytes(edited(), chance) if chance.random() < 0.5 else _rezipped(edited(), chance)
+        case 1:
+            return "text", damaged_bytes(texts()[graph].encode(), chance)
+        case 2 | 3 | 4:
+            kind, data = "GraphDef", graph_defs()[graph]
+        case _:
+            kind, data = "MetaGraphDef", metas()[graph]
+    if chance.random() < 0.4:
+        return kind, damaged_bytes(data, chance)
+    return kind, damaged_fields(data, chance, chance.choice(metas()))
+
+
+@cache
+def graph_defs() -> list[bytes]:
+    """The GraphDefs of `metas`."""
+    parsed = [tf_protos.MetaGraphDef.FromString(data) for data in metas()]
+    return [meta.graph_def.SerializeToString(deterministic=True) for meta in parsed]
+
+
+def check_opening(seed: str, say: Callable[[BaseException], object] = lambda _: None) -> tuple[str, str]:
+    """The same as `check` of what is opened from bytes and left alone."""
+    what, data = damaged_data(random.Random(seed))
+    try:
+        is_refused = refusal_of(partial(tgw.edit, data)) is not None
+    except BaseException as error:
+        say(error)
+        return what, f"opening {error}" if isinstance(error, Broken) else f"opening: {error!r:.300}"
+    return f"{what}, refused" if is_refused else what, ""
+
+
 def check(seed: str, folder: Path, say: Callable[[BaseException], object] = lambda _: None) -> tuple[str, str]:
     """What is damaged by this seed, and what goes wrong with it: "" for nothing. `say` gets the exception."""
     chance = random.Random(seed)
@@ -409,16 +451,20 @@ def serve(seed: str, first: int, count: int, root: Path) -> None:
         sys.stdout.write(f"{number}\n")
         sys.stdout.flush()
         signal.setitimer(signal.ITIMER_PROF, _CPU)
-        what, wrong = check(f"{seed}/{number}", root / "file")
+        is_opened = seed.startswith(_OPENED)
+        what, wrong = check_opening(f"{seed}/{number}") if is_opened else check(f"{seed}/{number}", root / "file")
         signal.setitimer(signal.ITIMER_PROF, 0)
         sys.stdout.write(json.dumps([what, wrong]) + "\n")
-        shutil.rmtree(root / "file", ignore_errors=True)
+        if not is_opened:
+            shutil.rmtree(root / "file", ignore_errors=True)
 
 
 # The process that watches
 
 
-def run(count: int, seed: int, report: Callable[[str], object] = lambda _: None) -> tuple[Counter[str], list[str]]:
+def run(
+    count: int, seed: int | str, report: Callable[[str], object] = lambda _: None
+) -> tuple[Counter[str], list[str]]:
     """Damage files, in processes of their own: how many of each kind were tried, and what went wrong."""
     tried, wrong, number = Counter[str](), list[str](), 0
 
@@ -429,13 +475,19 @@ def run(count: int, seed: int, report: Callable[[str], object] = lambda _: None)
     with tempfile.TemporaryDirectory() as folder:
         environment = environment_without_tensorflow(Path(folder))
         while number < count:
-            number = _watch(seed, number, min(_BATCH, count - number), environment, tried, found)
+            batch = _BATCH * 10 if str(seed).startswith(_OPENED) else _BATCH
+            number = _watch(seed, number, min(batch, count - number), environment, tried, found)
             report(f"{tried.total():,} files, {len(wrong)} went wrong")
     return tried, wrong
 
 
 def _watch(
-    seed: int, first: int, count: int, environment: dict[str, str], tried: Counter[str], found: Callable[[str], None]
+    seed: int | str,
+    first: int,
+    count: int,
+    environment: dict[str, str],
+    tried: Counter[str],
+    found: Callable[[str], None],
 ) -> int:
     """Have one process damage files from `first` on; the number to go on with."""
     number = first - 1
@@ -474,11 +526,14 @@ def main(arguments: list[str]) -> int:
         serve(arguments[1], int(arguments[2]), int(arguments[3]), Path(arguments[4]))
         return 0
     if arguments[0] == "--one":
+        seed, say = arguments[1], traceback.print_exception
         with tempfile.TemporaryDirectory() as folder:
-            _say(": ".join(check(arguments[1], Path(folder), traceback.print_exception)))
+            wrong = check_opening(seed, say) if seed.startswith(_OPENED) else check(seed, Path(folder), say)
+        _say(": ".join(wrong))
         return 0
     begin = time.monotonic()
-    tried, wrong = run(int(arguments[0]), int(arguments[1]), _say)
+    seed = f"{_OPENED}{arguments[1]}" if arguments[2:] == ["opened"] else int(arguments[1])
+    tried, wrong = run(int(arguments[0]), seed, _say)
     _say(f"{tried.total():,} files in {time.monotonic() - begin:.0f} s, {len(wrong)} went wrong: {dict(tried)}")
     return min(len(wrong), 100)
 

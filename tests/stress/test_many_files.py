@@ -24,6 +24,12 @@ def test_damaged_files_are_refused_or_can_be_used_without_tensorflow() -> None:
     assert COUNTS["files"] == _FILES * ROUNDS
 
 
+def test_damaged_bytes_are_refused_or_opened() -> None:
+    checked = [many_files.check_opening(f"opened/{seeds(1)[0]}/{number}") for number in range(40 * ROUNDS)]
+    count("files opened from bytes", len(checked))
+    assert not any(wrong for _, wrong in checked), checked
+
+
 _FILES = 80
 
 

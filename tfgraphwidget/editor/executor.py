@@ -769,8 +769,9 @@ class EditExecutor:
         with self.transaction() as steps, steps.without_interrupts():
             step, losses = self.history.next(), tuple[str, ...]()
             if step.place is not None:
-                present_ops = step.place.index.ids
-                if any(node.name in present_ops for node in step.patch.add.nodes):
+                # A rename may give an op the name that another one loses by it.
+                present_ops, removed = step.place.index.ids, {node.name for node in step.patch.remove.nodes}
+                if any(node.name in present_ops and node.name not in removed for node in step.patch.add.nodes):
                     raise NothingTo(f"Another editor has done this again already: {step.line}; undo it there first.")
                 losses = step.place.apply(step.patch, steps, renew=step.renewed)
             self._set_history(steps, self.history.after_redo())

@@ -83,8 +83,8 @@ class Split(Sequence[E], Generic[E]):
             GraphEditError: An input is not fed.
             SessionRefused: A part cannot run.
         """
-        values = self._feeds_by_tensor("run", feeds)
-        for name in self._input_names:
+        values = self._feeds_by_name("run", feeds)
+        for name in self._free_inputs:
             if name not in values:
                 raise GraphEditError(
                     f"run(feeds=…): the input {name!r} is not fed; give its value too: feeds={{{name!r}: …}}.", [name]
@@ -119,17 +119,17 @@ class Split(Sequence[E], Generic[E]):
         return max((largest_difference(value, results[name]) for name, value in expected.items()), default=0.0)
 
     @property
-    def _input_names(self) -> list[str]:
+    def _free_inputs(self) -> list[str]:
         """What no part gives: the inputs of the whole that are needed, also those that are outputs of it."""
         part_outputs = {name for ends in self.ends for name in ends.outputs}
         names = dict.fromkeys([*(name for ends in self.ends for name in ends.inputs), *self._outputs])
         return [name for name in names if name not in part_outputs]
 
-    def _feeds_by_tensor(self, method: str, feeds: Mapping[str, object]) -> dict[str, object]:
+    def _feeds_by_name(self, method: str, feeds: Mapping[str, object]) -> dict[str, object]:
         """Feeds by the names of tensors; an input's may be that of its op."""
         if not isinstance(feeds, Mapping):
             raise GraphEditError(f"{method}(feeds={feeds!r:.60}): feeds are {{input: value}}, a dict.")
-        inputs, named = self._input_names, self._core.arguments.feeds
+        inputs, named = self._free_inputs, self._core.arguments.feeds
         values: dict[str, object] = {}
         for key, value in feeds.items():  # the whole may have been edited since: its inputs need not be in it now
             values |= {key: value} if key in inputs else named({key: value})
@@ -140,10 +140,10 @@ class Split(Sequence[E], Generic[E]):
     ) -> tuple[dict[str, np.ndarray], Mapping[str, object]]:
         """The outputs of the whole, and the feeds that they are of."""
         if feeds is not None:
-            full = self._feeds_by_tensor("check", feeds)
+            full = self._feeds_by_name("check", feeds)
             return dict(zip(self._outputs, _run(self._core, self._outputs, full), strict=True)), full
         index = self._core.index
-        specs = input_specs(index, self._input_names)
+        specs = input_specs(index, self._free_inputs)
         refusal: GraphEditError | None = None
         for values in generate_feeds(specs):
             try:
@@ -307,8 +307,8 @@ class _CutPlan:
                 if sum(bool(mask[handle]) for mask in masks) > 1:
                     name, variable = index.names[op], index.names[handle]
                     raise GraphEditError(
-                        f"split(at=...): {name!r} updates {variable!r} in one part, and another part reads it, so each "
-                        "would have a copy of its own; cut elsewhere, or freeze it first: editor.freeze(outputs).",
+                        f"split(at=...): {name!r} updates {variable!r} in one part, and another part reads it; each "
+                        "would have a copy of its own. Cut elsewhere, or freeze it first: editor.freeze(outputs).",
                         [name, variable],
                         code="cut-at-update",
                     )
