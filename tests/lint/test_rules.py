@@ -365,7 +365,10 @@ def test_ops_that_a_target_lacks_are_found(target: Any, op_types: list[str]) -> 
 
 def test_an_op_without_a_kernel_on_a_cpu_is_found() -> None:
     """NcclAllReduce reduces among graphics cards."""
-    editor = graph_of(lambda x: tf.raw_ops.NcclAllReduce(input=x, reduction="sum", num_devices=1, shared_name="all"))
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], "x")
+        tf.nn.relu(tf.raw_ops.NcclAllReduce(input=x, reduction="sum", num_devices=1, shared_name="all"), name="out")
+    editor = tgw.edit(graph)
     (finding,) = editor.lint("cpu", only=["no-kernel"])
     assert (finding.severity, finding.ops) == ("error", ("NcclAllReduce",))
     assert "'NcclAllReduce', which TensorFlow has no kernel for on a CPU" in finding.sentence
