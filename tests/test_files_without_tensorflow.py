@@ -102,6 +102,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         v1.train.Saver().save(session, str(folder / "model"))
         tensors = ({key: graph.get_tensor_by_name(name)} for key, name in (("x", "x:0"), ("y", "net/logits:0")))
         v1.saved_model.simple_save(session, str(folder / "saved"), *tensors)
+        meta = v1.train.export_meta_graph()
+        meta.signature_def["beyond"].outputs["y"].name = "net/logits:3"
+        (folder / "ends.meta").write_bytes(meta.SerializeToString())
         (folder / "w.txt").write_text(str(session.run("net/one/w/Read/ReadVariableOp:0").tolist()))
     module = tf.Module()
     module.w = tf.Variable(tf.ones([3, 2]), name="w")
@@ -236,6 +239,7 @@ COMMANDS = {
     "export graph.pb again.pbtxt --edits edits.json": "again.pbtxt",
     "export graph.pb again.svg": "again.svg",
     "lint --json graph.pb": "[",
+    "lint ends.meta": "Signature 'beyond' names 'net/logits:3'",
     "diff model.meta model.meta": "No difference.",
 }
 """Arguments of the command -> what it prints."""

@@ -242,6 +242,19 @@ def names_text(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(some[:-1]), *some[-1:]]))
 
 
+def count_text(count: float, what: str) -> str:
+    """A number of things in words.
+
+    Args:
+        count: The number.
+        what: One of them, "op".
+
+    >>> count_text(1, "op"), count_text(0, "edit"), count_text(2000, "element")
+    ('1 op', '0 edits', '2,000 elements')
+    """
+    return f"{count:,.0f} {what}{'s' * (count != 1)}"
+
+
 _TRACED = re.compile(r"__(?:inference|forward|backward)_(\w+?)_\d+")
 
 

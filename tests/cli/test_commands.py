@@ -515,6 +515,24 @@ def test_lint_looks_at_all_signatures_of_a_saved_model_or_at_the_one_that_is_nam
     assert "signature 'noisy' was left as it is; give --signature" in capsys.readouterr().err
 
 
+def test_a_refusal_names_the_options_and_lint_finds_ends_that_do_not_exist_whichever_signature_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "m.meta")
+    with build_mlp(resource=True).as_default():
+        meta = v1.train.export_meta_graph()
+    for name, tensor in {"a": "net/logits:0", "b": "net/logits:0", "gone": "gone:0"}.items():
+        meta.signature_def[name].inputs["x"].name = "x:0"
+        meta.signature_def[name].outputs["y"].name = tensor
+    Path(file).write_bytes(meta.SerializeToString())
+    assert main(["lint", file]) == 2
+    assert "; give --signature a or --signature b." in capsys.readouterr().err
+    assert main(["lint", file, "--signature", "a", "--only", "missing-ends"]) == 1
+    assert capsys.readouterr().out.count("'gone:0'") == 1
+    out = str(tmp_path / "out.meta")
+    assert main(["lint", file, "--signature", "a", "--only", "missing-ends", "--fix", "--out", out]) == 0
+
+
 def test_lint_lists_what_it_finds_and_writes_what_it_has_fixed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,15 @@ from tfgraphwidget.cli import main
 from tfgraphwidget.export.formats import converted_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "from-other-tools.md"
-LINES = re.findall(r"^\| .+ \| `([^`]+)` \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+README = Path(__file__).parents[2] / "README.md"
+
+
+def lines_of(page: Path) -> list[str]:
+    """What the tables of a page have in their last column."""
+    return re.findall(r"^\| .+ \| `([^`]+)` \|$", page.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+LINES = lines_of(PAGE)
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +52,13 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     message.node.extend(nodes)
     (folder / "conv.pb").write_bytes(message.SerializeToString())
     return folder
+
+
+def test_readme_has_lines_of_the_page_and_stays_short() -> None:
+    lines = lines_of(README)
+    assert len(lines) == 8
+    assert set(lines) <= set(LINES)
+    assert len(README.read_text(encoding="utf-8").splitlines()) < 90
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # what a save reports

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import tfgraphwidget as tgw
 from tfgraphwidget.cli import main
 from tfgraphwidget.errors import GraphEditError, NameTaken
+from tfgraphwidget.sources import tf_protos
 
 pytestmark = pytest.mark.no_tensorflow
 
@@ -28,6 +30,46 @@ def test_a_summary_has_at_most_60_short_lines_of_a_graph_with_loops_and_many_out
     assert "input: ids:0 int32 (None, None)" in lines
     assert any(line.startswith("… and ") for line in lines)
     assert any("fix: editor.strip_training" in line for line in lines) or any("training-ops" in line for line in lines)
+
+
+def graph_of_many_signatures(count: int) -> Any:
+    """60 scopes, each with a Placeholder and a Relu; the last of the signatures name what is not there."""
+    meta = tf_protos.MetaGraphDef()
+    for number in range(60):
+        x = meta.graph_def.node.add(name=f"s{number}/x", op="Placeholder")
+        x.attr["dtype"].type = 1
+        y = meta.graph_def.node.add(name=f"s{number}/y", op="Relu", input=[x.name])
+        y.attr["T"].type = 1
+    for number in range(count):
+        signature = meta.signature_def["serving_default" if not number else f"f{number:02}"]
+        signature.inputs["x"].name = f"s{number}/x:0"
+        signature.outputs["y"].name = f"s{number}/y:{0 if number < 50 else 1}"
+    return meta
+
+
+@pytest.mark.parametrize("count", [0, 1, 40, 57])
+def test_each_section_of_a_summary_has_its_share_however_long_the_others_are(count: int) -> None:
+    lines = tgw.edit(graph_of_many_signatures(count)).summary().splitlines()
+    assert len(lines) <= 60
+    heads = ["ops", "edits", "input", "output", "cost", "scope s0/", "lint"]
+    for head in [
+        *heads,
+        *(["signature f01" if count > 1 else "signature serving_default"] if count else []),
+        *(["notice"] if count > 50 else []),
+    ]:
+        assert any(line.startswith(f"{head}:") for line in lines), head
+    more = [line.split(maxsplit=3)[2:] for line in lines if line.startswith("… and ")]
+    of_inputs = [] if count == 1 else [f"{(min(count, 50) or 60) - 6} more {side}" for side in ("inputs", "outputs")]
+    expected = [*of_inputs, "48 more scopes"]
+    if count > 6:
+        expected.insert(0, f"{min(count, 50) - 6} more signatures")
+    if count > 50:
+        expected.insert(0, "3 more notices")
+    texts = [" ".join(each) for each in more]
+    assert texts[: len(expected)] == expected
+    assert texts[len(expected) :] == [text for text in texts if text.endswith("findings")]
+    findings = [line for line in lines if line.startswith(("error ", "warning "))]
+    assert findings
 
 
 def test_impact_says_what_a_command_or_data_would_do_and_does_nothing(example: tgw.GraphEditor) -> None:

@@ -347,7 +347,7 @@ def test_until_fixed_stops_at_a_graph_that_was_there_before_and_after_a_hundred_
         tf.identity(tf.subtract(x, tf.tanh(x)), "y")
 
     report = tgw.edit(graph_of(build)).replace_all("Sub(a, b)", "Sub(b, a)", until="fixed")
-    assert report.notes[0] == "Stopped after 1 rounds: the next one leads to a graph that was there before."
+    assert report.notes[0] == "Stopped after 1 round: the next one leads to a graph that was there before."
     monkeypatch.setattr("tfgraphwidget.edits.rewrite.replace_all._MOST_ROUNDS", 3)
     editor = tgw.edit(graph_of(build))
     report = editor.replace_all("Tanh(x)", "Tanh(Exp(x))", until="fixed")

@@ -126,6 +126,36 @@ def test_a_refusal_offers_the_edits_that_take_its_ops_away(tmp_path: Path, monke
 
 
 @pytest.mark.usefixtures("in_process")
+def test_sizes_that_vary_stay_so_in_tflite(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, None], name="x")
+        tf.boolean_mask(x, tf.reduce_sum(x, 1) > 0, name="y")  # of as many rows as the values say
+    editor = tgw.edit(graph)
+    with pytest.warns(UserWarning, match="largest difference"):
+        path = editor.save(tmp_path / "m.tflite", "x:0", {"y": "y/GatherV2:0"})
+    runner = tflite_model._interpreter(path.read_bytes()).get_signature_runner("serving_default")
+    for shape in ((1, 2), (5, 3)):
+        fed = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+        assert np.array_equal(runner(x=fed)["y"], fed[fed.sum(1) > 0])
+
+
+@pytest.mark.usefixtures("in_process")
+def test_a_shape_of_unknown_rank_that_tflite_cannot_have_is_refused_with_its_op(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, None, name="x")
+        tf.nn.conv2d(x, np.ones([3, 3, 3, 2], np.float32), 1, "SAME", name="conv")
+    editor = tgw.edit(graph)
+    assert editor.lint("tflite", only="unknown-shape").ops == ("x",)
+    with pytest.raises(GraphEditError, match=r"op 'conv' \(Conv2D\)") as refusal:
+        editor.save(tmp_path / "m.tflite", "x:0", "conv:0")
+    assert refusal.value.ops == ("conv",)
+    assert not list(tmp_path.iterdir())
+    editor.replace_input("x", [None, None, None, 3])
+    with pytest.warns(UserWarning, match="largest difference"):
+        editor.save(tmp_path / "m.tflite", "x:0", "conv:0")
+
+
+@pytest.mark.usefixtures("in_process")
 def test_a_table_is_refused_by_name_and_the_part_behind_it_converts(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph:
         table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [1]), 0, name="words")

@@ -65,7 +65,7 @@ def test_one_may_ask_where_a_tensor_stands(net):
         view.input_index(net.d)
     with pytest.raises(ValueError, match="'a:0' is no output of this view; its outputs are 'foo/c:0'"):
         view.output_index(net.a)
-    with pytest.raises(ValueError, match="'x' is not in this view of 1 ops"):
+    with pytest.raises(ValueError, match="'x' is not in this view of 1 op;"):
         view.find_op_by_name("x")
     with pytest.raises(AssertionError, match="'a' is 2 times in this view"):
         ge.SubGraphView([net.a.op, net.a.op]).find_op_by_name("a")

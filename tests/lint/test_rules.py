@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tfgraphwidget.edits import RemoveSignature
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.lint.linter import load_rules
 from tfgraphwidget.lint.rule import RULES
@@ -296,16 +299,80 @@ def test_a_signature_that_needs_what_it_does_not_take_is_an_error() -> None:
     assert findings[0].ops == ("labels",)
 
 
+def test_a_signature_that_takes_a_tensor_twice_is_an_error() -> None:
+    editor = graph_of(dense)
+    editor.add_signature("twice", inputs={"a": "x:0", "b": "x:0"}, outputs=["out"])
+    (finding,) = editor.lint(only="signature-ends")
+    assert (finding.severity, finding.ops) == ("error", ("x",))
+    assert "takes 'x:0' as 'a' and 'b'" in finding.sentence
+
+
+def with_missing_ends(meta: Any) -> dict[str, str]:
+    """Give the one signature of a MetaGraphDef companions that name what its graph does not have; what they name."""
+    (name,) = (name for name in meta.signature_def if not name.startswith("__"))
+    end = next(iter(meta.signature_def[name].outputs.values())).name.partition(":")[0]
+    missing = {"gone": "gone:0", "port": f"{end}:3"}
+    for signature, tensor in missing.items():
+        meta.signature_def[signature].CopyFrom(meta.signature_def[name])
+        next(iter(meta.signature_def[signature].outputs.values())).name = tensor
+    return missing
+
+
+@pytest.mark.parametrize("kind", ["meta", "TF1 SavedModel", "TF2 SavedModel"])
+def test_ends_that_do_not_exist_are_found_and_their_signatures_removed_from_the_file(kind: str, tmp_path: Path) -> None:
+    path: Path = tmp_path / "m"
+    if kind == "TF2 SavedModel":
+        spec = tf.TensorSpec([None, 4], tf.float32, "x")
+        tf.saved_model.save(tf.Module(), path, tf.function(lambda x: {"y": tf.nn.relu(x)}, input_signature=[spec]))
+    else:
+        editor = graph_of(dense)
+        editor.add_signature("serve", inputs=["x"], outputs=["out"])
+        path = editor.save(tmp_path / "m.meta" if kind == "meta" else f"{path}/")
+    file = path / "saved_model.pb" if path.is_dir() else path
+    message: Any = saved_model_pb2.SavedModel() if path.is_dir() else v1.MetaGraphDef()
+    message.ParseFromString(file.read_bytes())
+    missing = with_missing_ends(message.meta_graphs[0] if path.is_dir() else message)
+    file.write_bytes(message.SerializeToString())
+
+    editor = tgw.edit(path) if path.is_dir() else tgw.edit(path, checkpoint=path.with_suffix(""))
+    report = editor.lint(only="missing-ends")
+    assert [finding.severity for finding in report] == ["error", "error"]
+    for (name, tensor), finding in zip(missing.items(), report, strict=True):
+        assert finding.sentence == f"Signature {name!r} names {tensor!r}, which the graph does not have."
+        assert finding.fix == RemoveSignature(name)
+    assert [sum(tensor in notice for notice in editor.notices) for tensor in missing.values()] == [1, 1]
+    for fix in report.fixes:
+        editor.edit(fix)
+    assert not editor.lint(only="missing-ends")
+    editor.undo()
+    assert editor.lint(only="missing-ends").fixes == report.fixes[1:]
+    editor.redo()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = editor.save(tmp_path / "again.meta" if kind == "meta" else f"{tmp_path}/again/")
+    assert not tgw.edit(again).lint(only="missing-ends")
+    assert [signature.name for signature in tgw.edit(again).signatures] == [s.name for s in editor.signatures]
+
+
 @pytest.mark.parametrize(
-    ("target", "op_type"), [("tflite", "MatrixInverse"), ("onnx", "MatrixInverse"), ("cpu", "CollectiveReduce")]
+    ("target", "op_types"), [("tflite", ["MatrixInverse"]), ("onnx", ["MatrixInverse"]), ("cpu", [])]
 )
-def test_ops_that_a_target_lacks_are_found(target: Any, op_type: str) -> None:
+def test_ops_that_a_target_lacks_are_found(target: Any, op_types: list[str]) -> None:
     editor = graph_of(lambda x: tf.linalg.inv(tf.matmul(x, x, transpose_a=True)))
     report = editor.lint(target, only=["no-kernel"])
-    if target == "cpu":
-        assert not report
-    else:
-        assert [editor.index.types[editor.index.ids[name]] for name in report.ops] == [op_type]
+    assert [editor.index.types[editor.index.ids[name]] for name in report.ops] == op_types
+
+
+def test_an_op_without_a_kernel_on_a_cpu_is_found() -> None:
+    """NcclAllReduce reduces among graphics cards."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], "x")
+        tf.nn.relu(tf.raw_ops.NcclAllReduce(input=x, reduction="sum", num_devices=1, shared_name="all"), name="out")
+    editor = tgw.edit(graph)
+    (finding,) = editor.lint("cpu", only=["no-kernel"])
+    assert (finding.severity, finding.ops) == ("error", ("NcclAllReduce",))
+    assert "'NcclAllReduce', which TensorFlow has no kernel for on a CPU" in finding.sentence
+    assert not editor.lint(only=["no-kernel"])
 
 
 def test_a_code_that_there_is_not_is_refused_and_a_rule_can_be_left_out() -> None:
@@ -318,7 +385,7 @@ def test_a_code_that_there_is_not_is_refused_and_a_rule_can_be_left_out() -> Non
 def test_every_rule_has_a_sentence_and_a_test() -> None:
     load_rules()
     assert all(rule.about.endswith(".") or ":" in rule.about or "," in rule.about for rule in RULES.values())
-    assert RULES.keys() - FOUND.keys() == {"no-kernel", "signature-ends"}
+    assert RULES.keys() - FOUND.keys() == {"no-kernel", "signature-ends", "missing-ends"}
 
 
 def test_function_bodies_and_files_are_linted_too(tmp_path: Path) -> None:

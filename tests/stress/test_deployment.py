@@ -1,7 +1,8 @@
-"""From an old graph to something that runs elsewhere, all the way. `make test` runs the smallest; `make stress` all.
+"""From an old graph to something that runs elsewhere, all the way. `make test` runs the smallest; `make test-all` all.
 
-A slim Inception to ONNX and TFLite; a sequence-to-sequence graph with loops to a SavedModel with two signatures; a
-Keras MobileNetV3 with a fixed batch as float16; a detection graph cut behind its decoder; the two halves of a ResNet.
+The inference part of a slim Inception to ONNX and TFLite; a sequence-to-sequence graph with loops to a SavedModel with
+two signatures and to ONNX; a Keras MobileNetV3 with a fixed batch as float16; a detection graph cut behind its decoder;
+the two halves of a ResNet.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import keras
 import numpy as np
+import onnxruntime
 import pytest
 import tensorflow as tf
 
@@ -20,20 +22,22 @@ import tfgraphwidget as tgw
 from tests.conftest import v1
 from tests.export.test_converted_models import InProcess
 from tests.models import written
-from tests.stress import ROUNDS
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats import converted_model
 
-large = pytest.mark.skipif(ROUNDS < 2, reason="minutes; make stress runs it")
+slow = pytest.mark.slow  # a minute each, with the converter in a process of its own, as for a user
 
 
 @pytest.fixture(autouse=True)
-def _in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Converters run in this process; what saves report are no warnings."""
-    monkeypatch.setattr(converted_model, "CONVERTERS", InProcess())
+def _quiet() -> Iterator[None]:
+    """What saves report are no warnings here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield
+
+
+def of_type(editor: tgw.GraphEditor, kind: str) -> list[str]:
+    return [name for name, each in zip(editor.index.names, editor.index.types, strict=True) if each == kind]
 
 
 def initialized(name: str, folder: Path) -> tgw.GraphEditor:
@@ -45,42 +49,89 @@ def initialized(name: str, folder: Path) -> tgw.GraphEditor:
     return editor
 
 
-@large
-def test_a_slim_inception_becomes_onnx_and_tflite(tmp_path: Path) -> None:
-    frozen = initialized("inception", tmp_path).save(
-        tmp_path / "i.pb", "input:0", "net/predictions:0", frozen=True, verify=False
-    )
+def trained_inception(folder: Path, image: np.ndarray) -> tuple[Path, np.ndarray]:
+    """A slim Inception with an optimizer and its checkpoint, as a training leaves them; what it predicts."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        v1.train.import_meta_graph(written("inception", folder))
+        predictions = v1.get_default_graph().get_tensor_by_name("net/predictions:0")
+        labels = v1.placeholder(tf.int64, [None], "labels")
+        loss = tf.reduce_mean(v1.losses.sparse_softmax_cross_entropy(labels, predictions), name="loss")
+        v1.train.MomentumOptimizer(0.1, 0.9).minimize(loss, var_list=v1.trainable_variables()[-2:], name="train")
+        session.run(v1.global_variables_initializer())
+        v1.train.Saver().save(session, f"{folder}/trained")
+        return folder / "trained.meta", session.run(predictions, {"input:0": image})
+
+
+@slow
+def test_a_slim_inception_of_a_training_is_stripped_and_becomes_onnx_and_tflite(tmp_path: Path) -> None:
+    image = np.random.default_rng(0).uniform(-1, 1, [2, 299, 299, 3]).astype(np.float32)
+    meta, expected = trained_inception(tmp_path, image)
+    assert np.ptp(expected) > 1e-5
+    editor = tgw.edit(meta, checkpoint=meta.with_suffix(""))
+    assert editor.lint(only="training-ops")
+    trained = len(editor.index)
+    editor.strip_training(["net/predictions:0"])
+    assert len(editor.index) < trained - 5
+    assert not {"labels", "loss"} & set(editor.index.ids)
+    frozen = editor.save(tmp_path / "i.pb", "input:0", "net/predictions:0", frozen=True, verify=False)
     editor = tgw.edit(frozen)
-    for suffix in (".onnx", ".tflite"):
-        assert editor.save(tmp_path / f"i{suffix}", "input:0", "net/predictions:0").stat().st_size > 1e7
-        (difference,) = (notice.split()[-1] for notice in editor.notices if "largest difference" in notice)
-        assert float(difference.rstrip(".")) < 1e-4
+    assert not of_type(editor, "VariableV2")
+    assert not of_type(editor, "VarHandleOp")
+    onnx = editor.save(tmp_path / "i.onnx", "input:0", {"y": "net/predictions:0"})
+    tflite = editor.save(tmp_path / "i.tflite", "input:0", {"y": "net/predictions:0"})
+    (found,) = onnxruntime.InferenceSession(onnx).run(["y"], {"input": image})
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    runner = tf.lite.Interpreter(model_path=str(tflite)).get_signature_runner()
+    np.testing.assert_allclose(runner(input=image)["y"], expected, atol=1e-4)
 
 
-@large
-def test_two_halves_of_a_resnet_chained_give_the_whole(tmp_path: Path) -> None:
+@slow
+def test_two_halves_of_a_resnet_in_two_folders_chained_give_the_whole(tmp_path: Path) -> None:
     editor = initialized("resnet", tmp_path)
-    relu = [name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Relu"]
-    output = relu[len(relu) * 3 // 4]
-    halves = editor.split(at=f"{relu[len(relu) // 2]}:0", outputs=[f"{output}:0"])
+    relu = of_type(editor, "Relu")
+    cut, output = f"{relu[len(relu) // 2]}:0", f"{relu[len(relu) * 3 // 4]}:0"
+    halves = editor.split(at=cut, outputs=[output])
     assert halves.check() < 1e-3
-    for number, half in enumerate(halves):
-        assert half.save(f"{tmp_path}/{number}/").is_dir()
+    keys = {name: f"t{number}" for number, name in enumerate(dict.fromkeys(sum(map(ends_of, halves.ends), ())))}
+    for number, (half, ends) in enumerate(zip(halves, halves.ends, strict=True)):
+        inputs = {keys[name]: own for name, own in zip(ends.inputs, half.inputs, strict=True)}
+        outputs = {keys[name]: own for name, own in zip(ends.outputs, half.outputs, strict=True)}
+        half.save(f"{tmp_path}/{number}/", inputs, outputs)
+
+    first, second = (tf.saved_model.load(f"{tmp_path}/{number}").signatures["serving_default"] for number in (0, 1))
+    ((key, spec),) = first.structured_input_signature[1].items()
+    image = np.random.default_rng(0).normal(size=[size or 2 for size in spec.shape]).astype(np.float32)
+    (found,) = second(**first(**{key: tf.constant(image)})).values()
+    assert editor.session is not None
+    expected = editor.session.run(output, {halves.ends[0].inputs[0]: image})
+    assert np.ptp(expected) > 1e-3
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
-@large
-def test_a_sequence_graph_with_loops_is_served_by_two_signatures(tmp_path: Path) -> None:
+def ends_of(part: Any) -> tuple[str, ...]:
+    return (*part.inputs, *part.outputs)
+
+
+@slow
+def test_a_sequence_graph_with_loops_is_served_by_two_signatures_and_becomes_onnx(tmp_path: Path) -> None:
     editor = initialized("seq2seq", tmp_path)
     ends = [name for name in editor.index.names if name.endswith("while/Exit_3") and "gradients" not in name][:2]
-    signatures = {f"s{k}": (["ids:0", "len:0"], [f"{name}:0"]) for k, name in enumerate(ends)}
-    assert set(tf.saved_model.load(editor.save(f"{tmp_path}/m/", signatures=signatures)).signatures) == set(signatures)
-    try:
-        editor.save(tmp_path / "m.onnx", ["ids:0", "len:0"], [f"{ends[0]}:0"])
-    except GraphEditError as refusal:
-        assert set(refusal.ops) <= set(editor.index.ids)  # noqa: PT017
+    signatures = {f"s{k}": (["ids:0", "len:0"], {"y": f"{name}:0"}) for k, name in enumerate(ends)}
+    feeds = {"ids:0": np.array([[1, 2, 3], [4, 5, 0]], np.int32), "len:0": np.array([3, 2], np.int32)}
+    assert editor.session is not None
+    expected = editor.session.run([f"{name}:0" for name in ends], feeds)
+    served = tf.saved_model.load(editor.save(f"{tmp_path}/m/", signatures=signatures)).signatures
+    assert set(served) == set(signatures)
+    fed = {key.removesuffix(":0"): value for key, value in feeds.items()}
+    for number, value in enumerate(expected):
+        assert np.ptp(value) > 1e-4
+        found = served[f"s{number}"](**{key: tf.constant(each) for key, each in fed.items()})["y"]
+        np.testing.assert_allclose(found, value, atol=1e-5)
+        onnx = editor.save(f"{tmp_path}/{number}.onnx", *signatures[f"s{number}"])
+        np.testing.assert_allclose(onnxruntime.InferenceSession(onnx).run(["y"], fed)[0], value, atol=1e-5)
 
 
-@large
+@slow
 def test_a_mobilenet_has_its_batch_fixed_its_preprocessing_cut_off_and_runs_as_float16(tmp_path: Path) -> None:
     model = keras.applications.MobileNetV3Small(weights=None, input_shape=(64, 64, 3), include_preprocessing=True)
     rng = np.random.default_rng(0)
@@ -90,7 +141,7 @@ def test_a_mobilenet_has_its_batch_fixed_its_preprocessing_cut_off_and_runs_as_f
     model.get_layer("logits").kernel.assign(model.get_layer("logits").kernel * 10)
     model.export(tmp_path / "m", verbose=False)
     editor = tgw.edit(tmp_path / "m")
-    (name,) = (name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Placeholder")
+    (name,) = of_type(editor, "Placeholder")
     editor.replace_input(f"{name}:0", [1, 64, 64, 3], fix=True)
     rescaled = editor.match("Add|AddV2(Mul(x: float32[1x64x64x3], _), _)")[0].outputs[0]
     path = editor.save(tmp_path / "m.tflite", {"image": rescaled}, optimize="float16")
@@ -123,7 +174,10 @@ def detection_graph() -> Any:
     return graph, session
 
 
-def test_a_detection_graph_is_cut_behind_its_decoder_and_served(tmp_path: Path) -> None:
+def test_a_detection_graph_is_cut_behind_its_decoder_and_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(converted_model, "CONVERTERS", InProcess())
     graph, session = detection_graph()
     editor = tgw.edit(graph, session=session)
     picture = np.random.default_rng(0).integers(0, 255, [8, 8, 3]).astype(np.uint8)

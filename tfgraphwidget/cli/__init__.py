@@ -63,9 +63,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _print_refusal(options: argparse.Namespace, why: str) -> int:
+    from tfgraphwidget.cli.option_words import in_option_words
     from tfgraphwidget.naming import escape
 
-    lines = "\n".join(map(escape, why.split("\n")))  # of a pattern the last one is a caret
+    lines = "\n".join(
+        map(escape, in_option_words(why, vars(options)).split("\n"))
+    )  # of a pattern the last one is a caret
     print_note(f"tfgraphwidget: {lines}")
     return MISUSED if options.command in _WITH_RESULT else REFUSED
 

@@ -168,6 +168,7 @@ def print_lint(options: argparse.Namespace) -> int:
             report = editor.lint(options.target, **rules)
         reports = {_signature_name(editor): report}
         if not options.fix:
+            rules["never"] += ("missing-ends",)  # of the whole file, which the first report has
             reports |= {_signature_name(other): other.lint(options.target, **rules) for other in others}
     if options.json:
         named = [(name, row) for name, each in reports.items() for row in each.rows()]

@@ -104,7 +104,7 @@ class EditAPI(ArgumentChecks):
             >>> editor.clone("x:0", "net/logits:0", into="copy")
             <Copy 'copy': 22 ops, 3 variables of its own>
             >>> editor.clone("x:0", "net/logits:0", into="twin", variables={"net/hidden": "shared"})
-            <Copy 'twin': 12 ops, 1 variables of its own>
+            <Copy 'twin': 12 ops, 1 variable of its own>
             >>> [copy.scope for copy in editor.clone("x:0", "net/logits:0", into="member", times=2)]
             ['member_0', 'member_1']
         """

@@ -192,6 +192,13 @@ class EditExecutor:
             if all(split_tensor(tensor)[0] in ids for _, tensor in (*signature.inputs, *signature.outputs))
         )
 
+    @property
+    def missing_ends(self) -> dict[str, tuple[str, ...]]:
+        """The tensors that the file's graph does not have, by the signatures that name them and no edit removed."""
+        done = [edit for step in self.history.done for edit in step.patch.signature_edits]
+        removed = {edit.name for edit in done if isinstance(edit, edits.SignatureRemoval)}
+        return {name: tensors for name, tensors in self.source.missing_ends.items() if name not in removed}
+
     def function_ends(self) -> FunctionBoundary:
         """The arguments and results of the current function after the edits."""
         target, body = self.view.target, self.view.body
@@ -308,6 +315,7 @@ class EditExecutor:
             ends=self.function_ends if self.in_function and len(self.navigator.path) == 1 else None,
             external_tensors=self._called_for,
             signatures=lambda: self.signatures,
+            missing_ends=lambda: self.missing_ends,
             new_names=self.new_names,
             refusal=self.read_only() if self.in_function else "",
             state=self.state,

@@ -20,6 +20,7 @@ from tfgraphwidget.editor.transaction import Listeners
 from tfgraphwidget.editor.view_api import ViewAPI
 from tfgraphwidget.edits import registry
 from tfgraphwidget.layout import Layout
+from tfgraphwidget.naming import count_text
 from tfgraphwidget.visible import build_visible_graph, default_open
 
 if TYPE_CHECKING:
@@ -160,7 +161,8 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, PassAPI, PatternAPI, AnalysisA
         return import_module(_PACKAGE).edit, (self.to_bytes(),)
 
     def __repr__(self) -> str:
-        return f"<GraphEditor: {len(self._core.index)} ops, {len(self._core.executor.history.done)} edits>"
+        done = self._core.executor.history.done
+        return f"<GraphEditor: {count_text(len(self._core.index), 'op')}, {count_text(len(done), 'edit')}>"
 
 
 def _method(editor: GraphEditor, kind: type[Command]) -> Callable[..., Edits]:

@@ -13,7 +13,7 @@ from tfgraphwidget import runtime
 from tfgraphwidget.editor.evaluation import original_name
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, Conditional, FunctionRef, Loop, count_variables, enclosing_blocks, frame
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import count_text, split_tensor
 from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.sources import (
     AttributeDescription,
@@ -192,7 +192,7 @@ class Inspection:
         yield from (("control input", name, "") for name in self.control_inputs)
         yield from (("attribute", each.name, each.text) for each in self.attributes)
         yield from (("function", reference.function, reference.label) for reference in self.functions)
-        yield from ((type(each).__name__.lower(), each.name, f"{len(each.ops):,} ops") for each in self.frames)
+        yield from ((type(each).__name__.lower(), each.name, count_text(len(each.ops), "op")) for each in self.frames)
         if self.value is not None:
             names = ("dtype", "shape", "minimum", "mean", "maximum", "", "histogram")
             yield from (("value", name, text) for name, text in zip(names, self.value.row(), strict=True) if text)

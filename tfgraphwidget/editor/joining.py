@@ -18,7 +18,7 @@ from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import GrowthResult
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, BodyState, GraphIndex, Signature, needed_ops
-from tfgraphwidget.naming import free_name, identifier, known_instead, split_tensor
+from tfgraphwidget.naming import count_text, free_name, identifier, known_instead, split_tensor
 from tfgraphwidget.runtime import live
 from tfgraphwidget.sources import Source, open_source
 
@@ -66,7 +66,8 @@ class AdditionResult(GrowthResult):
         self.module.sync(tau)
 
     def __repr__(self) -> str:
-        return f"<AdditionResult {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables>"
+        counts = f"{count_text(len(self.ops), 'op')}, {count_text(len(self.variables), 'variable')}"
+        return f"<AdditionResult {self.scope!r}: {counts}>"
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,7 @@ def lint_editor(core: EditorCore, target: Target, only: Collection[str], never: 
         index,
         _outputs(core),
         core.executor.signatures if len(core.navigator.path) == 1 else (),
+        core.executor.missing_ends,
         plan=lambda command: runtime.plan(command, core.executor.plan_context()),
         value=lambda name: Inspection(core, name).array(),
         has_device=devices.has,

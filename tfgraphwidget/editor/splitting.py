@@ -31,7 +31,7 @@ from tfgraphwidget.graph import (
     side_effects,
     writes,
 )
-from tfgraphwidget.naming import names_text
+from tfgraphwidget.naming import count_text, names_text
 
 
 class HasCore(Protocol):
@@ -170,7 +170,7 @@ class Split(Sequence[E], Generic[E]):
         lines = []
         for number, (part, ends) in enumerate(zip(self.parts, self.ends, strict=True), 1):
             inputs = names_text(ends.inputs) or "nothing"
-            lines.append(f"{number}. {inputs} → {names_text(ends.outputs)}: {len(part.core.index):,} ops")
+            lines.append(f"{number}. {inputs} → {names_text(ends.outputs)}: {count_text(len(part.core.index), 'op')}")
         return "\n".join(lines)
 
 

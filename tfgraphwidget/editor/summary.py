@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from tfgraphwidget.editor.linting import lint_editor
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, pairs, shape_text
-from tfgraphwidget.naming import escape
+from tfgraphwidget.naming import count_text, escape
 
-MOST_LINES = 60
-_MOST_SCOPES, _MOST_ENDS, _MOST_FINDINGS, _MOST_TYPES, _MOST_NOTICES = 14, 8, 12, 10, 4
+_MOST_NOTICES, _MOST_SIGNATURES, _MOST_ENDS, _MOST_SCOPES, _MOST_FINDINGS = 4, 6, 6, 12, 12
+"""Lines of each section: with one for what is left out, a head and the 7 others they are at most 60."""
+_MOST_TYPES = 10
 _LONGEST = 160  # characters of a line
 
 
@@ -26,7 +27,7 @@ def summarize(core: EditorCore) -> str:
         core: The parts of the editor.
     """
     lines = [*_head(core), *_ends(core), *_scopes(core), *_oddities(core)]
-    return "\n".join(escape(line)[:_LONGEST] for line in lines[:MOST_LINES])
+    return "\n".join(escape(line)[:_LONGEST] for line in lines)
 
 
 def _head(core: EditorCore) -> Iterator[str]:
@@ -40,26 +41,26 @@ def _head(core: EditorCore) -> Iterator[str]:
     if core.target.came_without_values():
         yield "values: the variables have none; open the file with checkpoint="
     yield f"edits: {len(core.executor.history.done):,}"
-    yield from _first_lines([f"notice: {notice}" for notice in core.source.notices], _MOST_NOTICES)
+    yield from _first_lines([f"notice: {notice}" for notice in core.source.notices], _MOST_NOTICES, "notices")
 
 
 def _ends(core: EditorCore) -> Iterator[str]:
     index = core.index
     is_whole = len(core.navigator.path) == 1  # else the tensors are of another graph
+    signatures = []
     for signature in core.executor.signatures if is_whole else core.source.signatures:
         inputs, outputs = (
             ", ".join(f"{key}={name}" if is_whole else key for key, name in s)
             for s in (signature.inputs, signature.outputs)
         )
-        yield f"signature {signature.name}: {inputs or 'nothing'} → {outputs}"
+        signatures.append(f"signature {signature.name}: {inputs or 'nothing'} → {outputs}")
+    yield from _first_lines(signatures, _MOST_SIGNATURES, "signatures")
     try:
         outputs_of = core.arguments.outputs(None)
     except GraphEditError:
         outputs_of = ()
-    yield from _first_lines(
-        [f"input: {_tensor_text(index, name)}" for name in needed_placeholders(index, outputs_of)], _MOST_ENDS
-    )
-    yield from _first_lines([f"output: {_tensor_text(index, name)}" for name in outputs_of], _MOST_ENDS)
+    for side, names in (("input", needed_placeholders(index, outputs_of)), ("output", outputs_of)):
+        yield from _first_lines([f"{side}: {_tensor_text(index, name)}" for name in names], _MOST_ENDS, f"{side}s")
 
 
 def _tensor_text(index: GraphIndex, name: str) -> str:
@@ -86,8 +87,10 @@ def _scopes(core: EditorCore) -> Iterator[str]:
     total = [sum(column) for column in zip(*sums.values(), strict=True)] or [0.0, 0.0, 0.0]
     yield f"cost: {total[1]:,.0f} parameters, {total[2]:,.0f} FLOPs for a batch of 1"
     rows = sorted(sums.items(), key=lambda row: (-row[1][2], -row[1][1], -row[1][0]))
-    texts = [f"scope {name}: {n:,.0f} ops, {p:,.0f} parameters, {f:,.0f} FLOPs" for name, (n, p, f) in rows]
-    yield from _first_lines(texts, _MOST_SCOPES)
+    texts = [
+        f"scope {name}: {count_text(n, 'op')}, {count_text(p, 'parameter')}, {f:,.0f} FLOPs" for name, (n, p, f) in rows
+    ]
+    yield from _first_lines(texts, _MOST_SCOPES, "scopes")
 
 
 def _oddities(core: EditorCore) -> Iterator[str]:
@@ -96,18 +99,17 @@ def _oddities(core: EditorCore) -> Iterator[str]:
     except GraphEditError as error:
         yield f"lint: {error.why}"
         return
-    yield f"lint: {len(report)} finding{'s' * (len(report) != 1)}"
+    yield f"lint: {count_text(len(report), 'finding')}"
     texts = [
         f"{finding.severity} {finding.code}: {finding.sentence}"
         + (f" fix: {finding.fix.code()}" if finding.fix is not None else "")
         for finding in report
     ]
-    yield from _first_lines(texts, _MOST_FINDINGS)
+    yield from _first_lines(texts, _MOST_FINDINGS, "findings")
 
 
-def _first_lines(lines: Iterable[str], most: int) -> Iterator[str]:
-    """At most so many lines, the last of which says how many more there are."""
-    texts = list(lines)
-    yield from texts[:most]
-    if len(texts) > most:
-        yield f"… and {len(texts) - most:,} more"
+def _first_lines(lines: Sequence[str], most: int, what: str) -> Iterator[str]:
+    """So many of the lines; if there are more, the next one says how many."""
+    yield from lines[:most]
+    if len(lines) > most:
+        yield f"… and {len(lines) - most:,} more {what}"

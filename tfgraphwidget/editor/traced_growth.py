@@ -12,7 +12,7 @@ from tfgraphwidget.edits import Change, Grow, Patch
 from tfgraphwidget.edits.clone import check_own_scope
 from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.graph import GraphIndex, reachable_functions
-from tfgraphwidget.naming import function_name, split_tensor
+from tfgraphwidget.naming import count_text, function_name, split_tensor
 from tfgraphwidget.runtime.live import check_not_growing, patch_application, placement, traced_ops, track_function_call
 from tfgraphwidget.runtime.session import TimedSession, variable_values
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, Variable
@@ -31,7 +31,8 @@ class GrowthResult:
     ops: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return f"<GrowthResult {self.scope!r}: {len(self.ops)} ops, {len(self.variables)} variables>"
+        counts = f"{count_text(len(self.ops), 'op')}, {count_text(len(self.variables), 'variable')}"
+        return f"<GrowthResult {self.scope!r}: {counts}>"
 
 
 def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, object]:

@@ -90,6 +90,7 @@ from .signature_commands import RemoveSignature as RemoveSignature
 from .signature_commands import RenameKey as RenameKey
 from .signature_commands import RenameSignature as RenameSignature
 from .signature_edits import NewSignature as NewSignature
+from .signature_edits import SignatureRemoval as SignatureRemoval
 from .signature_tracking import check_called as check_called
 from .signature_tracking import follow as follow
 from .signature_tracking import track_boundary as track_boundary

@@ -128,6 +128,10 @@ class PlanContext(Protocol):
         """The signatures of the graph that was opened."""
 
     @property
+    def missing_ends(self) -> Mapping[str, tuple[str, ...]]:
+        """The tensors that the graph does not have, by the signatures of the file that name them."""
+
+    @property
     def new_names(self) -> Mapping[str, str]:
         """The names of the ops that edits have renamed, by those before: gradient ops are named after these."""
 
@@ -250,6 +254,7 @@ class IndexContext:
     ends: FunctionBoundary | None = None
     external_tensors: tuple[str, ...] = ()
     signatures: tuple[Signature, ...] = ()
+    missing_ends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     new_names: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -25,7 +25,7 @@ from tfgraphwidget.graph import (
     with_functions,
     with_output_shape,
 )
-from tfgraphwidget.naming import colocated_with, enclosing_scopes, split_input, split_tensor
+from tfgraphwidget.naming import colocated_with, count_text, enclosing_scopes, split_input, split_tensor
 from tfgraphwidget.tf_types import ContextDef, FunctionDef, NodeDef, QueueRunnerDef, Tensor, Variable
 
 FunctionBoundary = tuple[tuple[str, ...], dict[str, str]]
@@ -69,7 +69,8 @@ class Preview:
 
     def __repr__(self) -> str:
         own, shared = len(self.new), len(self.shared)
-        return f"<Preview: {len(self.ops)} ops into {', '.join(map(repr, self.scopes))}, {own} new, {shared} shared>"
+        scopes = ", ".join(map(repr, self.scopes))
+        return f"<Preview: {count_text(len(self.ops), 'op')} into {scopes}, {own} new, {shared} shared>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +94,7 @@ class Change:
     copies: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
-        return f"<Change: {len(self.nodes)} ops, {len(self.variables)} variables>"
+        return f"<Change: {count_text(len(self.nodes), 'op')}, {count_text(len(self.variables), 'variable')}>"
 
 
 @dataclass(frozen=True, repr=False)

@@ -104,7 +104,8 @@ class RemoveSignature(Command):
         Args:
             context: The graph that the edit is planned on.
         """
-        signature_of(self.name, context.signatures)
+        if self.name not in context.missing_ends:
+            signature_of(self.name, context.signatures)
         return Patch(signature_edits=(SignatureRemoval(self.name),))
 
 

@@ -24,6 +24,7 @@ from tfgraphwidget.graph_editor.select import (
     get_walks_union_ops,
     select_ops_and_ts,
 )
+from tfgraphwidget.naming import count_text
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Graph, Operation, Tensor
 
@@ -179,7 +180,7 @@ class SubGraphView(ArgumentChecks, refusal=TypeError):
         """
         matches = [op for op in self._ops if op.name == op_name]
         if not matches:
-            raise ValueError(f"{op_name!r} is not in this view of {len(self._ops)} ops; see its ops.")
+            raise ValueError(f"{op_name!r} is not in this view of {count_text(len(self._ops), 'op')}; see its ops.")
         if len(matches) > 1:
             raise AssertionError(f"{op_name!r} is {len(matches)} times in this view; make it with each op once.")
         return matches[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tfgraphwidget.edits import RemoveSignature
 from tfgraphwidget.edits.rewrite import ReplaceInput
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, needed_ops
@@ -68,9 +69,26 @@ def unknown_shape(context: LintContext) -> Iterator[Finding]:
             )
 
 
+@rule("missing-ends", "error")
+def missing_ends(context: LintContext) -> Iterator[Finding]:
+    """Signatures of the file that name tensors which the graph does not have, so that they cannot be called.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    for name, tensors in context.missing_ends.items():
+        yield Finding(
+            "missing-ends",
+            "error",
+            f"Signature {name!r} names {names_text(tensors)}, which the graph does not have.",
+            tuple(dict.fromkeys(op for op, _ in map(split_tensor, tensors) if op in context.index.ids)),
+            context.fix(RemoveSignature(name)),
+        )
+
+
 @rule("signature-ends", "error")
 def signature_ends(context: LintContext) -> Iterator[Finding]:
-    """Signatures that name a tensor twice, or an input that none of their outputs needs.
+    """Signatures that take a tensor twice, or one that none of their outputs needs, or lack one that these need.
 
     Args:
         context: The graph and the target of the check.
@@ -79,6 +97,18 @@ def signature_ends(context: LintContext) -> Iterator[Finding]:
     for signature in context.signatures:
         outputs = [tensor for _, tensor in signature.outputs]
         needed = set(context.names(_needed_ops(context, outputs)))
+        keys: dict[str, list[str]] = {}
+        for key, tensor in signature.inputs:
+            keys.setdefault(tensor, []).append(key)
+        for tensor, several in keys.items():
+            if len(several) > 1:
+                yield Finding(
+                    "signature-ends",
+                    "error",
+                    f"Signature {signature.name!r} takes {tensor!r} as {names_text(several)}; TensorFlow loads no "
+                    "signature that takes a tensor twice.",
+                    (split_tensor(tensor)[0],),
+                )
         unused = [key for key, tensor in signature.inputs if split_tensor(tensor)[0] not in needed]
         if unused:
             ops = [split_tensor(tensor)[0] for key, tensor in signature.inputs if key in unused]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -29,6 +29,7 @@ class LintContext:
         index: The graph.
         outputs: The tensors that it is for; () if nothing in it looks like a result.
         signatures: Its signatures.
+        missing_ends: The tensors that the graph does not have, by the signatures of the file that name them.
         plan: Plans an edit, without applying it. Raises GraphEditError.
         value: Gives the value of a variable or constant by the name of its op. Raises GraphEditError without one.
         has_device: Whether there is a device of that name.
@@ -39,6 +40,7 @@ class LintContext:
     index: GraphIndex
     outputs: tuple[str, ...]
     signatures: tuple[Signature, ...]
+    missing_ends: Mapping[str, tuple[str, ...]]
     plan: Callable[[Command], Patch]
     value: Callable[[str], Array]
     has_device: Callable[[str], bool]

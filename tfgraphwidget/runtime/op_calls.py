@@ -16,7 +16,7 @@ from tfgraphwidget.edits import TracedFunction
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
 from tfgraphwidget.graph import HANDLE_DTYPES, GraphIndex, Shape, build
 from tfgraphwidget.graph.patterns import Constant, Replacement
-from tfgraphwidget.naming import as_input, free_name, known_instead
+from tfgraphwidget.naming import as_input, count_text, free_name, known_instead
 from tfgraphwidget.sources import (
     ADAPTED,
     GraphDefLibrary,
@@ -347,7 +347,8 @@ def _args_of_inputs(definition: OpDef, count: int) -> list[OpDef.ArgDef]:
     rest = count - len(args) + 1
     if rest < 0 if lists == 1 else count != len(args) or lists:
         raise GraphEditError(
-            f"{definition.name} takes {len(args)} inputs, and the replacement gives it {count}; write one for each."
+            f"{definition.name} takes {count_text(len(args), 'input')}, and the replacement gives it {count}; write "
+            "one for each."
         )
     return [arg for arg in args for _ in range(rest if _is_list(arg) else 1)]
 

@@ -71,6 +71,7 @@ class SourceContext:
         ends: Finds the arguments and results of a function that no op calls.
         external_tensors: Finds the tensors that signatures or callers name.
         signatures: Finds the signatures of the graph that was opened.
+        missing_ends: Finds the tensors that the graph does not have, by the signatures of the file that name them.
         new_names: Finds the names of the ops that edits have renamed, by those before.
         refusal: Why a function's body cannot be imported.
         state: Finds what ops of a function's body stand for, after edits.
@@ -89,6 +90,7 @@ class SourceContext:
         ends: Callable[[], FunctionBoundary] | None = None,
         external_tensors: Callable[[], tuple[str, ...]] = tuple,
         signatures: Callable[[], tuple[Signature, ...]] = tuple,
+        missing_ends: Callable[[], Mapping[str, tuple[str, ...]]] = dict,
         new_names: Callable[[], Mapping[str, str]] = dict,
         refusal: str = "",
         state: Callable[[], BodyState] | None = None,
@@ -98,6 +100,7 @@ class SourceContext:
         self._index: GraphIndex | None = None
         self._find_arguments, self._find_external_tensors = arguments, external_tensors
         self._find_ends, self._find_signatures, self._find_new_names = ends, signatures, new_names
+        self._find_missing_ends = missing_ends
         self._refusal, self._find_state, self._find_readers = refusal, state, readers
         self.function = function
 
@@ -137,6 +140,11 @@ class SourceContext:
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of the graph that was opened."""
         return self._find_signatures()
+
+    @cached_property
+    def missing_ends(self) -> Mapping[str, tuple[str, ...]]:
+        """The tensors that the graph does not have, by the signatures of the file that name them."""
+        return self._find_missing_ends()
 
     @property
     def has_values(self) -> bool:

@@ -203,6 +203,7 @@ class Source:
         session: The session that runs `graph`.
         notices: Sentences about what can only be viewed.
         signatures: The signatures of a file.
+        missing_ends: The tensors that its graph does not have, by the signatures that name them: these are left out.
         signature: The signature that was chosen.
         entrance: The ops to enter, outermost first, to reach the function body that does the work: a TensorFlow 2
             SavedModel wraps it in one or two calls.
@@ -225,6 +226,7 @@ class Source:
     session: tf.compat.v1.Session | None = None
     notices: tuple[str, ...] = ()
     signatures: tuple[Signature, ...] = ()
+    missing_ends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     signature: Signature | None = None
     entrance: tuple[str, ...] = ()
     refusal: str = ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import onnxruntime
 import pytest
 import tensorflow as tf
 from playwright.sync_api import Locator, Page, expect
@@ -186,8 +188,15 @@ def test_what_a_converter_refuses_is_lit_and_its_options_are_in_the_form(
     assert sizes[0] != sizes[1]
     hand.click(root.get_by_role("button", name="Export"))
     hand.click(root.get_by_role("menuitem", name="ONNX"))
-    opset = root.get_by_role("form", name="Save ONNX").get_by_role("combobox", name="Opset")
+    form = root.get_by_role("form", name="Save ONNX")
+    opset = form.get_by_role("combobox", name="Opset")
     assert opset.locator("option").all_inner_texts() == ["as it is", *map(str, range(13, 19))]
+    form.get_by_role("textbox", name="Path").fill("graph_.onnx")
+    hand.press("Enter")
+    expect(hand.widget.status).to_contain_text("Saved as graph_.onnx", timeout=120_000)
+    shoot(root, "deploy_saved_onnx_light")
+    inputs = onnxruntime.InferenceSession(jupyter_server.root / "graph_.onnx").get_inputs()
+    assert [each.name for each in inputs] == ["x", "shift"]
 
 
 @pytest.mark.slow
@@ -222,6 +231,20 @@ def test_save_as_of_a_document_has_the_options_of_the_format(
     optimized = tgw.edit(graph).save(tmp_path / "optimized.tflite", optimize="float16")
     size = (jupyter_server.root / "chosen.tflite").stat().st_size
     assert size == optimized.stat().st_size != plain.stat().st_size
+
+    # The button Export of the document saves both.
+    for kind_of_file, suffix in (("TFLite", "tflite"), ("ONNX", "onnx")):
+        root.get_by_role("button", name="Export").click()
+        root.get_by_role("menuitem", name=kind_of_file).click()
+        form = root.get_by_role("form", name=f"Save {kind_of_file}")
+        form.get_by_role("textbox", name="Path").fill(f"exported.{suffix}")
+        page.keyboard.press("Enter")
+        expect(root.locator(".tgw-status")).to_contain_text(f"Saved as exported.{suffix}", timeout=120_000)
+        shoot(page, f"deploy_document_{suffix}_light")
+    assert (jupyter_server.root / "exported.tflite").read_bytes() == plain.read_bytes()
+    fed = {"x": np.ones([2, 3], np.float32)}
+    (y,) = onnxruntime.InferenceSession(jupyter_server.root / "exported.onnx").run(None, fed)
+    np.testing.assert_allclose(y, [[0.9, 1.2]] * 2, rtol=1e-5)
 
     # The file has other ops now, and what the converter does not take of them is lit in a document too.
     with graph.as_default():

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.context import Array, PlanContext
-from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, count_text, without_consumers
+from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, without_consumers
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.consumers import attribute, resolve_ops
@@ -32,7 +32,7 @@ from tfgraphwidget.graph import (
     reachable_functions,
     tensor_values,
 )
-from tfgraphwidget.naming import as_input, names_text, split_tensor
+from tfgraphwidget.naming import as_input, count_text, names_text, split_tensor
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 
 Tensor = tuple[int, int]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.passes.execution_order import execution_order
-from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, add_control_inputs, count_text
+from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, add_control_inputs
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewrite.consumers import OpsArgument, resolve_ops
@@ -22,7 +22,7 @@ from tfgraphwidget.graph import (
     reachable_functions,
     tensor_values,
 )
-from tfgraphwidget.naming import as_input, split_input
+from tfgraphwidget.naming import as_input, count_text, split_input
 from tfgraphwidget.tf_types import NodeDef
 
 # What does not change what an op computes.

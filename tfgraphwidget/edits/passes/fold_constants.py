@@ -16,7 +16,7 @@ import numpy as np
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.passes import kernels
 from tfgraphwidget.edits.passes.execution_order import execution_order
-from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, control_inputs, count_text
+from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, control_inputs
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
@@ -37,7 +37,7 @@ from tfgraphwidget.graph import (
     tensor_values,
     traversal,
 )
-from tfgraphwidget.naming import as_input, names_text, split_tensor
+from tfgraphwidget.naming import as_input, count_text, names_text, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
 # Results depend on the device, or on files; functions are folded inside.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.passes.execution_order import execution_order
-from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, add_control_inputs, count_text
+from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, add_control_inputs
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.consumers import OpsArgument, resolve_ops
@@ -21,7 +21,7 @@ from tfgraphwidget.graph import (
     WITHOUT_OUTPUTS,
     control_flow,
 )
-from tfgraphwidget.naming import as_input, did_you_mean, split_input
+from tfgraphwidget.naming import as_input, count_text, did_you_mean, split_input
 
 _HANDS_ON = HANDS_ON | {"CheckNumerics"}
 _CHOICE = tuple(sorted((_HANDS_ON | WITHOUT_OUTPUTS) - {"Identity"}))

@@ -10,13 +10,12 @@ import numpy as np
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.passes.whole_graph import count_text
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.rename import rename_patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, GraphIndex, definitions, handles, persistent_state, tensor_values
-from tfgraphwidget.naming import enclosing_scopes, free_name, scope_around, split_tensor
+from tfgraphwidget.naming import count_text, enclosing_scopes, free_name, scope_around, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
 _KEYS = ("shared_name", "container", "debug_name", "tensor_array_name", "stack_name")

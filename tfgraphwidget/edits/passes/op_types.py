@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, count_text
+from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.consumers import input_specs
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex
-from tfgraphwidget.naming import did_you_mean, names_text
+from tfgraphwidget.naming import count_text, did_you_mean, names_text
 from tfgraphwidget.tf_types import NodeDef, OpDef
 
 _OP_TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_>.-]*")

@@ -10,12 +10,12 @@ import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.context import Array, PlanContext
-from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, control_inputs, count_text
+from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, control_inputs
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, HANDLES, GraphIndex, definitions, handles, tensor_values
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import count_text, split_tensor
 from tfgraphwidget.tf_types import DataType, NodeDef
 
 _FLOAT, _INT8 = cast("DataType.ValueType", 1), cast("DataType.ValueType", 6)  # DT_FLOAT, DT_INT8
@@ -132,7 +132,7 @@ class QuantizeWeights(Pass):
 def _nothing(verb: str, index: GraphIndex, minimum: int, which: str) -> str:
     variables = any(kind in HANDLES for kind in index.types)
     way = "editor.freeze() makes constants of the variables" if variables else "leave it out"
-    return f"{verb}: the graph has no float32 constant of {minimum:,} elements {which}; {way}."
+    return f"{verb}: the graph has no float32 constant of {count_text(minimum, 'element')} {which}; {way}."
 
 
 def _weights(index: GraphIndex, verb: str, minimum: int) -> Iterator[tuple[int, Array]]:

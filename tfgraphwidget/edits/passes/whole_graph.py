@@ -269,12 +269,3 @@ def sorted_controls(node: NodeDef) -> NodeDef:
 def control_inputs(node: NodeDef) -> list[str]:
     """The names of the ops that the NodeDef `node` waits for."""
     return [text[1:] for text in node.input if text[:1] == "^"]
-
-
-def count_text(number: int, noun: str) -> str:
-    """A number of things in words, of which one is a `noun`.
-
-    >>> count_text(1, "op"), count_text(1200, "op")
-    ('1 op', '1,200 ops')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

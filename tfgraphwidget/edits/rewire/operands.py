@@ -163,6 +163,6 @@ def count_text(things: Sized, what: str) -> str:
 
     Args:
         things: What is counted.
-        what: What is counted, in the singular.
+        what: What is count_text, in the singular.
     """
     return f"{len(things)} {what}{'' if len(things) == 1 else 's'}"

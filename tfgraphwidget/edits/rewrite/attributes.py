@@ -33,7 +33,7 @@ from tfgraphwidget.graph import (
     is_placeholder,
     listed_variables,
 )
-from tfgraphwidget.naming import colocated_with, free_name, known_instead, names_text
+from tfgraphwidget.naming import colocated_with, count_text, free_name, known_instead, names_text
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 
@@ -218,8 +218,8 @@ def _check_edges(index: GraphIndex, op: int, node: NodeDef) -> None:
         return
     if len(slots) != len(ends):
         raise GraphEditError(
-            f"Op {name!r} would take {len(slots)} tensors, and reads {len(ends)}; make a new op of its type and "
-            "editor.replace this one.",
+            f"Op {name!r} would take {count_text(len(slots), 'tensor')}, and reads {len(ends)}; make a new op of its "
+            "type and editor.replace this one.",
             [name],
         )
     for slot, source in zip(slots, ends, strict=True):

@@ -27,6 +27,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Shape, is_placeholder, shape_text
+from tfgraphwidget.naming import count_text
 from tfgraphwidget.tf_types import NodeDef
 
 # A placeholder takes another dtype or shape in place, since users feed it by name. A live graph cannot change its
@@ -152,7 +153,9 @@ class Insert(Command):
         index = context.index
         at = tensor(index, self.at)
         if len(traced.outputs) != 1:
-            raise GraphEditError(f"The function gives {len(traced.outputs)} tensors for {self.at!r}; let it give one.")
+            raise GraphEditError(
+                f"The function gives {count_text(len(traced.outputs), 'tensor')} for {self.at!r}; let it give one."
+            )
         reading = readers(index, at, self.only, self.never)
         check_skeleton(index, reading, at)
         rewriter = ConsumerRewriter(index)

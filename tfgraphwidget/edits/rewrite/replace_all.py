@@ -55,6 +55,7 @@ from tfgraphwidget.graph.patterns import (
 from tfgraphwidget.graph.patterns import pattern as pattern_of
 from tfgraphwidget.naming import (
     as_input,
+    count_text,
     enclosing_scopes,
     free_name,
     is_scope_name,
@@ -250,7 +251,7 @@ class _Planner:
         rounds, index = [first], apply_patch(original, first)
         self._rename_ends(first)
         digests = {structure_digest(original), structure_digest(index)}
-        note = f"Stopped after {_MOST_ROUNDS} rounds, and there are matches left."
+        note = f"Stopped after {count_text(_MOST_ROUNDS, 'round')}, and there are matches left."
         while len(rounds) < _MOST_ROUNDS:
             tell("Replacing matches again", len(rounds))
             replaced, self.skipped = list(self.replaced), []
@@ -261,7 +262,8 @@ class _Planner:
             digest = structure_digest(after)
             if digest in digests:
                 self.replaced = replaced
-                note = f"Stopped after {len(rounds)} rounds: the next one leads to a graph that was there before."
+                done = count_text(len(rounds), "round")
+                note = f"Stopped after {done}: the next one leads to a graph that was there before."
                 break
             digests.add(digest)
             rounds.append(patch)

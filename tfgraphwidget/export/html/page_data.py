@@ -29,6 +29,7 @@ from tfgraphwidget.export.html.page_input import PageInput
 from tfgraphwidget.graph import TRAITS, GraphIndex, shape_text, value_holds
 from tfgraphwidget.hierarchy import Outline, Sums, find_op_facts, outline_of
 from tfgraphwidget.layout import Frame
+from tfgraphwidget.naming import count_text
 from tfgraphwidget.progress import report_each, tell
 from tfgraphwidget.sources import attribute_text, documentation
 from tfgraphwidget.tf_types import AttrValue, NodeDef
@@ -223,7 +224,9 @@ def _outputs(index: GraphIndex, texts: Texts, notices: list[str]) -> Arrays:
             texts.code(shape_text(shape(name, port) if notices else None)) for port, notices in enumerate(has_shape)
         ]
     if missing:
-        notices.append(f"This page does not have the shapes of {missing:,} ops: the file does not say them.")
+        notices.append(
+            f"This page does not have the shapes of {count_text(missing, 'op')}: the file does not say them."
+        )
     return {
         "output_start": np.array(per_op, dtype=np.uint32),
         "output_dtype": np.array(dtypes, dtype=np.uint32),

@@ -118,7 +118,7 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
         missing = variable_values.variables_without_value(session, reads, error)
         why = str(missing) if missing else f"The session cannot read values: {variable_values.error_text(error)}"
         way = (
-            "open the file with its checkpoint (checkpoint='model.ckpt'; on the command line, --checkpoint model.ckpt)"
+            "open it with its checkpoint: tgw.edit(path, checkpoint='model.ckpt')"
             if missing and request.lacks_values()
             else "run tf.compat.v1.global_variables_initializer(), or restore a checkpoint, and save again"
         )

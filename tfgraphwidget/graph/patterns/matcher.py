@@ -52,7 +52,7 @@ from tfgraphwidget.graph.patterns.structure import (
 )
 from tfgraphwidget.graph.stateful_resources import of_type
 from tfgraphwidget.graph.tensors import shape_text
-from tfgraphwidget.naming import did_you_mean, known_instead
+from tfgraphwidget.naming import count_text, did_you_mean, known_instead
 from tfgraphwidget.progress import tell
 
 _Key = TypeVar("_Key")
@@ -424,7 +424,7 @@ class _Matcher:
             return following
         row, count = self._input_rows[op], len(plan.values)
         if count > len(row) or (plan.is_exact and count != len(row)):
-            text = f"{self.index.names[op]!r} has {len(row)} inputs where the pattern has {count}"
+            text = f"{self.index.names[op]!r} has {count_text(len(row), 'input')} where the pattern has {count}"
             # Inputs that are not compared.
             return following if self._differ(lambda: text) else False
         if plan.orders is not None and self.index.types[op] in COMMUTATIVE:

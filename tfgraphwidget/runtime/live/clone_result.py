@@ -12,7 +12,7 @@ from tfgraphwidget.argument_checks import ArgumentChecks, value_text
 from tfgraphwidget.edits import Preview
 from tfgraphwidget.errors import NothingTo, UnknownName
 from tfgraphwidget.graph import VariableDef
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import count_text, split_tensor
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.sync.sync import Model, Sync
@@ -347,4 +347,5 @@ class Copy(ArgumentChecks):
         return new
 
     def __repr__(self) -> str:
-        return f"<Copy {self.scope!r}: {len(self.ops)} ops, {self._variable_count} variables of its own>"
+        variables = count_text(self._variable_count, "variable")
+        return f"<Copy {self.scope!r}: {count_text(len(self.ops), 'op')}, {variables} of its own>"

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.naming import known_instead
+from tfgraphwidget.naming import count_text, known_instead
 from tfgraphwidget.runtime.measure.probe import format_table
 
 Array = np.ndarray
@@ -50,7 +50,7 @@ class OutputDifference:
         dtype, shape = (_both(*map(str, pair)) for pair in (self.dtypes, self.shapes))
         notes = [] if self.steady else ["random: it differs from run to run"]
         notes += [f"NaN {_both(*(f'{count:,}' for count in self.nans))}"] if any(self.nans) else []
-        notes += [f"{self.differing:,} elements differ"] if self.differing and self.largest is None else []
+        notes += [f"{count_text(self.differing, 'element')} differ"] if self.differing and self.largest is None else []
         largest = "equal" if self.same else "" if self.largest is None else f"{self.largest:.3g}"
         relative = "" if self.relative is None or self.same else f"{self.relative:.2g}"
         return self.name, dtype, shape, largest, relative, "; ".join(notes)

@@ -20,7 +20,7 @@ import numpy as np
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import FUSION_ROOTS, Floats, GraphIndex, backward, writes
-from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.naming import count_text, names_text, split_tensor
 from tfgraphwidget.runtime.measure.probe import format_table, session_runner
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.scene.coloring import format_number
@@ -127,7 +127,7 @@ class Measurement(Mapping[str, Cost]):
         ]
         times, memory = (np.array(part) for part in zip(*self.values(), strict=True))
         more = f"and {len(self) - _MOST:,} more" if len(self) > _MOST else ""
-        whole = (f"{len(self):,} ops", format_number(np.nansum(times), "µs"), _bytes(float(np.nansum(memory))))
+        whole = (count_text(len(self), "op"), format_number(np.nansum(times), "µs"), _bytes(float(np.nansum(memory))))
         table = format_table([("op", "time", "memory"), *rows, *([(more, "", "")] if more else []), whole])
         return "\n".join(filter(None, (table, self.summary)))
 

@@ -15,7 +15,7 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import COLUMNS, Difference, GraphIndex, Op, definitions, handles, own_ops, rows, selectors
 from tfgraphwidget.hierarchy import FAMILIES, count_inside, families, find_op_facts, outline_of
-from tfgraphwidget.naming import FIND_OPS, did_you_mean, function_name, last_part, split_tensor
+from tfgraphwidget.naming import FIND_OPS, count_text, did_you_mean, function_name, last_part, split_tensor
 from tfgraphwidget.scene.coloring.scales import Categories, Numbers
 
 # Who speaks for a box that stands for many ops: what makes it a layer, before what it computes beside, before what it
@@ -286,8 +286,8 @@ def _values_by_name(by: Any, index: GraphIndex) -> dict[str, object]:
     if pairs and not any(isinstance(key, str) for key, _ in pairs):
         if len(pairs) != len(index):
             raise GraphEditError(
-                f"The {len(pairs):,} values have no names, and the graph has {len(index):,} ops; name the ops: "
-                "table.set_index('name')[column]."
+                f"The {len(pairs):,} values have no names, and the graph has {count_text(len(index), 'op')}; name the "
+                "ops: table.set_index('name')[column]."
             )
         return dict(zip(index.names, (value for _, value in pairs), strict=True))
     return {str(key): value for key, value in pairs}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
+from tfgraphwidget.naming import names_text
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import relocate_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
@@ -15,7 +16,7 @@ from tfgraphwidget.sources.files.object_graph import object_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph, find_obstacles
 from tfgraphwidget.sources.files.other_checkpoint import other_checkpoint
 from tfgraphwidget.sources.files.parse import holds_graph
-from tfgraphwidget.sources.files.signature_defs import choose_signature, entry_path, invalid_signatures, read_signatures
+from tfgraphwidget.sources.files.signature_defs import choose_signature, entry_path, read_signatures
 from tfgraphwidget.sources.files.stored_data import FileStoredData, PartStoredData
 from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
 from tfgraphwidget.sources.paths import shorten
@@ -59,10 +60,10 @@ def open_message(
     collections = (
         collections if collections[1] else ({**collections[0], **object_collections[0]}, object_collections[1])
     )
-    signatures = read_signatures(meta, ops_there)
-    signature = choose_signature(signatures, options.signature, where)
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
     body = NodeBody(nodes, library, collections, saved_names=saved_names)
+    signatures, missing_ends = read_signatures(meta, body)
+    signature = choose_signature(signatures, options.signature, where)
     if options.checkpoint is not None:
         replacement = Checkpoint.of(options.checkpoint)
         if checkpoint is None or checkpoint.missing() or replacement.missing():
@@ -74,10 +75,18 @@ def open_message(
     return Source(
         title,
         file.body,
-        notices=(*(obstacle.why for obstacle in obstacles), *invalid_signatures(meta, signatures)),
+        notices=(
+            *(obstacle.why for obstacle in obstacles),
+            *(
+                f"Signature {name!r} names {names_text(tensors)}, which the graph does not have, so it is left out; "
+                "lint has the edit that removes it from the file."
+                for name, tensors in missing_ends.items()
+            ),
+        ),
         has_values=checkpoint is not None or bool(values),
         live_refusal=next((obstacle.why for obstacle in obstacles if obstacle.stops), ""),
         signatures=signatures,
+        missing_ends=missing_ends,
         signature=signature,
         entrance=entry_path(signature, nodes, library),
         revive=lambda: _import(file),

@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph import FUNCTION_CALLS, IDENTITY, Signature
+from tfgraphwidget.graph import FUNCTION_CALLS, IDENTITY, Signature, Typing
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.paths import shorten
+from tfgraphwidget.sources.source import Body
 from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, TensorInfo
 
 _INIT = "__saved_model_init_op"
 _DEFAULT = "serving_default"
 
 
-def read_signatures(meta: MetaGraphDef, ops_there: Collection[str]) -> tuple[Signature, ...]:
-    """The signatures of a MetaGraphDef, sorted by name, without those that name missing tensors.
+def read_signatures(meta: MetaGraphDef, body: Body) -> tuple[tuple[Signature, ...], dict[str, tuple[str, ...]]]:
+    """The signatures of a MetaGraphDef, sorted by name, and those left out, with the tensors that the graph lacks.
 
     Args:
         meta: The MetaGraphDef.
-        ops_there: The names of the ops of the graph.
+        body: Its graph.
     """
-    signatures = []
+    nodes = {node.name: node for node in body.nodes()}
+    signatures: list[Signature] = []
+    missing_ends: dict[str, tuple[str, ...]] = {}
     for name, proto in sorted(meta.signature_def.items()):
+        if name == _INIT:
+            continue
         signature = Signature(name, tensor_names(proto.inputs), tensor_names(proto.outputs))
-        ops = [split_tensor(tensor)[0] for _, tensor in (*signature.inputs, *signature.outputs)]
-        if name != _INIT and all(op in ops_there for op in ops):
+        tensors = dict.fromkeys(tensor for _, tensor in (*signature.inputs, *signature.outputs))
+        if missing := tuple(tensor for tensor in tensors if not _is_there(tensor, nodes, body.typing)):
+            missing_ends[name] = missing
+        else:
             signatures.append(signature)
-    return tuple(signatures)
+    return tuple(signatures), missing_ends
 
 
-def invalid_signatures(meta: MetaGraphDef, valid: tuple[Signature, ...]) -> tuple[str, ...]:
-    """A sentence for each signature of a MetaGraphDef that cannot be chosen.
-
-    Args:
-        meta: The MetaGraphDef.
-        valid: The signatures that can be used.
-    """
-    invalid = sorted(set(meta.signature_def) - {signature.name for signature in valid} - {_INIT})
-    return tuple(
-        f"Signature {name!r} names a tensor that the graph does not have, so it is left out; save the model again."
-        for name in invalid
-    )
+def _is_there(tensor: str, nodes: Mapping[str, NodeDef], typing: Typing) -> bool:
+    """Whether an op has an output of that number; what an op that TensorFlow does not know lacks is not known."""
+    op, port = split_tensor(tensor)
+    node = nodes.get(op)
+    return node is not None and (not port or port < len(typing.dtypes(node)) or typing.definition(node.op) is None)
 
 
 def tensor_names(infos: Mapping[str, TensorInfo]) -> tuple[tuple[str, str], ...]:
