@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable
 
 from tfgraphwidget.edits.rewire.edge_moves import Boundary, Slot, Tensor
 from tfgraphwidget.errors import GraphEditError
@@ -156,13 +156,3 @@ def slots_of(index: GraphIndex, what: str | Selection) -> list[list[Slot]]:
         op = index.ids[what]
         return [[(op, k)] for k in range(len(index.inputs.row(op)))]
     return list(Boundary(index, as_part(index, what).mask).entering.values())
-
-
-def count_text(things: Sized, what: str) -> str:
-    """How many there are, as text: "1 input", "2 inputs".
-
-    Args:
-        things: What is counted.
-        what: What is count_text, in the singular.
-    """
-    return f"{len(things)} {what}{'' if len(things) == 1 else 's'}"

@@ -19,7 +19,6 @@ from tfgraphwidget.edits.rewire.operands import (
     Ops,
     as_part,
     as_tuple,
-    count_text,
     is_scope,
     members,
     outputs_of,
@@ -29,7 +28,7 @@ from tfgraphwidget.edits.rewire.operands import (
 )
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, traversal
-from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.naming import count_text, names_text, split_tensor
 
 # Base class of the commands that move edges: collect, adapt, validate, plan
 
@@ -287,7 +286,7 @@ class Swap(_ConsumerCommand):
             a, b = slots_of(index, self.a), slots_of(index, self.b)
             if len(a) != len(b):
                 raise GraphEditError(
-                    f"{self.a!r} has {count_text(a, 'input')} and {self.b!r} has {count_text(b, 'input')}, so they "
+                    f"{self.a!r} has {count_text(len(a), 'input')} and {self.b!r} has {count_text(len(b), 'input')}, so they "
                     "cannot exchange them; give parts with equally many.",
                     [index.names[min(ops)] for ops in parts],
                 )
@@ -345,9 +344,9 @@ class Connect(Rewire):
         slots = self._slots(index, moves, source_tensors)
         if len(source_tensors) != len(slots):
             raise GraphEditError(
-                f"{self._text(self.source)} gives {count_text(source_tensors, 'tensor')} and "
+                f"{self._text(self.source)} gives {count_text(len(source_tensors), 'tensor')} and "
                 f"{self._text(self.target)} takes "
-                f"{count_text(slots, 'input')}; connect equally many, or one tensor to one input by k=.",
+                f"{count_text(len(slots), 'input')}; connect equally many, or one tensor to one input by k=.",
                 dict.fromkeys(index.names[op] for op in (*(t[0] for t in source_tensors), *(s[0][0] for s in slots))),
             )
         for tensor, inputs in zip(source_tensors, slots, strict=True):
@@ -374,7 +373,7 @@ class Connect(Rewire):
         if self.k is not None:
             if isinstance(target, Selection) or target not in index.ids or not 0 <= self.k < len(slots):
                 raise GraphEditError(
-                    f"There is no input {self.k} of {self._text(target)}, which has {count_text(slots, 'input')}; name "
+                    f"There is no input {self.k} of {self._text(target)}, which has {count_text(len(slots), 'input')}; name "
                     "an op and count its inputs from 0."
                 )
             return [slots[self.k]]
