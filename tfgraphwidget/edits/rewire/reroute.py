@@ -286,8 +286,8 @@ class Swap(_ConsumerCommand):
             a, b = slots_of(index, self.a), slots_of(index, self.b)
             if len(a) != len(b):
                 raise GraphEditError(
-                    f"{self.a!r} has {count_text(len(a), 'input')} and {self.b!r} has {count_text(len(b), 'input')}, so they "
-                    "cannot exchange them; give parts with equally many.",
+                    f"{self.a!r} has {count_text(len(a), 'input')} and {self.b!r} has {count_text(len(b), 'input')}, "
+                    "so they cannot exchange them; give parts with equally many.",
                     [index.names[min(ops)] for ops in parts],
                 )
             for ones, others in zip(a, b, strict=True):
@@ -373,8 +373,8 @@ class Connect(Rewire):
         if self.k is not None:
             if isinstance(target, Selection) or target not in index.ids or not 0 <= self.k < len(slots):
                 raise GraphEditError(
-                    f"There is no input {self.k} of {self._text(target)}, which has {count_text(len(slots), 'input')}; name "
-                    "an op and count its inputs from 0."
+                    f"There is no input {self.k} of {self._text(target)}, which has {count_text(len(slots), 'input')}; "
+                    "name an op and count its inputs from 0."
                 )
             return [slots[self.k]]
         if len(source_tensors) == 1 and len(slots) > 1 and isinstance(target, str) and target in index.ids:
