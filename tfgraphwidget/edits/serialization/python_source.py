@@ -105,7 +105,7 @@ def assignment_to_fill(name: str, what: str) -> str:
 
     Args:
         name: The name of the variable in the script.
-        what: What is counted, in the singular.
+        what: What the value is, for the comment.
     """
     return f"{name} = ...  # give here {what}"
 
