@@ -9,6 +9,7 @@ from typing import Any
 _LONGEST = 2_000  # characters of a sentence
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 _CALL = re.compile(r"[a-z_]+\(.{0,300}?\): ")
+_LONGEST = 400  # characters
 _END = re.compile(r"(?<!\.\w)[.?!]\s+(?=[A-Z`'\"(])")  # of a sentence; "e.g. Mul" is none
 
 
@@ -77,7 +78,8 @@ def first_sentence(text: str) -> str:
     "Op type not registered 'Mine'"
     """
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return _END.split(line, maxsplit=1)[0][:300].rstrip(".,;: ")
+    sentence = _END.split(line, maxsplit=1)[0].rstrip(".,;: ")
+    return sentence if len(sentence) <= _LONGEST else f"{sentence[:_LONGEST].rpartition(' ')[0]} …"
 
 
 def reason_of(error: BaseException) -> str:

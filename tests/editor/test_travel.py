@@ -459,7 +459,7 @@ def has_a_closed_session() -> GraphEditor:
     [
         (calls_python, "to_bytes: op 'mine' (PyFunc) calls a Python function of this process"),
         (holds_a_queue, "Queue 'queue' holds 1 elements, and to read one removes it"),
-        (captures_a_table, "to_bytes: the function captures "),
+        (captures_a_table, "as those of a table; save a SavedModel instead: editor.save('folder')"),
         (holds_a_function_in_an_edit, "to_bytes: Edit 1 (insert) holds the Python function"),
         (has_a_closed_session, "The session is closed; open a new one"),
     ],

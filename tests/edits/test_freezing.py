@@ -512,3 +512,16 @@ def test_a_conditional_whose_predicate_is_removed_is_no_context_of_a_meta_graph(
         v1.train.import_meta_graph(str(path))
         assert not loaded.get_collection("cond_context")
         assert list(session.run("y:0", {"x:0": [-1.0, 0.0, 1.0]})) == [-1, 0, 1]
+
+
+def test_a_layer_of_constants_only_is_folded_and_stays() -> None:
+    with tf.Graph().as_default() as graph:
+        y = tf.nn.conv2d(tf.ones([1, 3, 3, 1]), tf.ones([2, 2, 1, 2]), 1, "SAME", name="conv")
+        v1.nn.fused_batch_norm(y, *[tf.constant([2.0, 4.0])] * 4, is_training=False, name="norm")
+    with v1.Session(graph=graph) as session:
+        before = session.run("norm:0")
+        editor = tgw.edit(graph, session=session)
+        editor.fold_batch_norm()
+        (folded,) = editor.find("type:BiasAdd")
+        np.testing.assert_allclose(session.run(f"{folded}:0"), before, rtol=1e-5)
+    assert "norm" not in editor.index.ids

@@ -698,7 +698,7 @@ def test_what_is_no_open_session_of_the_graph_is_refused(line: tf.Graph) -> None
     for call in (lambda: renew(session), lambda: Renewal.read(session, line)):
         with pytest.raises(SessionRefused, match="closed"):
             call()
-    with pytest.raises(SessionRefused, match=r"A NoneType is not a tf\.compat\.v1\.Session"):
+    with pytest.raises(SessionRefused, match=r"None is not a tf\.compat\.v1\.Session"):
         renew(None)
 
 
@@ -759,7 +759,7 @@ def test_the_session_inside_a_monitored_one_is_renewed(graph: tf.Graph) -> None:
         assert monitored.run(add) == [3.0]
     with pytest.raises(SessionRefused, match="The MonitoredSession is closed"):
         renew(monitored)
-    with pytest.raises(SessionRefused, match="A str is not a"):
+    with pytest.raises(SessionRefused, match="'session' is not a"):
         renew("session")
 
 

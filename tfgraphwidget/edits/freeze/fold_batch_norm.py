@@ -510,7 +510,8 @@ class _Making:
         """All of it; with the normalizations go the constants, and those of the variables, that only they read."""
         index, ops = self.index, set(removed)
         after = {index.ids[edited.name]: edited.after for edited in self._rewriter.changes()}
-        read = {split_input(text)[0] for node in after.values() for text in node.input if text[:1] != "^"}
+        now = (*after.values(), *self._more)
+        read = {split_input(text)[0] for node in now for text in node.input if text[:1] != "^"}
         stack = [source for op in sorted(ops | after.keys()) for source in index.input_lists[op]]
         protected = {split_tensor(member.name)[0] for members in index.collections.values() for member in members}
         protected -= set(variables)
