@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 _LONGEST = 2_000  # characters of a sentence
+_LONGEST_QUOTE = 400  # characters of what somebody else says, inside of one
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 _CALL = re.compile(r"[a-z_]+\(.{0,300}?\): ")
-_LONGEST = 400  # characters
 _END = re.compile(r"(?<!\.\w)[.?!]\s+(?=[A-Z`'\"(])")  # of a sentence; "e.g. Mul" is none
 
 
@@ -79,7 +79,7 @@ def first_sentence(text: str) -> str:
     """
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     sentence = _END.split(line, maxsplit=1)[0].rstrip(".,;: ")
-    return sentence if len(sentence) <= _LONGEST else f"{sentence[:_LONGEST].rpartition(' ')[0]} …"
+    return sentence if len(sentence) <= _LONGEST_QUOTE else f"{sentence[:_LONGEST_QUOTE].rpartition(' ')[0]} …"
 
 
 def reason_of(error: BaseException) -> str:
