@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 _LONGEST = 2_000  # characters of a sentence
-_LONGEST_QUOTE = 400  # characters of what somebody else says, inside of one
+_LONGEST_QUOTE = 400  # characters that are quoted of another exception
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 _CALL = re.compile(r"[a-z_]+\(.{0,300}?\): ")
 _END = re.compile(r"(?<!\.\w)[.?!]\s+(?=[A-Z`'\"(])")  # of a sentence; "e.g. Mul" is none
