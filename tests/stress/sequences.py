@@ -101,7 +101,7 @@ class Run:
         after = self.state = self._look()
         keys = list(before)
         if after["live"] and not before["live"] and self.editor.core.target.imported_names:
-            # A file's edits of what is fixed in a live graph: its ops have other names from now on, and this is told.
+            # The import of a file renames ops whose names are taken in the live graph; a notice lists them.
             count("graphs imported with other names")
             keys = [key for key in keys if key in _WITHOUT_NAMES]
             self.known[1:] = [{}] * (len(self.known) - 1)

@@ -13,7 +13,7 @@ import os
 import sys
 import traceback
 
-from tfgraphwidget.cli.console import print_note, print_output
+from tfgraphwidget.cli.console import in_option_words, print_note, print_output
 from tfgraphwidget.cli.formatting import format_count
 from tfgraphwidget.cli.parser import create_parser
 from tfgraphwidget.errors import GraphEditError
@@ -63,12 +63,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _print_refusal(options: argparse.Namespace, why: str) -> int:
-    from tfgraphwidget.cli.option_words import in_option_words
     from tfgraphwidget.naming import escape
 
-    lines = "\n".join(
-        map(escape, in_option_words(why, vars(options)).split("\n"))
-    )  # of a pattern the last one is a caret
+    lines = "\n".join(map(escape, in_option_words(why, vars(options)).split("\n")))  # the last of a pattern is a caret
     print_note(f"tfgraphwidget: {lines}")
     return MISUSED if options.command in _WITH_RESULT else REFUSED
 

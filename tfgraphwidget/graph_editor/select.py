@@ -100,6 +100,7 @@ def filter_ts_from_regex(ops: object, regex: object) -> list[Tensor]:
         TypeError: `ops` is something else.
         ValueError: The ops are of several graphs, or `regex` is something else.
         re.error: `regex` is no regular expression.
+        GraphEditError: The search takes over a minute.
     """
     is_found = search_in_time(make_regex(regex))
     return filter_ts(ops, lambda t: is_found(t.name))
@@ -131,6 +132,7 @@ def filter_ops_from_regex(ops: object, regex: object) -> list[Operation]:
         TypeError: `ops` is something else.
         ValueError: The ops are of several graphs, or `regex` is something else.
         re.error: `regex` is no regular expression.
+        GraphEditError: The search takes over a minute.
     """
     is_found = search_in_time(make_regex(regex))
     return filter_ops(ops, lambda op: is_found(op.name))

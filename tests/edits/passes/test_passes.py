@@ -183,6 +183,7 @@ def test_a_file_without_values_keeps_what_its_session_was_given_while_names_are_
     editor.session.run("w/Assign")
     before = editor.session.run("y:0")
     new = dict(editor.obfuscate_names().renamed)["y"]
+    assert new != "y"
     same(editor.session.run([f"{new}:0"]), [before])
     editor.undo()
     same(editor.session.run(["y:0"]), [before])
