@@ -310,8 +310,7 @@ def test_a_value_becomes_a_variable_and_none_is_overwritten_silently(
     done = reply(answers, p.Assign("net/w", "weights"))
     assert (done.dtype, done.shape) == ("float32", "(8, 3)")
     assert np.array_equal(notebook["weights"], editor.session.run("net/w/Read/ReadVariableOp:0"))
-    with pytest.raises(InvalidArgument, match="has a variable 'text'"):
-        reply(answers, p.Assign("net/w", "text"))
+    assert "has a variable 'text'" in reply(answers, p.Assign("net/w", "text")).exists
     assert notebook["text"] == "text"
     reply(answers, p.Assign("net/w", "text", overwrite=True))
     assert notebook["text"].shape == (8, 3)

@@ -141,14 +141,13 @@ def test_a_pattern_that_cannot_be_read_has_a_caret_and_a_wrong_type_a_proposal(g
     editor = tgw.edit(graph)
     wrong = ask(editor, p.Search("pattern:Relu(BiasAdd(x, b=))"))
     assert isinstance(wrong, p.SearchReply)
-    _, text, caret = wrong.why.splitlines()
+    text, caret = wrong.excerpt.splitlines()
     assert caret.index("^") == text.index("))")
     unclosed = ask(editor, p.Search("pattern:Conv2D(x, w, padding='SAME)"))
     assert isinstance(unclosed, p.SearchReply)
-    assert unclosed.why.splitlines()[0] == (
-        "This pattern cannot be read: expected a number, a text in quotes, True or False."
-    )
-    assert unclosed.why.splitlines()[2].index("^") == unclosed.why.splitlines()[1].index("'")
+    assert unclosed.why == "This pattern cannot be read: expected a number, a text in quotes, True or False."
+    text, caret = unclosed.excerpt.splitlines()
+    assert caret.index("^") == text.index("'")
     unknown = ask(editor, p.Search("pattern:Rellu(x)"))
     assert isinstance(unknown, p.SearchReply)
     assert "Relu" in unknown.why.replace("Rellu", "")

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from tfgraphwidget.runtime.measure import Comparison, Cost, Measurement
     from tfgraphwidget.sources import Body, Source
 
-_EMPTY = "no value in this session"
 VariableKey = tuple[str, bytes, str]
 """Kind, container and key of the state of a variable."""
 Values = Mapping[VariableKey, object]
@@ -128,12 +127,9 @@ class GraphRun:
             sessions.check_session(session, graph)
         try:
             return sessions.read_variables(self.source, self.source.body, variables)
-        except SessionRefused as error:
-            if _EMPTY not in error.why:
-                raise
-            whose = "its initializer" if error.why.startswith("Variable ") else "their initializers"
-            why = f"{error.why.partition(_EMPTY)[0]}{_EMPTY}; run {whose} first."
-            raise SessionRefused(why, error.ops) from None  # the other is about clones
+        except sessions.MissingValues as error:  # it proposes what a clone could do
+            missing = error.missing
+            raise sessions.MissingValues(missing, f"{missing}; run {missing.initializers} first.") from None
 
     def run(self, outputs: Sequence[str], feeds: Feeds, values: Values) -> list[runtime.sandbox.evaluation.Array]:
         """The outputs, run aside; a function's body has the values of its variables itself.

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.errors import InvalidArgument, UnknownName
+from tfgraphwidget.errors import InvalidArgument, NameTaken, UnknownName
 from tfgraphwidget.naming import known_instead
 
 Namespace = MutableMapping[Any, object]  # globals()[1] = 2 is possible
@@ -128,13 +128,14 @@ class KernelNamespace:
             overwrite: Whether an existing variable is replaced.
 
         Raises:
-            InvalidArgument: The name is not one of Python, or a variable has it.
+            InvalidArgument: The name is not one of Python.
+            NameTaken: A variable has the name, and `overwrite` is False.
         """
         if not name.isidentifier() or keyword.iskeyword(name):
             raise InvalidArgument("name", f"{value_text(name)!r} is not a name in Python; use letters, digits and _.")
         variables = self._read()
         if name in variables and not overwrite:
-            raise InvalidArgument("name", f"The notebook has a variable {name!r}; choose another name, or replace it.")
+            raise NameTaken(f"The notebook has a variable {name!r}; choose another name, or replace it.", name=name)
         variables[name] = value
 
     def _variables(self) -> Iterator[tuple[str, object]]:

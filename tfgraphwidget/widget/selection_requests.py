@@ -214,7 +214,8 @@ def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchRe
     try:
         matches = editor.match(pattern, limit=_MOST_MATCHES)
     except GraphEditError as error:
-        return p.SearchReply((), 0, in_page_words(error.in_words))
+        why, _, excerpt = in_page_words(error.in_words).partition("\n")
+        return p.SearchReply((), 0, why, excerpt=excerpt)
     index, listed = editor.index, matches[: max(0, min(limit, MOST_HITS))]
     first_ops = [match.results[0][0] for match in matches]
     scopes = {index.names[op][: -len(last_part(index.names[op]))] for op in first_ops}

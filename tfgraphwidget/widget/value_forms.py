@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.errors import GraphEditError, InvalidArgument, NameTaken
 from tfgraphwidget.graph import Shape, shape_text
 from tfgraphwidget.naming import identifier, last_part, split_tensor
 from tfgraphwidget.sources import parse_path, tf_protos
@@ -60,16 +60,19 @@ class ValueForms:
         return values
 
     def assign(self, request: p.Assign) -> p.VariableReply:
-        """Make a value a variable, or propose a name. Raises InvalidArgument for a name that is taken.
+        """Make a value a variable, or propose a name; say so if a variable has the name and shall not be replaced.
 
         Args:
             request: The variable and its new value.
         """
         if not request.variable:
             name = identifier(last_part(split_tensor(request.name.rstrip("/"))[0])) or "value"
-            return p.VariableReply(self._namespace.free_name(name), "", "")
+            return p.VariableReply(self._namespace.free_name(name))
         value = self._known_value(request.name)
-        self._namespace.assign(request.variable, value, overwrite=request.overwrite)
+        try:
+            self._namespace.assign(request.variable, value, overwrite=request.overwrite)
+        except NameTaken as error:
+            return p.VariableReply(request.variable, exists=error.why)
         return p.VariableReply(request.variable, str(value.dtype), str(value.shape))
 
     def _known_value(self, name: str) -> Any:

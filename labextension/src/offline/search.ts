@@ -52,10 +52,19 @@ export function searchReply(graph: Graph, text: string, limit: number): SearchRe
       why: isCut ? CUT : "",
       scopes: scopes.size,
       matches: null,
+      excerpt: "",
     };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return { type: "search_reply", hits: [], total: 0, why: error.message, scopes: 0, matches: null };
+    return {
+      type: "search_reply",
+      hits: [],
+      total: 0,
+      why: error.message,
+      scopes: 0,
+      matches: null,
+      excerpt: "",
+    };
   }
 }
 

@@ -780,6 +780,7 @@ export interface SearchReply {
   why: string;
   scopes: number;
   matches: PatternMatches | null;
+  excerpt: string;
 }
 
 /** The closed scopes and groups of the drawing that hold ops found, each with how many it holds. */
@@ -825,6 +826,7 @@ export interface VariableReply {
   variable: string;
   dtype: string;
   shape: string;
+  exists: string;
 }
 
 /** The first rows of the table of costs; `total` is the sum of the graph, `rows_total` counts all rows. */

@@ -54,8 +54,8 @@ export function canHaveMore(found: SearchReply | null): boolean {
 /** "37 found in 5 scopes", or the error in the query. */
 export function totalText(found: SearchReply | null): string {
   if (!found) return "";
-  const { why, total, scopes, hits, matches } = found;
-  if (total === 0) return why || "No matches";
+  const { why, excerpt, total, scopes, hits, matches } = found;
+  if (total === 0) return [why || "No matches", excerpt].filter(Boolean).join("\n");
   if (matches) return matchesText(found, matches);
   const where = scopes === 1 ? "one scope" : `${formatCount(scopes)} scopes`;
   const shown = hits.length < total ? `, the first ${formatCount(hits.length)} shown` : "";

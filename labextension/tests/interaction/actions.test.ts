@@ -199,6 +199,7 @@ describe("looking", () => {
       why: "",
       scopes: 0,
       matches: null,
+      excerpt: "",
       buffer: NOTHING,
     };
     const { actions, sent, store } = await opened(found);
@@ -217,6 +218,7 @@ describe("looking", () => {
       why: "",
       scopes: 1,
       matches: null,
+      excerpt: "",
       buffer: NOTHING,
     };
     const given = new DOMException("The request was given up.", "AbortError");

@@ -27,6 +27,7 @@ const found = (
   why: "",
   scopes: 1,
   matches: null,
+  excerpt: "",
   ...change,
   buffer: NOTHING,
 });

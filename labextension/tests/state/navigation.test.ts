@@ -76,6 +76,7 @@ describe("going in and out", () => {
       why: "",
       scopes: 0,
       matches: null,
+      excerpt: "",
     } satisfies SearchReply;
     store.set({ picked: "input", found, picking: { ask: "?", take: () => undefined } });
     await actions.enter("net");

@@ -62,7 +62,8 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
         variables: The variables.
 
     Raises:
-        SessionRefused: Variables have no value; the error names them.
+        MissingValues: Variables have no value; the error names them.
+        SessionRefused: The session cannot run.
     """
     reads = {v.handle: v.snapshot or v.name for v in variables}
     if not reads:
@@ -77,11 +78,10 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
             raise SessionRefused(
                 f"The session cannot read the present values: {error_text(error)}; {way}.", list(reads)
             ) from error
-        raise SessionRefused(
-            f"{missing}, so there is no current value to copy; "
-            f"run {'its initializer' if missing.is_one else 'their initializers'} first, or clone with "
+        raise MissingValues(
+            missing,
+            f"{missing}, so there is no current value to copy; run {missing.initializers} first, or clone with "
             'init="initial".',
-            missing.handles,
         ) from None  # TensorFlow's own says less
     return values
 
@@ -145,11 +145,24 @@ class Missing:
         """Whether it is one variable alone."""
         return len(self.handles) == 1 and self.is_complete
 
+    @property
+    def initializers(self) -> str:
+        """What gives them values, in a sentence: "its initializer"."""
+        return "its initializer" if self.is_one else "their initializers"
+
     def __str__(self) -> str:
         """The beginning of a sentence, "Variables 'a' and 'b' have no value in this session"."""
         what, have = ("Variable", "has") if self.is_one else ("Variables", "have")
         names = names_text(self.handles) if self.is_complete else f"{', '.join(map(repr, self.handles[:3]))} and others"
         return f"{what} {names} {have} no value in this session"
+
+
+class MissingValues(SessionRefused):
+    """Variables have no value in the session; `missing` are these."""
+
+    def __init__(self, missing: Missing, why: str) -> None:
+        super().__init__(why, missing.handles)
+        self.missing = missing
 
 
 def variables_without_value(

@@ -410,11 +410,15 @@ class Feeds:
 
 @dataclasses.dataclass(frozen=True)
 class VariableReply:
-    """A variable of the notebook that holds a value; `dtype` is "" for a name that is only proposed."""
+    """A variable of the notebook that holds a value; `dtype` is "" for a name that is only proposed.
+
+    `exists` is a sentence on a variable of that name that is there, and was not replaced, or "".
+    """
 
     variable: str
-    dtype: str
-    shape: str
+    dtype: str = ""
+    shape: str = ""
+    exists: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -490,8 +494,8 @@ class PatternMatches:
 class SearchReply:
     """The first hits, the nearest first; `total` counts all, in `scopes` name scopes.
 
-    `why` says what is wrong with the query, or "". Of a query that is one pattern the hits are its `matches`, in
-    topological order; else those are None.
+    `why` says what is wrong with the query, or "", and `excerpt` shows where: a line of it above one with a caret. Of a
+    query that is one pattern the hits are its `matches`, in topological order; else those are None.
     """
 
     hits: tuple[Hit, ...]
@@ -499,6 +503,7 @@ class SearchReply:
     why: str = ""
     scopes: int = 0
     matches: PatternMatches | None = None
+    excerpt: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

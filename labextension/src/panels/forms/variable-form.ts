@@ -32,17 +32,18 @@ function variableForm(name: string, proposed: string, parts: Parts, close: () =>
   const assign = async (overwrite: boolean) => {
     const variable = input.value.trim();
     const done = variable === "" ? null : await actions.edits.assign(name, variable, overwrite);
-    if (done) {
+    if (done && !done.exists) {
       close();
       return actions.showStatus({
         kind: "notice",
         text: `${done.variable} is a numpy array ${done.dtype} ${done.shape} in the notebook.`,
       });
     }
-    error.textContent = variable === "" ? "Give it a name." : (store.value.status?.text ?? "");
+    error.textContent =
+      variable === "" ? "Give it a name." : done?.exists || (store.value.status?.text ?? "");
     error.hidden = false;
     store.set({ status: null }); // the form says it
-    replace.hidden = !error.textContent?.includes("has a variable");
+    replace.hidden = !done;
   };
   const replace = button({ class: "tgw-button", hidden: true }, () => assign(true), "Replace it");
   const submit = element("button", { type: "submit", class: "tgw-button" }, "Assign");

@@ -296,7 +296,7 @@ function foot(parts: Parts, done: () => void, replaced: () => void): HTMLElement
     total.textContent = totalText(found);
     total.setAttribute("data-wrong", String(found !== null && found.why !== ""));
     // The caret of a pattern that cannot be read stands below its place.
-    total.setAttribute("data-caret", String(Boolean(found?.why.endsWith("^"))));
+    total.setAttribute("data-caret", String(Boolean(found?.excerpt)));
     total.hidden = found === null;
     buttons.hidden = !found || found.total === 0;
     notes.replaceChildren(...(found?.matches ? matchNotes(found.matches, parts) : []));
