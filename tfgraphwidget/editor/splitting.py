@@ -10,7 +10,7 @@ import numpy as np
 
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export import describe_difference, generate_feeds, input_specs, largest_difference
+from tfgraphwidget.export import describe_difference, generate_feeds, input_specs, largest_difference, no_value_for
 from tfgraphwidget.graph import (
     CONTROL,
     EXIT,
@@ -144,6 +144,8 @@ class Split(Sequence[E], Generic[E]):
             return dict(zip(self._outputs, _run(self._core, self._outputs, full), strict=True)), full
         index = self._core.index
         specs = input_specs(index, self._free_inputs)
+        if why := no_value_for(specs):
+            raise GraphEditError(f"check: {why}; cut at a tensor that is read from it.", self._free_inputs)
         refusal: GraphEditError | None = None
         for values in generate_feeds(specs):
             try:

@@ -10,4 +10,5 @@ from .verification.round_trip import describe_difference as describe_difference
 from .verification.round_trip import largest_difference as largest_difference
 from .verification.synthetic_feeds import generate_feeds as generate_feeds
 from .verification.synthetic_feeds import input_specs as input_specs
+from .verification.synthetic_feeds import no_value_for as no_value_for
 from .writer import save as save

@@ -14,7 +14,8 @@ from itertools import compress, count
 
 import numpy as np
 
-from tfgraphwidget.errors import UnknownName
+from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.errors import InvalidArgument, UnknownName
 from tfgraphwidget.graph.collections import TRAINABLE, Member, VariableDef
 from tfgraphwidget.graph.edges import (
     Csr,
@@ -174,7 +175,15 @@ class GraphIndex:
 
         Args:
             name: The name of an op or a tensor.
+
+        Raises:
+            UnknownName: The graph has no such op.
+            InvalidArgument: The name is no string: what a page or a file of edits gives to a command can be anything.
         """
+        if not isinstance(name, str):
+            raise InvalidArgument(
+                "name", f"{value_text(name)} is not the name of an op; give one name, such as 'net/a'."
+            )
         number = self.ids.get(name)
         if number is None:
             number = self.ids.get(split_tensor(name)[0])

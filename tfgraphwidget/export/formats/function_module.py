@@ -15,7 +15,7 @@ from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.verification.reference import NOT_RUN, ReferenceRun, find_external_op, next_numbers
 from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, optimizers_off
-from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
+from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds, no_value_for
 from tfgraphwidget.graph import Signature, build
 from tfgraphwidget.sources import open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import is_installed, tf
@@ -108,8 +108,8 @@ class ModuleReference:
             return []
         feeds_given = {key: value for key, value in self._request.feeds.items() if key in module.specs}
         missing = [_input_spec(key, spec) for key, spec in module.specs.items() if key not in feeds_given]
-        complaints = []
-        for feeds in generate_feeds(missing):
+        complaints = [why] if (why := no_value_for(missing)) else []
+        for feeds in () if complaints else generate_feeds(missing):
             try:
                 return self.rerun([(module.signature, {**feeds_given, **feeds}, {})])
             except (tf.errors.OpError, ValueError, TypeError) as error:  # noqa: PERF203

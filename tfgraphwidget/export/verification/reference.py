@@ -13,7 +13,7 @@ from tfgraphwidget.export.formats.function_library import library_of
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.state.exported_state import ExportedState
 from tfgraphwidget.export.state.exported_subgraph import fully_fed_ops, ops_needed_by
-from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds
+from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds, no_value_for
 from tfgraphwidget.graph import Signature, needed_ops, pairs, side_effects
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
@@ -99,10 +99,9 @@ class GraphReference:
 
     def _try(self, sandbox: Sandbox, signature: Signature) -> ReferenceRun | None:
         fixed_feeds = self._given_feeds(signature)
-        complaints = []
-        for feeds in generate_feeds(
-            [self._input_spec(*pair) for pair in signature.inputs if pair[0] not in fixed_feeds]
-        ):
+        specs = [self._input_spec(*pair) for pair in signature.inputs if pair[0] not in fixed_feeds]
+        complaints = [why] if (why := no_value_for(specs)) else []
+        for feeds in () if complaints else generate_feeds(specs):
             try:
                 return signature, {**fixed_feeds, **feeds}, _run(sandbox, signature, {**fixed_feeds, **feeds})
             except SessionRefused as error:  # noqa: PERF203

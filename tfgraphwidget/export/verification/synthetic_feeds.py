@@ -39,11 +39,21 @@ def input_specs(index: GraphIndex, names: Iterable[str]) -> list[InputSpec]:
     ]
 
 
+def no_value_for(specs: Iterable[InputSpec]) -> str:
+    """Why no values can be made up, for a sentence; "" if they can.
+
+    Args:
+        specs: Dtype and shape of each input.
+    """
+    handles = ((key, dtype.name) for key, dtype, _ in specs if dtype in {tf.resource, tf.variant})
+    return next((f"{key!r} is a handle, of dtype {dtype}, and has no value in Python" for key, dtype in handles), "")
+
+
 def generate_feeds(specs: Sequence[InputSpec]) -> Iterator[dict[str, np.ndarray]]:
     """Values by key, in several sizes and fillings; the same ones in each call.
 
     Args:
-        specs: Dtype and shape of each input.
+        specs: Dtype and shape of each input, of which `no_value_for` says nothing.
     """
     are_static = all(shape is not None and None not in shape for _, _, shape in specs)
     for size, rank, way in _WAYS:
