@@ -368,3 +368,43 @@ def test_undo_gives_back_the_start_and_redo_the_end_collections_in_their_order(s
         assert whole(each) == start, each.history
         each.jump(count)
         assert whole(each) == end, each.history
+
+
+def made_again(editor: tgw.GraphEditor, opened: Path) -> list[tgw.GraphEditor]:
+    """The same from the script, from JSON and from a file of the editor."""
+    names: dict[str, Any] = {}
+    exec(compile(editor.code(), "script", "exec"), names)
+    replaying = tgw.edit(opened)
+    replaying.replay(editor.save(opened.with_suffix(".json")))
+    return [names["editor"], replaying, tgw.edit(editor.save(opened.with_suffix(".tgw"), verify=False))]
+
+
+@pytest.mark.parametrize("verb", ["bypass", "clone", "rename"])
+def test_names_that_ops_got_when_tensorflow_imported_them_are_those_of_the_script(verb: str, tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2, 3], name="x")
+        tf.nn.relu(tf.nn.max_pool2d(tf.reshape(x, [1, 2, 3, 1]), 2, 1, "VALID", name="pool"), name="out")
+    (tmp_path / "a.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    editor = tgw.edit(tmp_path / "a.pb")
+    editor.cast("float16")
+    assert editor.session is not None
+    assert "pool_1" in editor.index.ids, "TensorFlow cannot make an op one of another type"
+    done = {"bypass": lambda: editor.bypass("pool_1"), "rename": lambda: editor.rename("pool_1", "net/pool"),
+            "clone": lambda: editor.clone("x:0", "pool_1:0", into="copy")}  # fmt: skip
+    done[verb]()
+    for again in made_again(editor, tmp_path / "a.pb"):
+        assert whole(again) == whole(editor)
+
+
+def test_names_are_obfuscated_by_a_script_as_they_were_with_a_session(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        v1.get_variable("w", [2], use_resource=True)
+        v1.train.export_meta_graph(str(tmp_path / "a.meta"), graph=graph)
+    editor = tgw.edit(tmp_path / "a.meta")
+    assert editor.session is not None
+    assert "the keys of 1 variable" in str(editor.obfuscate_names())
+    for again in made_again(editor, tmp_path / "a.meta"):
+        assert whole(again) == whole(editor)
+    fresh = tgw.edit(tmp_path / "a.meta")
+    fresh.obfuscate_names()
+    assert "editor.graph" not in fresh.code(), "no session has asked for the names"

@@ -154,3 +154,19 @@ def test_what_the_parts_are_not_fed_is_told_by_name(editor: GraphEditor, feeds: 
         with pytest.raises(GraphEditError, match=why):
             call(feeds)
     assert halves.check({"x": np.ones([1, 4])}) == 0.0
+
+
+@pytest.mark.parametrize("dtype", [tf.resource, tf.variant])
+def test_parts_that_a_handle_goes_into_are_not_checked_on_values_that_it_cannot_have(dtype: tf.DType) -> None:
+    with tf.Graph().as_default() as graph:
+        handle = v1.placeholder(dtype, [], name="handle")
+        if dtype == tf.resource:
+            read = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32, name="read")
+        else:
+            read = tf.raw_ops.TensorListStack(
+                input_handle=handle, element_shape=[2], element_dtype=tf.float32, name="read"
+            )
+        tf.reduce_sum(read, name="sum")
+    parts = tgw.edit(graph).split("read:0", ["handle:0"], ["sum:0"])
+    with pytest.raises(GraphEditError, match=f"'handle:0' is a handle, of dtype {dtype.name}, and has no value"):
+        parts.check()

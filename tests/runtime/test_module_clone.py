@@ -599,3 +599,15 @@ def test_a_device_that_is_none_is_refused_before_anything_is_made(options: dict[
             call("x", "net/out", into="copy", **options)
     assert editor.history.done == ()
     assert not editor.copies
+
+
+def test_a_variable_that_no_device_takes_is_refused_in_a_sentence() -> None:
+    weight = tf.Variable([1.0, 2.0], name="w")
+    editor = tgw.edit(tf.function(lambda x: x * weight).get_concrete_function(tf.TensorSpec([2])))
+    tf.config.set_soft_device_placement(False)
+    try:
+        with pytest.raises(SessionRefused, match=r"'copy/w' cannot be made on '/gpu:7': .*; give another device"):
+            editor.clone("x:0", "Identity:0", into="copy", device="/gpu:7")
+    finally:
+        tf.config.set_soft_device_placement(True)
+    assert editor.clone("x:0", "Identity:0", into="copy", device="").trainable_variables

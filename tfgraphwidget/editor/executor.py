@@ -285,9 +285,15 @@ class EditExecutor:
         **options: Unpack[_StepOptions],
     ) -> None:
         """Push a step that was applied to `target`; its ops are the latest ones."""
+        if self.target.imported_names and self._holds_imported_file():  # names that the file does not have
+            options["imported"] = True
         step = edits.Step(command, patch, target, results, self.navigator.path, **options)
         self._set_history(steps, self.history.push(step))
         self._set_latest(step, patch, losses)
+
+    def _holds_imported_file(self) -> bool:
+        """Whether TensorFlow holds the graph of a file."""
+        return self.source.graph is not None and self.source.revive is not None
 
     def _set_latest(self, step: edits.Step, patch: edits.Patch, losses: tuple[str, ...]) -> None:
         """Describe the last change: `patch` has done, undone or redone the step, and the view follows its renames."""
@@ -354,6 +360,7 @@ class EditExecutor:
             reserved_names = self._names_in_use(change)
             is_exchanged = patch is not planned if change is patch else bool(change.add.nodes)
             is_imported = is_exchanged and self.source.revive is not None
+            is_imported |= command.asks_for_session and self._holds_imported_file()
             signatures = self.signatures
             with steps.without_interrupts():
                 losses = self._apply(patch, target, steps, renew=renew != "never")

@@ -15,7 +15,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
 from tfgraphwidget.edits import serialization
 from tfgraphwidget.edits.context import Array, PlanContext
@@ -190,8 +190,11 @@ class Executor(Protocol):
 class Command(ABC):
     """An edit as a value: a frozen dataclass whose fields are the arguments of the editor's method.
 
-    A field's metadata says how the field is written, see `arguments`.
+    A field's metadata says how the field is written, see `arguments`. `asks_for_session` says that the edit of a file
+    is another one where a session holds its graph.
     """
+
+    asks_for_session: ClassVar[bool] = False
 
     @abstractmethod
     def plan(self, context: PlanContext) -> Patch:

@@ -19,7 +19,7 @@ class Step:
     `path` names the current graph and those around it; `renewed` says whether the session follows changes
     in place. What else the step hangs on, and its line does not say: `reserved` are names, in lower case, that its new
     ops could not take since hidden ops of undone steps have them, and `imported` says that it came out otherwise than
-    in the file, because TensorFlow held the graph.
+    in the file, or may name ops that the file does not have, because TensorFlow held the graph.
     """
 
     command: Command

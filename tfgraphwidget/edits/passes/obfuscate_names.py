@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,6 +48,7 @@ class ObfuscateNames(Command):
     """
 
     contents: bool = False
+    asks_for_session: ClassVar[bool] = True
 
     def sentence(self) -> str:
         """What the edit has done, in words."""

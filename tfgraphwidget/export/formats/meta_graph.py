@@ -117,14 +117,18 @@ def add_collections(
     Returns:
         The keys of collections that a MetaGraphDef cannot hold.
     """
-    keys = []
+    keys, there = [], dict[object, set[Member | None]]()
     with graph.as_default():
         for key in graph.get_all_collection_keys():
             items = [item for item in graph.get_collection_ref(key) if _is_shown(item, index)]
+            there[key] = {Member.of(item) for item in items}
             if items and key != _GLOBAL:
                 add_collection(meta_graph, key, graph, items)
             if items and key != _GLOBAL and key not in meta_graph.collection_def:
                 keys.append(str(key))
+    for key, members in index.collections.items():
+        if key != _GLOBAL and key in there and not there[key].issuperset(members):  # the index is of before the last edits
+            networkx_extras.add_collection(meta_graph, index, key)
     protos = [proto_of(variable).SerializeToString(deterministic=True) for variable in variables]
     if protos:
         meta_graph.collection_def[_GLOBAL].bytes_list.value.extend(protos)

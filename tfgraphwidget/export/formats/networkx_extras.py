@@ -32,11 +32,23 @@ def add_collections(meta_graph: MetaGraphDef, index: GraphIndex) -> None:
         meta_graph: The message to change.
         index: The graph.
     """
+    for key in index.collections:
+        add_collection(meta_graph, index, key)
+
+
+def add_collection(meta_graph: MetaGraphDef, index: GraphIndex, key: str) -> None:
+    """Add one of the collections to a MetaGraphDef, in place of one that has its key.
+
+    Args:
+        meta_graph: The message to change.
+        index: The graph.
+        key: The key of the collection.
+    """
     variables = {variable.name: variable for variable in index.variable_defs}
-    for key, members in index.collections.items():
-        collection = meta_graph.collection_def[key]
-        definitions = [variables[member.name] for member in members if member.kind == "variable"]
-        if definitions:
-            collection.bytes_list.value.extend(proto_of(v).SerializeToString(deterministic=True) for v in definitions)
-        else:
-            collection.node_list.value.extend(member.name for member in members)
+    collection, members = meta_graph.collection_def[key], index.collections[key]
+    collection.Clear()
+    definitions = [variables[member.name] for member in members if member.kind == "variable"]
+    if definitions:
+        collection.bytes_list.value.extend(proto_of(v).SerializeToString(deterministic=True) for v in definitions)
+    else:
+        collection.node_list.value.extend(member.name for member in members)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfgraphwidget.edits.clone import Excerpt
-from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName
+from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName, first_sentence
 from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, BodyState, GraphIndex, Table, definition_of
 from tfgraphwidget.naming import known_instead, split_tensor
 from tfgraphwidget.sources import static_shape
@@ -234,17 +234,25 @@ def _variable(
 ) -> tf.Variable:
     definition = definition_of(index, name)
     shape = index.nodes[index.ids[name]].attr["shape"].shape
-    with tf.device(getattr(live, "device", None) if device is None else device):
-        return tf.Variable(
-            value,  # whatever tf.Variable takes; types-tensorflow has tensors only
-            trainable=definition.trainable,
-            name=own_name,
-            dtype=getattr(live, "dtype", None),
-            shape=static_shape(shape),
-            constraint=definition.constraint,
-            synchronization=tf.VariableSynchronization(definition.synchronization),
-            aggregation=tf.VariableAggregation(definition.aggregation),
-        )
+    device = getattr(live, "device", None) if device is None else device
+    try:
+        with tf.device(device):
+            return tf.Variable(
+                value,  # whatever tf.Variable takes; types-tensorflow has tensors only
+                trainable=definition.trainable,
+                name=own_name,
+                dtype=getattr(live, "dtype", None),
+                shape=static_shape(shape),
+                constraint=definition.constraint,
+                synchronization=tf.VariableSynchronization(definition.synchronization),
+                aggregation=tf.VariableAggregation(definition.aggregation),
+            )
+    except tf.errors.OpError as error:  # without soft placement there is no other device for one that is missing
+        raise SessionRefused(
+            f"Variable {own_name!r} cannot be made on {device or 'the default device'!r}: "
+            f'{first_sentence(error.message).rstrip(".")}; give another device, or device="" for none.',
+            [name],
+        ) from error
 
 
 def table_dtypes(nodes: Iterable[NodeDef]) -> list[tuple[int, int]]:
