@@ -127,7 +127,7 @@ def add_collections(
             if items and key != _GLOBAL and key not in meta_graph.collection_def:
                 keys.append(str(key))
     for key, members in index.collections.items():
-        if key != _GLOBAL and key in there and not there[key].issuperset(members):  # the index is of before the last edits
+        if key != _GLOBAL and key in there and not there[key].issuperset(members):  # of before the last edits
             networkx_extras.add_collection(meta_graph, index, key)
     protos = [proto_of(variable).SerializeToString(deterministic=True) for variable in variables]
     if protos:
