@@ -542,6 +542,16 @@ def without_entry(name: str, compression: int = zipfile.ZIP_STORED) -> Callable[
     return changed
 
 
+def with_byte(place: int, value: int) -> Callable[[bytes], bytes]:
+    """With another byte in what the directory of the archive says of its first entry."""
+
+    def changed(data: bytes) -> bytes:
+        at = data.index(b"PK\x01\x02") + place
+        return data[:at] + bytes([value]) + data[at + 1 :]
+
+    return changed
+
+
 def damaged_model(data: bytes) -> bytes:
     """The same as of a SavedModel whose file is cut off."""
     file = io.BytesIO()
@@ -577,6 +587,11 @@ def damaged_model(data: bytes) -> bytes:
             "(entry 'values.data-00000-of-00001' is missing); write it again with editor.save('editor.tgw'), or unzip",
         ),
         (without_entry("", zipfile.ZIP_DEFLATED), "'tfgraphwidget.json' is compressed, and those of an editor are not"),
+        (
+            with_byte(10, zipfile.ZIP_DEFLATED),
+            "(entry 'tfgraphwidget.json' is compressed, and those of an editor are not)",
+        ),
+        (with_byte(8, 1), "(entry 'tfgraphwidget.json' is encrypted, and those of an editor are not)"),
         (other_header(dict.clear), "This data is damaged ('version')"),
         (damaged_model, "This data is damaged (saved_model.pb is no SavedModel)"),
         (with_entry("../../out"), "This data is damaged (entry '../../out' is none of an editor)"),

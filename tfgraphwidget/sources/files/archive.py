@@ -137,6 +137,8 @@ def describe_archive(container: Container) -> list[dict[str, object]]:
 def _unpack(container: Container, folder: Path, names: list[str] | None = None) -> dict[str, Any]:
     """Write the entries of an archive to a folder, and return its header."""
     with _damage_refused(container.where), zipfile.ZipFile(container.file or io.BytesIO(container.data)) as archive:
+        for entry in archive.infolist():
+            _check_entry(entry)
         header: dict[str, Any] = json.loads(archive.read(ARCHIVE_HEADER))
         version = header["version"]
         if not isinstance(version, int):
@@ -147,17 +149,22 @@ def _unpack(container: Container, folder: Path, names: list[str] | None = None) 
                 f"format, and this release reads up to {VERSION}; run pip install --upgrade tfgraphwidget."
             )
         for entry in archive.infolist():
-            parts = PurePosixPath(entry.filename).parts
-            if ".." in parts or entry.filename[:1] == "/":
-                raise ValueError(f"entry {entry.filename[:100]!r} is none of an editor")
-            if entry.compress_type != zipfile.ZIP_STORED:
-                raise ValueError(f"entry {entry.filename[:100]!r} is compressed, and those of an editor are not")
             if names is None or entry.filename in names:
-                target = folder.joinpath(*parts)
+                target = folder.joinpath(*PurePosixPath(entry.filename).parts)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(entry) as content, target.open("wb") as file:
                     shutil.copyfileobj(content, file, _PIECE)
     return header
+
+
+def _check_entry(entry: zipfile.ZipInfo) -> None:
+    """Raise ValueError for an entry that no editor has written, before any is read."""
+    if ".." in PurePosixPath(entry.filename).parts or entry.filename[:1] == "/":
+        raise ValueError(f"entry {entry.filename[:100]!r} is none of an editor")
+    encrypted = entry.flag_bits & 1
+    if encrypted or entry.compress_type != zipfile.ZIP_STORED:
+        how = "encrypted" if encrypted else "compressed"
+        raise ValueError(f"entry {entry.filename[:100]!r} is {how}, and those of an editor are not")
 
 
 def _check_complete(root: Path, header: Mapping[str, Any], where: str, *, needs_values: bool) -> None:
