@@ -35,7 +35,7 @@ stress: .venv/.test
 
 # Thousands of actions in one page and kernel, with the growth of heap, listeners, frame times and memory: make soak N=10000
 soak: .venv/.test
-	TFGRAPHWIDGET_SOAK=$(N) pytest -s tests/browser/soak.py
+	TFGRAPHWIDGET_SOAK=$(N) pytest -s -o faulthandler_timeout=0 tests/browser/soak.py
 
 # The table of architectures in docs/, each opened, cloned, run, saved and loaded.
 architectures: .venv/.test

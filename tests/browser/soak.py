@@ -1,7 +1,7 @@
 """Thousands of actions in one page and one kernel: whether heap, listeners, frames and the kernel's memory stay level.
 
     make soak N=10000
-    TFGRAPHWIDGET_SOAK=2000 pytest -s tests/browser/soak.py
+    TFGRAPHWIDGET_SOAK=2000 pytest -s -o faulthandler_timeout=0 tests/browser/soak.py
 
 It is no test file by its name, so that only this runs it. Prints what was measured every hundredth of the actions, and
 how much each figure grows in a thousand actions behind the first tenth; fails where that is more than a leak-free page
