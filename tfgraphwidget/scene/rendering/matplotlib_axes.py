@@ -227,6 +227,7 @@ def _add_label(ax: Axes, label: Label, point: float, layer: float, fonts: Sequen
         family=fonts,
         ha="center" if label.middle else "left",
         va="center_baseline" if label.upright else "center",
+        rotation_mode="anchor",  # aligned as it is read, then turned: its middle is that of its plate
         rotation=90 if label.upright else 0,
         zorder=layer,
         parse_math=False,
