@@ -52,7 +52,8 @@ def resting(page: Page, server: JupyterServer, name: str) -> Widget:
     # The page has heard it when it has heard what was said after that.
     notebook.kernel_eval("0", before="editor.widget.height += 1")
     expect(widget.root).to_have_css("height", "481px")
-    assert notebook.kernel_eval("said") == ["next_scene"]
+    # A kernel on a loaded machine says meanwhile that it works.
+    assert [kind for kind in notebook.kernel_eval("said") if kind != "working"] == ["next_scene"]
     return widget
 
 

@@ -223,9 +223,26 @@ def test_a_page_that_is_loaded_again_shows_the_graph_again(page: Page, jupyter_s
     expect(again.root.locator(".tgw-chip[data-name=x]")).to_be_visible()
 
 
+FONTS = """(() => {
+    window.drawnFonts = new Set();
+    for (const { prototype } of [CanvasRenderingContext2D, OffscreenCanvasRenderingContext2D]) {
+        const { fillText } = prototype;
+        prototype.fillText = function (...args) {
+            window.drawnFonts.add(this.font);
+            return fillText.apply(this, args);
+        };
+    }
+})()"""
+
+
 @pytest.mark.slow
 def test_notebook_7_shows_it_too(page: Page, jupyter_server: JupyterServer) -> None:
+    page.add_init_script(FONTS)
     widget = shown(page, jupyter_server, "seven_shows", app="notebook")
+    # It is made before it is on the page, where it has no style yet: a canvas without a font writes in its own.
+    fonts = page.evaluate("[...window.drawnFonts]")
+    assert fonts
+    assert not [font for font in fonts if font.endswith("px sans-serif")]
     widget.click("x", "Shift")
     widget.settled()
     assert widget.notebook.kernel_eval("editor.inputs") == ["x"]

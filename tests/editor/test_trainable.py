@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tfgraphwidget.edits import Trainable
 from tfgraphwidget.errors import GraphEditError
 
 
@@ -204,3 +205,8 @@ def test_slots_of_an_optimizer_below_a_variable_are_not_trained_with_it(resource
     assert editor.trainable().ops == ("two/w",)
     editor.trainable("two/w/Adam")  # who names one means it
     assert editor.trainable().ops == ("two/w/Adam",)
+
+
+def test_what_is_said_is_about_optimizers_to_come_since_the_training_of_the_graph_is_as_it_was():
+    assert Trainable(("net/w",)).note() == "An optimizer that is made from now on trains 'net/w' only."
+    assert Trainable(()).note() == "An optimizer that is made from now on trains nothing."

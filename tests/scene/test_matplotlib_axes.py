@@ -10,7 +10,10 @@ import pytest
 from matplotlib import font_manager
 from matplotlib.figure import Figure
 
+from tests.scene.test_display_list import drawing
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.scene.coloring.palette import default_theme
+from tfgraphwidget.scene.rendering.display_list import Label, build_display_list
 from tfgraphwidget.scene.rendering.matplotlib_axes import draw
 from tfgraphwidget.scene.rendering.picture_files import save
 from tfgraphwidget.scene.scene import build, paint
@@ -62,3 +65,15 @@ def test_east_asian_letters_are_drawn_with_a_font_that_has_them_where_there_is_o
     monkeypatch.setattr(font_manager, "get_font_names", lambda: ["DejaVu Sans", "Malgun Gothic", "Noto Sans CJK JP"])
     ax = draw(build(graph({"卷积": "Placeholder"}), ViewSpec(frozenset())))
     assert ax.texts[0].get_fontfamily() == ["sans-serif", "Noto Sans CJK JP", "Malgun Gothic"]
+
+
+def test_no_line_shows_between_the_letters_of_its_text():
+    scene = drawing()
+    labels = [
+        shape for shape in build_display_list(scene, default_theme(dark=False)).shapes if isinstance(shape, Label)
+    ]
+    upright = next(label for label in labels if label.rim and label.middle and label.upright)
+    _, _, wide, high = upright.plate
+    plate = (upright.x - high / 2, upright.y - wide / 2, high, wide)
+    paths = [path for collection in draw(scene).collections for path in collection.get_paths()]
+    assert any(path.get_extents().bounds == pytest.approx(plate) for path in paths)

@@ -51,6 +51,26 @@ def test_every_format_is_written_and_downloaded_under_the_name_it_proposes(expor
     assert "net/scores" in tgw.edit("graph/").index.ids
 
 
+def test_a_download_has_the_name_that_was_typed_and_is_no_path(exporter: Exporter, tmp_path: Path) -> None:
+    handler = RequestHandler(exporter._editor)
+    for typed, name in (("net.pbtxt", "net.pbtxt"), ("../mine", "mine.pbtxt"), ("", "graph.pbtxt")):
+        reply, (data,) = handler.handle(p.Download("text", name=typed))
+        assert isinstance(reply, p.DownloadReply)
+        assert (reply.name, data[:4]) == (name, b"node")
+    with pytest.raises(GraphEditError, match=r"'net\.pb' ends in \.pb"):
+        handler.handle(p.Download("text", name="net.pb"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_of_the_visible_part_is_saved(exporter: Exporter, tmp_path: Path) -> None:
+    handler, colors = RequestHandler(exporter._editor), ("#ffffff", "#000000")
+    handler.handle(p.Export("svg", "part.svg", colors=colors, area=(0.0, 0.0, 50.0, 40.0)))
+    assert 'viewBox="0 0 50 40"' in (tmp_path / "part.svg").read_text()
+    with pytest.raises(GraphEditError, match="left, top, width and height"):
+        handler.handle(p.Export("svg", "none.svg", colors=colors, area=(0.0, 0.0, 0.0, 40.0)))
+    assert not (tmp_path / "none.svg").exists()
+
+
 def test_what_is_there_is_replaced_only_when_asked(exporter: Exporter, tmp_path: Path) -> None:
     (tmp_path / "graph.pb").write_text("mine")
     with pytest.raises(FileExists, match=r"A file 'graph\.pb' is there already"):
@@ -101,6 +121,7 @@ def test_formats_come_with_their_folder(exporter: Exporter, tmp_path: Path) -> N
     assert isinstance(reply, p.Formats)
     assert reply.folder == str(tmp_path)
     assert [(one.kind, one.refused) for one in reply.formats if one.group == "Edits"] == [
+        ("editor", ""),
         ("script", "there are no edits yet"),
         ("edits", "there are no edits yet"),
     ]

@@ -196,9 +196,21 @@ def test_functions_layers_and_arrays_of_the_notebook_are_told_apart_without_runn
     layer, fn = tf.keras.layers.Dense(2), tf.function(lambda x: x)
     things = Notebook(layer=layer, fn=fn, plain=swish, Odd=Odd, odd=Odd(), adam=tf.keras.optimizers.Adam(), np=np)
     things |= {"array": np.ones(2), "tensor": tf.ones(2), "number": 2.5, "_hidden": swish, 3: swish, "text": "a"}
+    with tf.Graph().as_default():
+        things |= {"symbolic": tf.compat.v1.placeholder(tf.float32), "keras_tensor": tf.keras.Input([3])}
     namespace = KernelNamespace(lambda: things)
     assert namespace.functions() == ("plain", "fn", "layer")
     assert namespace.arrays() == ("number", "tensor", "array")
+
+
+def test_a_variable_that_is_not_there_is_refused_with_those_that_the_user_has_made(monkeypatch) -> None:
+    monkeypatch.setattr("tfgraphwidget.widget.kernel_namespace._hidden_names", lambda: frozenset({"In", "Out"}))
+    namespace = KernelNamespace(lambda: Notebook(In=[], Out={}, x=1, batch=np.ones(2)))
+    assert namespace.arrays() == ("batch", "x")
+    with pytest.raises(UnknownName, match=r"no variable 'digits'; it has 'batch' and 'x'\.$"):
+        namespace.value("digits")
+    with pytest.raises(UnknownName, match="No variable of the notebook is named; choose one"):
+        namespace.value("")
 
 
 # Values

@@ -21,7 +21,7 @@ from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NothingTo, reason_of
 from tfgraphwidget.graph import Signature, mask_of, shape_text
-from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.measure import images
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
@@ -68,7 +68,7 @@ class EditRequests:
         before = self._editor.history.done
         report = self._call(request)()
         if not isinstance(report, Edits):
-            return f"Only {names_text(report.ops)} can be trained now.", ""
+            return Trainable(report.ops).note(), ""
         new_op = report.added[-1] if request.verb in _MAKING and report.added else ""
         return in_page_words(self._outcome(report, before)), new_op
 

@@ -88,6 +88,7 @@ class Exporter:
         replace: bool = False,
         colors: tuple[str, ...] = (),
         options: Options = (),
+        area: tuple[float, ...] = (),
     ) -> SavedFile:
         """Save the current graph.
 
@@ -97,6 +98,7 @@ class Exporter:
             replace: Whether an existing file is replaced.
             colors: Of a picture: the colors of its background and of text.
             options: The (name, value) of each option of the format that was chosen.
+            area: Of a picture: its left, top, width and height in the drawing; empty for the whole.
 
         Returns:
             What was written.
@@ -116,7 +118,7 @@ class Exporter:
             raise FileExists(
                 f"{what} {target.name!r} is there already in {str(target.parent)!r}; replace it, or give another name."
             )
-        path, notices = self._write(target, save_format, colors, options)
+        path, notices = self._write(target, save_format, colors, options, area)
         if self._saved is not None:
             self._saved(path, save_format)
         ending = "/" if save_format.suffix == "/" else ""
@@ -124,12 +126,13 @@ class Exporter:
         about = " ".join([f"Saved as {relative}, {_size(path)}.", *notices])
         return SavedFile(path, relative, about)
 
-    def download(self, kind: object, options: Options = ()) -> tuple[str, bytes, str]:
+    def download(self, kind: object, options: Options = (), name: str = "") -> tuple[str, bytes, str]:
         """Save the current graph in a temporary folder.
 
         Args:
             kind: The name of the format.
             options: The (name, value) of each option of the format that was chosen.
+            name: A path whose last part is the name of the file; "" for the name that is proposed.
 
         Returns:
             A file name, the bytes of the file (of an archive for several files), and a sentence with the notices.
@@ -138,9 +141,10 @@ class Exporter:
             GraphEditError: If it cannot be written, or is too large for a browser.
         """
         save_format = _format_named(kind)
-        name = next((one.name for one in self.formats() if one.kind == save_format.kind), f"graph{save_format.suffix}")
+        proposed = next((one.name for one in self.formats() if one.kind == save_format.kind), "graph")
+        name = self._target(check_name(name or proposed, save_format), save_format.suffix).name
         with tempfile.TemporaryDirectory(prefix="tfgraphwidget-") as folder:
-            path, notices = self._write(Path(folder, name.rstrip("/")), save_format, options=options)
+            path, notices = self._write(Path(folder, name), save_format, options=options)
             files = sorted(file for file in Path(folder).rglob("*") if file.is_file())
             if sum(file.stat().st_size for file in files) > _MOST_BYTES:
                 raise GraphEditError(f"{name} is too large to be downloaded; save it in the folder of the kernel.")
@@ -151,11 +155,16 @@ class Exporter:
         return name, data, " ".join([f"Downloaded {name}, {format_size(len(data))}.", *notices])
 
     def _write(
-        self, target: Path, kind: SaveFormat, colors: tuple[str, ...] = (), options: Options = ()
+        self,
+        target: Path,
+        kind: SaveFormat,
+        colors: tuple[str, ...] = (),
+        options: Options = (),
+        area: tuple[float, ...] = (),
     ) -> tuple[Path, list[str]]:
         """Write a file; its path and the notices."""
-        if colors:
-            request = p.Picture(cast("Any", kind.kind), colors=colors)
+        if colors or area:
+            request = p.Picture(cast("Any", kind.kind), whole=not area, area=area, colors=colors)
             try:
                 write_file(target, lambda new: new.write_bytes(picture_file(self._editor, request)))
             except OSError as error:

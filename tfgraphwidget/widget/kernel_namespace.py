@@ -33,6 +33,12 @@ _KINDS = {
     "tensorflow.python.framework.func_graph.FuncGraph": "FuncGraph",
     "tensorflow.python.framework.ops.Graph": "tf.Graph",
 }
+# They have `__array__`, which raises.
+_SYMBOLIC = {
+    "tensorflow.python.framework.ops.SymbolicTensor",
+    "tensorflow.python.framework.ops.Tensor",
+    "keras.src.backend.common.keras_tensor.KerasTensor",
+}
 _NAMED = type.__dict__["__module__"].__get__, type.__dict__["__qualname__"].__get__
 
 
@@ -80,9 +86,7 @@ class KernelNamespace:
 
     def functions(self) -> tuple[str, ...]:
         """The names of functions, Keras layers and models of the notebook, the newest first."""
-        hidden = _hidden_names()
-        names = (name for name, value in self._variables() if _is_function(value) and name not in hidden)
-        return tuple(names)[::-1]
+        return tuple(name for name, value in self._variables() if _is_function(value))[::-1]
 
     def arrays(self) -> tuple[str, ...]:
         """The names of variables that can be fed, the newest first."""
@@ -95,14 +99,12 @@ class KernelNamespace:
             name: The name of the variable.
         """
         variables = self._read()
-        if name not in variables:
-            names = [
-                variable_name
-                for variable_name in variables
-                if isinstance(variable_name, str) and not variable_name.startswith("_")
-            ]
-            raise UnknownName(f"The notebook has no variable {name!r}{known_instead(name, [*names])}")
-        return variables[name]
+        if name in variables:
+            return variables[name]
+        if not name.strip():
+            raise UnknownName("No variable of the notebook is named; choose one, or type its name.")
+        names = [variable for variable, _ in self._variables()][::-1]
+        raise UnknownName(f"The notebook has no variable {name!r}{known_instead(name, names)}")
 
     def free_name(self, preferred_name: str) -> str:
         """A name that no variable has: the wanted one, or with a number.
@@ -139,8 +141,10 @@ class KernelNamespace:
         variables[name] = value
 
     def _variables(self) -> Iterator[tuple[str, object]]:
+        """Those that the user has made, in their order."""
+        hidden = _hidden_names()
         for name, value in list(self._read().items()):
-            if isinstance(name, str) and not name.startswith("_"):
+            if isinstance(name, str) and not name.startswith("_") and name not in hidden:
                 yield name, value
 
 
@@ -153,7 +157,7 @@ def first_line(function: object) -> str:
 
 
 def _hidden_names() -> frozenset[str]:
-    """The names that IPython itself puts into the namespace: exit, quit, get_ipython."""
+    """The names that IPython itself puts into the namespace: In, Out, exit, quit, get_ipython."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return frozenset() if shell is None else frozenset(shell.user_ns_hidden)
@@ -171,6 +175,8 @@ def _is_layer(kind: type) -> bool:
 
 
 def _is_array(value: object) -> bool:
+    if _qualified_name(type(value)) in _SYMBOLIC:
+        return False
     return isinstance(value, int | float | list | np.generic) or _has(type(value), "__array__")
 
 

@@ -163,14 +163,14 @@ class RequestHandler:
     def _export(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
         exporter = self._exporter
         match request:
-            case p.Export(kind, path, replace, colors, options):
+            case p.Export(kind, path, replace, colors, options, area):
                 try:
-                    saved = exporter.save(kind, path, replace=replace, colors=colors, options=options)
+                    saved = exporter.save(kind, path, replace=replace, colors=colors, options=options, area=area)
                 except FileExists as existing:
                     return p.ExportReply(exists=existing.why), []
                 return p.ExportReply(str(saved.path), saved.relative, saved.about), []
-            case p.Download(kind, options):
-                name, data, about = exporter.download(kind, options)
+            case p.Download(kind, options, file_name):
+                name, data, about = exporter.download(kind, options, file_name)
                 return p.DownloadReply(name, about), [data]
         return p.Formats(tuple(exporter.formats()), str(exporter.folder)), []
 

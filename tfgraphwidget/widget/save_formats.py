@@ -79,6 +79,14 @@ _ALL = (
         for suffix, conversion in CONVERSIONS.items()
     ),
     SaveFormat(
+        "editor",
+        "Graph, edits and values",
+        ".tgw",
+        "To go on with in another notebook, with undo: tgw.edit opens it.",
+        "Edits",
+        True,
+    ),
+    SaveFormat(
         "script", "Python script", ".py", "The code that opens the graph and makes the same edits.", "Edits", True
     ),
     SaveFormat("edits", "Edits", ".json", "The edits alone, to be made again on this graph or another.", "Edits", True),

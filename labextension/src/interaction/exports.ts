@@ -32,7 +32,7 @@ export class Exports {
     return null;
   }
 
-  /** Save in the folder of the kernel; `from` is where the user asked for it, `colors` are those of a picture. */
+  /** Save in the folder of the kernel; `from` is where the user asked for it, `colors` and `area` are a picture's. */
   async save(
     format: SaveFormat,
     path: string,
@@ -40,8 +40,9 @@ export class Exports {
     from: Element,
     colors: string[],
     options: [string, string][],
+    area: number[],
   ): Promise<Outcome> {
-    const request = { path, replace, colors, options };
+    const request = { path, replace, colors, options, area };
     const answer = await this.#queue.run({ type: "export", format: format.kind, ...request });
     if (answer?.type === "refusal") return this.#refuse(answer);
     if (answer?.type !== "export_reply") return { done: false };
@@ -50,9 +51,9 @@ export class Exports {
     return { done: true };
   }
 
-  /** Download the graph as one file. */
-  async download(format: SaveFormat, options: [string, string][]): Promise<Outcome> {
-    const answer = await this.#queue.run({ type: "download", format: format.kind, options });
+  /** Download the graph as one file, with the last part of `name` as its name. */
+  async download(format: SaveFormat, name: string, options: [string, string][]): Promise<Outcome> {
+    const answer = await this.#queue.run({ type: "download", format: format.kind, name, options });
     if (answer?.type === "refusal") return this.#refuse(answer);
     if (answer?.type !== "download_reply") return { done: false };
     download(answer.name, answer.buffer);

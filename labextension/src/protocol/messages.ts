@@ -633,13 +633,15 @@ export interface ExportRequest {
   replace: boolean;
   colors: string[];
   options: [string, string][];
+  area: number[];
 }
 
-/** Send the current graph in a format, as the bytes of a file. */
+/** Send the current graph in a format, as the bytes of a file; `name` is that of the file, "" for a proposed one. */
 export interface DownloadRequest {
   type: "download";
   format: string;
   options: [string, string][];
+  name: string;
 }
 
 /** The ops that an edit of the history added or changed; `step` counts from 1. */

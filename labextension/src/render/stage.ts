@@ -350,6 +350,8 @@ export class Stage {
   #resize(): void {
     const before = this.#viewport;
     this.#measure();
+    // Notebook 7 puts a widget on the page after it was made: it had no style until now.
+    if (this.#palette.font === "" && this.#host.isConnected) this.#onThemeChange();
     const { scene, camera } = this.#store.value;
     if (!this.#placed) this.#place();
     else if (scene) {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { groupsOf, runsOf } from "../../src/panels/export/export-menu";
+import { fileName } from "../../src/panels/export/picture";
 import type { SaveFormat } from "../../src/protocol/messages";
 
 const format = (kind: string, group: string, refused = ""): SaveFormat => ({
@@ -30,4 +31,11 @@ test("neighbors that are refused for the same reason have it below them once", (
     ["saved_model", "frozen"],
     ["onnx"],
   ]);
+});
+
+test("a picture is downloaded under the name that was typed", () => {
+  expect(fileName("net.svg", "svg")).toBe("net.svg");
+  expect(fileName("pictures/Net", "png")).toBe("Net.png");
+  expect(fileName("net.v2.PDF", "pdf")).toBe("net.v2.PDF");
+  expect(fileName(" ", "pdf")).toBe("graph.pdf");
 });

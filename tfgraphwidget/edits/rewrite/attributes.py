@@ -413,6 +413,11 @@ class Trainable(Command):
         """The sentence that describes the edit."""
         return f"Made only {subject_text(self.variables)} trainable" if self.variables else "Made nothing trainable"
 
+    def note(self) -> str:
+        """What it changes: the training that the graph has is as it was."""
+        only = f"{names_text(self.variables)} only" if self.variables else "nothing"
+        return f"An optimizer that is made from now on trains {only}."
+
     def plan(self, context: PlanContext) -> Patch:
         """The patch of the collection; GraphEditError for what no collection holds as a variable.
 
@@ -432,8 +437,7 @@ class Trainable(Command):
         now = tuple((TRAINABLE, member) for member in index.collections.get(TRAINABLE, ()))
         names = (name for name in handles_of_one(index, self.variables) if name in variables)
         members = tuple((TRAINABLE, Member("variable", f"{name}:0")) for name in names)
-        note = f"Only {names_text(self.variables)} can be trained now."
-        return Patch(add=Change(members=members), remove=Change(members=now), notes=(note,))
+        return Patch(add=Change(members=members), remove=Change(members=now), notes=(self.note(),))
 
     def fix_label(self) -> str:
         """The button after a clone."""

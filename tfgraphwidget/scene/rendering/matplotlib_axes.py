@@ -146,9 +146,11 @@ def _add_shapes(ax: Axes, shapes: Sequence[Shape], point: float, layer: float, f
     if triangles:
         paths, fills = [Path(shape.points) for shape in triangles], [shape.fill for shape in triangles]
         ax.add_collection(PathCollection(paths, facecolors=fills, edgecolors="none", zorder=layer))
-    for shape in shapes:
-        if isinstance(shape, Label):
-            _add_label(ax, shape, point, layer, fonts)
+    labels = [shape for shape in shapes if isinstance(shape, Label)]
+    if plates := [_plate(label) for label in labels if label.rim and label.middle]:
+        _add_boxes(ax, plates, point, layer)
+    for label in labels:
+        _add_label(ax, label, point, layer, fonts)
 
 
 def _add_boxes(ax: Axes, boxes: Sequence[Box], point: float, layer: float) -> None:
@@ -162,6 +164,14 @@ def _add_boxes(ax: Axes, boxes: Sequence[Box], point: float, layer: float) -> No
             zorder=layer,
         )
     )
+
+
+def _plate(label: Label) -> Box:
+    """What covers the line below the text of an edge."""
+    left, top, wide, high = label.plate
+    if label.upright:
+        left, top, wide, high = label.x - high / 2, label.y - wide / 2, high, wide
+    return Box((left, top, wide, high), 0.0, label.rim)
 
 
 def _outline(box: Box) -> Path:
@@ -206,6 +216,7 @@ def _round(line: Points, radius: float) -> Path:
 
 
 def _add_label(ax: Axes, label: Label, point: float, layer: float, fonts: Sequence[str]) -> None:
+    around = label.rim and not label.middle
     ax.text(
         label.x,
         label.y,
@@ -216,9 +227,10 @@ def _add_label(ax: Axes, label: Label, point: float, layer: float, fonts: Sequen
         family=fonts,
         ha="center" if label.middle else "left",
         va="center_baseline" if label.upright else "center",
+        rotation_mode="anchor",  # aligned as it is read, then turned: its middle is that of its plate
         rotation=90 if label.upright else 0,
         zorder=layer,
         parse_math=False,
         clip_on=True,
-        path_effects=[withStroke(linewidth=4 * point, foreground=label.rim)] if label.rim else None,
+        path_effects=[withStroke(linewidth=4 * point, foreground=label.rim)] if around else None,
     )

@@ -503,7 +503,8 @@ class ListFormats:
 class Export:
     """Save the current graph. `path` is in the folder that `ListFormats` names, `colors` as in `Picture`.
 
-    `options` are names and values of options of the format.
+    `options` are names and values of options of the format. `area` is the part of the drawing that a picture shows;
+    empty for the whole.
     """
 
     format: str
@@ -511,14 +512,16 @@ class Export:
     replace: bool = False
     colors: tuple[str, ...] = ()
     options: tuple[tuple[str, str], ...] = ()
+    area: tuple[float, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class Download:
-    """Send the current graph in a format, as the bytes of a file."""
+    """Send the current graph in a format, as the bytes of a file; `name` is that of the file, "" for a proposed one."""
 
     format: str
     options: tuple[tuple[str, str], ...] = ()
+    name: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

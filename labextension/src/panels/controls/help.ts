@@ -81,7 +81,11 @@ function chordsOf(keys: readonly string[][]): HTMLElement[] {
       i > 0 && modifiersOf(caps) !== "" && modifiersOf(caps) === modifiersOf(keys[i - 1])
         ? caps.slice(-1)
         : caps;
-    return element("span", { class: "tgw-chord" }, ...shown.map((cap) => element("kbd", {}, cap)));
+    return element(
+      "span",
+      { class: "tgw-chord" },
+      ...shown.map((cap) => element("kbd", { class: "tgw-key" }, cap)),
+    );
   });
 }
 

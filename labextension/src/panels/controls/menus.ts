@@ -106,7 +106,7 @@ export function menuItem({ text, key, narrow, checked, act }: MenuItem, close: (
     choose,
     element("span", {}, text),
   );
-  if (key) control.append(element("kbd", { "aria-hidden": "true" }, key));
+  if (key) control.append(element("kbd", { class: "tgw-key", "aria-hidden": "true" }, key));
   if (checked) setAttributes(control, { "aria-checked": String(checked()) });
   return control;
 }

@@ -5,7 +5,7 @@ import type { Formats, SaveFormat } from "../../protocol/messages";
 import { checkboxField, labeledField, selectField, TEXT } from "../controls/form-fields";
 import { handleMenuKey, menuItem } from "../controls/menus";
 import { button, element, ICONS, icon, setAttributes, uniqueId, whileBusy } from "../dom";
-import { colorsOf, isPicture, savePicture } from "./picture";
+import { colorsOf, isPicture, savePicture, visibleArea } from "./picture";
 
 const TITLE = "Save the graph, the edits or a picture";
 
@@ -165,6 +165,7 @@ function exportForm(
   });
   path.value = format.name;
   const visible = element("input", { type: "checkbox", name: "visible" });
+  const area = () => (visible.checked ? visibleArea(parts) : []);
   const fields = format.options.map(({ name, label, choices, about }) => {
     const texts = Object.fromEntries(choices.map((value: string) => [` ${value}`, value || "as it is"]));
     const field = selectField(name, texts); // a space before numbers keeps the order
@@ -194,15 +195,12 @@ function exportForm(
     { class: "tgw-button", title: "Download to this computer" },
     () =>
       whileBusy(download, async () => {
-        if (isPicture(format.kind)) finish(await savePicture(parts, format.kind, !visible.checked));
-        else finish(await exports.download(format, options()));
+        if (isPicture(format.kind)) finish(await savePicture(parts, format.kind, path.value, area()));
+        else finish(await exports.download(format, path.value, options()));
       }),
     "Download",
   );
   path.addEventListener("input", () => askToReplace(false));
-  visible.addEventListener("change", () => {
-    path.disabled = save.disabled = visible.checked;
-  });
   const form = element(
     "form",
     { class: "tgw-export-form", "aria-label": `Save ${format.label}` },
@@ -211,14 +209,14 @@ function exportForm(
     path,
     element("p", { class: "tgw-hint tgw-export-folder" }, `in ${folder}`),
     ...fields.map(({ label, field }) => labeledField(label, field.select)),
-    ...(isPicture(format.kind) ? [checkboxField("Only the visible part, as a download", visible)] : []),
+    ...(isPicture(format.kind) ? [checkboxField("Only the visible part", visible)] : []),
     why,
     element("div", { class: "tgw-buttons" }, save, download),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void whileBusy(save, async () =>
-      finish(await exports.save(format, path.value, replaces, from, colors, options())),
+      finish(await exports.save(format, path.value, replaces, from, colors, options(), area())),
     );
   });
   form.addEventListener("keydown", (event) => {

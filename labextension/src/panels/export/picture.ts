@@ -13,23 +13,40 @@ export function isPicture(kind: string): kind is Suffix {
   return SUFFIXES.includes(kind);
 }
 
+/** The last part of a path, with the ending of the format. */
+export function fileName(path: string, suffix: Suffix): string {
+  const typed = path.slice(path.lastIndexOf("/") + 1).trim();
+  return typed.toLowerCase().endsWith(`.${suffix}`) ? typed : `${typed || "graph"}.${suffix}`;
+}
+
 /** The colors of a picture: those of the page. */
 export function colorsOf({ palette }: Parts["stage"]): string[] {
   return [palette.background, palette.text];
 }
 
-/** Request a picture of the whole graph or the visible part, and download it. */
-export async function savePicture(parts: Parts, suffix: Suffix, whole: boolean): Promise<Outcome> {
-  const { store, stage, actions } = parts;
+/** Left, top, width and height of the visible part in the drawing. */
+export function visibleArea({ store, stage }: Parts): number[] {
   const { x, y, width, height } = inView(store.value.camera, stage.viewport);
-  const area = whole ? [] : [x, y, width, height];
+  return [x, y, width, height];
+}
+
+/** Request a picture of an area, or (empty) of the whole graph, and download it with the last part of `path` as name. */
+export async function savePicture(
+  parts: Parts,
+  suffix: Suffix,
+  path: string,
+  area: number[],
+): Promise<Outcome> {
+  const { stage, actions } = parts;
+  const whole = area.length === 0;
   actions.showStatus({ kind: "notice", text: "Drawing the picture …" });
   try {
     const answer = await actions.picture({ suffix, whole, area, colors: colorsOf(stage) });
     if (answer?.type === "refusal") return { done: false, why: answer.why };
     if (answer?.type !== "picture_reply") return { done: false };
-    download(answer.name, answer.buffer);
-    actions.showStatus({ kind: "notice", text: `Downloaded ${answer.name}.` });
+    const name = fileName(path, suffix);
+    download(name, answer.buffer);
+    actions.showStatus({ kind: "notice", text: `Downloaded ${name}.` });
     return { done: true };
   } catch (error) {
     return { done: false, why: error instanceof Error ? error.message : String(error) };

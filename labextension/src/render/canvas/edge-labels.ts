@@ -172,7 +172,7 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
   drawLoopSigns(pen);
   const { values } = frame.paint;
   if (camera.zoom < LEAST_ZOOM) return drawValueDots(pen, new Set());
-  const known = labelsOf(scene, values);
+  const known = labelsOf(scene, values, pen.typesetter.font);
   const find = (edge: number) => {
     const found = known.get(edge);
     if (found !== undefined) return found;
@@ -226,14 +226,15 @@ function drawValueDot({ ctx, frame: { scene, paint, camera }, palette }: Pen, ed
   ctx.fill();
 }
 
-/** The labels that are placed already; others once a run has found values. */
-function labelsOf(scene: Scene, values: readonly string[]): Map<number, EdgeLabel | null> {
+/** The labels that are placed already; others once a run has found values, and in another font. */
+function labelsOf(scene: Scene, values: readonly string[], font: string): Map<number, EdgeLabel | null> {
+  const made = [font, ...values].join("\n");
   const cache = cachedForScene(scene, "inscriptions", () => ({
-    values,
+    made,
     labels: new Map<number, EdgeLabel | null>(),
   }));
-  if (cache.values.join("\n") !== values.join("\n")) cache.labels.clear();
-  cache.values = values;
+  if (cache.made !== made) cache.labels.clear();
+  cache.made = made;
   return cache.labels;
 }
 
