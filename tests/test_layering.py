@@ -90,7 +90,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 @pytest.fixture(scope="module", autouse=True)
 def _kept_code() -> Iterator[None]:
-    """The collector would go through 700,000 nodes again and again, and find nothing: two thirds of what parsing takes."""
+    """Parsing takes a third of the time where the collector does not go through 700,000 nodes again and again."""
     gc.disable()
     yield
     gc.enable()
