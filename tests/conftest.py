@@ -52,6 +52,9 @@ LONG = (
     "tests/browser/test_code_beside.py",
     "tests/browser/test_two_tabs.py",
 )
+# Where sessions and functions run as a user's do, with TensorFlow's optimizer of graphs; in `make test-all` all do.
+OPTIMIZED = ("tests/runtime/", "tests/stress/", "tests/docs/", "tests/test_tensorflow_facts.py")
+_OPTIMIZER: dict[str, bool] = {}
 INCEPTION_OUTPUT = "net/InceptionV3/Predictions/Softmax:0"
 
 # An ordinary test asserts no time, not even Hypothesis's 200 ms for one example.
@@ -127,6 +130,21 @@ class LongestFirst(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongestFirst:
     """How `pytest --numprocesses 3` deals out the tests."""
     return LongestFirst(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures make sessions
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """What runs a graph once or twice takes a quarter less without TensorFlow's optimizer, which changes no result.
+
+    That is for sessions with no configuration of their own and for functions of TensorFlow 2, in `make test`.
+    """
+    if "tensorflow" in sys.modules:
+        is_quick = "not slow" in item.config.option.markexpr and not item.nodeid.startswith(OPTIMIZED)
+        if _OPTIMIZER.get("disable_meta_optimizer", False) is not is_quick:
+            import tensorflow as tf
+
+            _OPTIMIZER["disable_meta_optimizer"] = is_quick
+            tf.config.optimizer.set_experimental_options(_OPTIMIZER)
 
 
 @pytest.fixture(scope="session")
