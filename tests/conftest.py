@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -54,6 +55,7 @@ LONG = (
 )
 # Where sessions and functions run as a user's do, with TensorFlow's optimizer of graphs; in `make test-all` all do.
 OPTIMIZED = ("tests/runtime/", "tests/stress/", "tests/docs/", "tests/test_tensorflow_facts.py")
+BOTH_VARIABLES = ("tests/edits/", "tests/runtime/", "tests/stress/")
 _OPTIMIZER: dict[str, bool] = {}
 INCEPTION_OUTPUT = "net/InceptionV3/Predictions/Softmax:0"
 
@@ -84,7 +86,10 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the parameter sets of a test marked `sample(n)`, mark all `slow` but n, which are spread evenly."""
+    """Of the parameter sets of a test marked `sample(n)`, mark all `slow` but n, which are spread evenly.
+
+    And of two kinds of variables one, in turn from test to test, where neither edits nor sessions are what is tested.
+    """
     tests: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:
         mark = item.get_closest_marker("sample")
@@ -95,6 +100,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for k, item in enumerate(cases):
             if k not in kept:
                 item.add_marker("slow")
+    for item in items:
+        if has_either_variable(item):
+            item.add_marker("slow")
+
+
+def has_either_variable(item: pytest.Item) -> bool:
+    """Whether the same test with the other kind of variables in `mlp` is enough for `make test`."""
+    params: dict[str, object] = getattr(getattr(item, "callspec", None), "params", {})
+    if "mlp" not in params or item.nodeid.startswith(BOTH_VARIABLES) or item.get_closest_marker("sample"):
+        return False
+    if any("mlp" in mark.args[0] for mark in item.iter_markers("parametrize")):  # the test says which
+        return False
+    return params["mlp"] is bool(crc32(item.nodeid.partition("[")[0].encode()) % 2)
 
 
 def pytest_collection_finish() -> None:

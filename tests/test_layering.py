@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.parsing import parsed
+
 pytestmark = pytest.mark.no_tensorflow
 
 ROOT = Path(__file__).parents[1]
@@ -176,7 +178,7 @@ def defined_names(path: Path) -> frozenset[str]:
 @cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
     """All of a file's code, the module first."""
-    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    return tuple(ast.walk(parsed(path)))
 
 
 @cache
