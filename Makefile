@@ -25,7 +25,7 @@ test-all: .venv/.test
 
 # The tests that need no TensorFlow, which cannot be imported in this run.
 test-pure: .venv/.test
-	pytest -m no_tensorflow --numprocesses 2 --dist worksteal
+	pytest -m 'no_tensorflow and not slow' --numprocesses 2 --dist worksteal
 
 # The harnesses of tests/stress, with so many times the seeds that `make test` has: make stress N=100 SEED=7
 N ?= 20

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -52,6 +53,10 @@ LONG = (
     "tests/browser/test_code_beside.py",
     "tests/browser/test_two_tabs.py",
 )
+# Where sessions and functions run as a user's do, with TensorFlow's optimizer of graphs; in `make test-all` all do.
+OPTIMIZED = ("tests/runtime/", "tests/stress/", "tests/docs/", "tests/test_tensorflow_facts.py")
+BOTH_VARIABLES = ("tests/edits/", "tests/runtime/", "tests/stress/")
+_OPTIMIZER: dict[str, bool] = {}
 INCEPTION_OUTPUT = "net/InceptionV3/Predictions/Softmax:0"
 
 # An ordinary test asserts no time, not even Hypothesis's 200 ms for one example.
@@ -70,7 +75,7 @@ def __getattr__(name: str) -> Any:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep TensorFlow out of a run of the tests that need none."""
-    if config.option.markexpr == no_tensorflow.MARKER:
+    if config.option.markexpr.startswith(no_tensorflow.MARKER):
         config.pluginmanager.register(no_tensorflow.WithoutTensorFlow())
 
 
@@ -81,7 +86,10 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects by marker
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of the parameter sets of a test marked `sample(n)`, mark all `slow` but n, which are spread evenly."""
+    """Of the parameter sets of a test marked `sample(n)`, mark all `slow` but n, which are spread evenly.
+
+    And of two kinds of variables one, in turn from test to test, where neither edits nor sessions are what is tested.
+    """
     tests: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:
         mark = item.get_closest_marker("sample")
@@ -92,6 +100,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for k, item in enumerate(cases):
             if k not in kept:
                 item.add_marker("slow")
+    for item in items:
+        if has_either_variable(item):
+            item.add_marker("slow")
+
+
+def has_either_variable(item: pytest.Item) -> bool:
+    """Whether the same test with the other kind of variables in `mlp` is enough for `make test`."""
+    params: dict[str, object] = getattr(getattr(item, "callspec", None), "params", {})
+    if "mlp" not in params or item.nodeid.startswith(BOTH_VARIABLES) or item.get_closest_marker("sample"):
+        return False
+    if any("mlp" in mark.args[0] for mark in item.iter_markers("parametrize")):  # the test says which
+        return False
+    return params["mlp"] is bool(crc32(item.nodeid.partition("[")[0].encode()) % 2)
 
 
 def pytest_collection_finish() -> None:
@@ -127,6 +148,21 @@ class LongestFirst(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongestFirst:
     """How `pytest --numprocesses 3` deals out the tests."""
     return LongestFirst(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures make sessions
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """What runs a graph once or twice takes a quarter less without TensorFlow's optimizer, which changes no result.
+
+    That is for sessions with no configuration of their own and for functions of TensorFlow 2, in `make test`.
+    """
+    if "tensorflow" in sys.modules:
+        is_quick = "not slow" in item.config.option.markexpr and not item.nodeid.startswith(OPTIMIZED)
+        if _OPTIMIZER.get("disable_meta_optimizer", False) is not is_quick:
+            import tensorflow as tf
+
+            _OPTIMIZER["disable_meta_optimizer"] = is_quick
+            tf.config.optimizer.set_experimental_options(_OPTIMIZER)
 
 
 @pytest.fixture(scope="session")

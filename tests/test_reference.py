@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import tfgraphwidget as tgw
+from tests.parsing import parsed
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.runtime.live.clone_result import Copy
@@ -120,7 +121,7 @@ def public_functions(path: Path) -> Iterator[ast.FunctionDef]:
                 elif not any(re.search("overload|setter", ast.unparse(each)) for each in node.decorator_list):
                     yield node
 
-    yield from within(ast.parse(path.read_text(encoding="utf-8")).body)
+    yield from within(parsed(path).body)
 
 
 def undocumented(path: Path) -> list[str]:

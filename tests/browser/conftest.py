@@ -1,4 +1,4 @@
-"""One Chromium and one Jupyter server for all browser tests; a page for each or for a file, which must stay clean."""
+"""One Chromium and one Jupyter server for all browser tests; a page for each or for many, which must stay clean."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def jupyter_server(tmp_path_factory: pytest.TempPathFactory, warm_kernels: str) 
     server.stop()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared_page(browser: Browser, jupyter_server: JupyterServer) -> Iterator[SharedPage]:
-    """What the tests of a file with the mark `one_page` use, one after the other."""
+    """What the tests with the mark `one_page` use, one after the other."""
     shared = SharedPage(browser, jupyter_server)
     yield shared
     shared.close()

@@ -34,6 +34,7 @@ CLEAR = """async () => {
     const { commands, shell } = window.jupyterapp;
     const isLight = () => document.body.dataset.jpThemeName === "JupyterLab Light";
     for (const widget of [...shell.widgets("main")]) widget.dispose();
+    await commands.execute("filebrowser:go-to-path", { path: "" });
     if (shell.leftCollapsed) shell.expandLeft();
     if (!shell.rightCollapsed) shell.collapseRight();
     if (!isLight()) {
@@ -249,7 +250,7 @@ def in_a_window(page: Page) -> Page:
 
 @contextmanager
 def watched_page(browser: Browser, server: JupyterServer) -> Iterator[Page]:
-    """A page of one's own, closed at the end; what a file's tests share is closed before."""
+    """A page of one's own, closed at the end; what other tests share is closed before."""
     for page in browser.contexts[0].pages[1:]:
         page.close()
     with watched(browser, server) as profile:

@@ -12,6 +12,8 @@ from tests.browser.hands import Widget
 from tests.browser.lab import copy_notebook, open_notebook, set_theme, shoot
 from tests.browser.server import JupyterServer
 
+pytestmark = pytest.mark.one_page
+
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_clone_by_clicking.ipynb"
 IMPORTS, LOAD, SHOW = 2, 3, 4
 PREDICTIONS = "net/InceptionV3/Predictions"

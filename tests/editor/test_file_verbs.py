@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -14,9 +16,15 @@ from tensorflow.python.framework import op_def_registry
 
 import tfgraphwidget as tgw
 from tests.editor import file_verbs
-from tests.editor.file_verbs import Outcomes
+from tests.editor.file_verbs import Outcome
 from tests.editor.test_odd_arguments import public_methods
-from tests.editor.verbs import PAGE, file_models, outcomes_without_tensorflow, without_tensorflow
+from tests.editor.verbs import (
+    PAGE,
+    column_without_tensorflow,
+    file_models,
+    outcomes_without_tensorflow,
+    without_tensorflow,
+)
 from tests.edits.test_freezing import normalised
 from tests.no_tensorflow import packages_without_tensorflow, run_without_tensorflow
 from tfgraphwidget import edits
@@ -24,7 +32,10 @@ from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.registry import commands
 from tfgraphwidget.graph import GraphIndex
 
-ALIKE = ("`.pb` without shapes", "`.pbtxt`", "bytes", "GraphDef", "`.meta`", "SavedModel of TF 1", "`saved_model.pb`")
+ALIKE = (
+    *("frozen `.pb`", "`.pb` without shapes", "`.pbtxt`", "bytes", "GraphDef", "`.meta`"),
+    *("SavedModel of TF 1", "`saved_model.pb`"),
+)
 SOME = ("inspect", "cost", "scene", "rename", "clone shared", "insert", "save .pbtxt", "undo")
 
 
@@ -34,11 +45,19 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file_models(tmp_path_factory.mktemp("models"))
 
 
+Bare = Callable[[str], tuple[dict[str, Outcome], Path]]
+
+
 @pytest.fixture(scope="module")
-def bare(models: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcomes, Path]:
-    """What verbs do where TensorFlow is not installed, and the folder of the edited graphs."""
-    out = tmp_path_factory.mktemp("bare")
-    return outcomes_without_tensorflow(models, out), out
+def bare(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Bare:
+    """What verbs do on a kind of file where TensorFlow is not installed, and the folder of the edited graphs."""
+
+    @cache
+    def done(kind: str) -> tuple[dict[str, Outcome], Path]:
+        out = tmp_path_factory.mktemp("bare")
+        return outcomes_without_tensorflow(models, out, [kind])[kind], out
+
+    return done
 
 
 def test_each_public_method_is_among_the_verbs() -> None:
@@ -48,16 +67,29 @@ def test_each_public_method_is_among_the_verbs() -> None:
     assert public_methods(GraphEditor) - tried - others == set()
 
 
-def test_without_tensorflow_no_verb_fails_other_than_by_a_sentence(bare: tuple[Outcomes, Path]) -> None:
-    done, _ = bare
-    texts = [f"{verb} on {kind}: {each.text}" for kind, verbs in done.items() for verb, each in verbs.items()]
+@pytest.mark.parametrize("kind", file_verbs.KINDS)
+@pytest.mark.sample(2)
+def test_without_tensorflow_no_verb_fails_other_than_by_a_sentence(kind: str, bare: Bare) -> None:
+    texts = [f"{verb}: {each.text}" for verb, each in bare(kind)[0].items()]
     assert [text for text in texts if "DEFECT" in text] == []
     refused = [text for text in texts if "TensorFlow" in text and "[tensorflow]" in text]
     assert [text for text in refused if not text.endswith(("'tfgraphwidget[tensorflow]'.", "its checkpoint."))] == []
 
 
-def test_the_page_of_the_documentation_says_what_works_without_tensorflow(bare: tuple[Outcomes, Path]) -> None:
-    assert without_tensorflow(bare[0]) in PAGE.read_text(encoding="utf-8"), "python -m tests.editor.verbs writes it"
+@pytest.mark.slow
+def test_the_page_of_the_documentation_says_what_works_without_tensorflow(bare: Bare) -> None:
+    done = {kind: bare(kind)[0] for kind in file_verbs.KINDS}
+    assert without_tensorflow(done) in PAGE.read_text(encoding="utf-8"), "python -m tests.editor.verbs writes it"
+
+
+@pytest.mark.parametrize("kind", file_verbs.KINDS)
+@pytest.mark.sample(2)
+def test_the_page_says_of_each_kind_what_works_without_tensorflow(kind: str, bare: Bare) -> None:
+    _, table = PAGE.read_text(encoding="utf-8").split("## Without TensorFlow\n")
+    rows = [line[2:-2].split(" | ") for line in table.splitlines() if line.startswith("| `")]
+    assert [row[0] for row in rows] == [f"`{verb}`" for verb in file_verbs.VERBS]
+    column = 1 + file_verbs.KINDS.index(kind)
+    assert [row[column] for row in rows] == column_without_tensorflow(bare(kind)[0])
 
 
 def nodes(path: Path) -> dict[str, bytes]:
@@ -75,13 +107,13 @@ def nodes(path: Path) -> dict[str, bytes]:
     return {name: each.SerializeToString(deterministic=True) for name, each in every.items()}
 
 
-@pytest.mark.parametrize("kind", ["frozen `.pb`", "`.meta`, checkpoint", "SavedModel"])
-@pytest.mark.sample(2)
+@pytest.mark.parametrize("kind", ["`.meta`, checkpoint", "frozen `.pb`", "SavedModel"])
+@pytest.mark.sample(1)
 def test_edits_without_tensorflow_give_the_graphs_that_they_give_with_it(
-    kind: str, bare: tuple[Outcomes, Path], models: Path, tmp_path: Path
+    kind: str, bare: Bare, models: Path, tmp_path: Path
 ) -> None:
-    done, out = bare
-    edits = [verb for verb, each in done[kind].items() if each.edited and each.text == "ok"]
+    done, out = bare(kind)
+    edits = [verb for verb, each in done.items() if each.edited and each.text == "ok"]
     assert len(edits) > 30
     again = file_verbs.run(models, tmp_path, [kind], edits)[kind]
     refused = {verb for verb, each in again.items() if each.text != "ok"}
@@ -107,14 +139,12 @@ def test_other_files_open_as_those_do_without_tensorflow(
 
 
 @pytest.mark.slow
-def test_where_tensorflow_is_installed_nothing_of_this_imports_it(
-    bare: tuple[Outcomes, Path], models: Path, tmp_path: Path
-) -> None:
+def test_where_tensorflow_is_installed_nothing_of_this_imports_it(bare: Bare, models: Path, tmp_path: Path) -> None:
     """But shapes that do not follow by our own shape functions, and clones with values."""
     command = [sys.executable, "-m", "tests.editor.file_verbs", str(models), str(tmp_path), "`.pb`", "SavedModel"]
     subprocess.run(command, check=True, cwd=Path(__file__).parents[2], capture_output=True)
     for kind, verbs in file_verbs.read(tmp_path).items():
-        works = {verb for verb, each in bare[0][kind].items() if not each.is_refused}
+        works = {verb for verb, each in bare(kind)[0].items() if not each.is_refused}
         asks = {verb for verb, each in verbs.items() if each.asked}
         assert len(works) > 80
         assert asks & works - ASKS[kind] == set()

@@ -8,7 +8,6 @@ import json
 import pickle
 import pickletools
 import subprocess
-import sys
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -28,6 +27,7 @@ from tfgraphwidget.sources import describe_file
 from tfgraphwidget.sources.files.formats import read_container
 
 v1 = tf.compat.v1
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -48,23 +48,29 @@ def edited(editor: GraphEditor) -> GraphEditor:
 
 
 @pytest.fixture(scope="module")
-def travelled(sources: Sources, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Any]]:
-    """By kind of source: what an editor says here, and what it says after pickle in another process."""
+def travelled(
+    request: pytest.FixtureRequest,
+    sources: Sources,
+    tmp_path_factory: pytest.TempPathFactory,
+    warm_python: list[str],
+) -> dict[str, tuple[Any, Any]]:
+    """By kind of source that is asked for: what an editor says here, and what it says after pickle elsewhere."""
     folder, here = tmp_path_factory.mktemp("pickles"), {}
-    for number, (kind, opened) in enumerate(sources.kinds().items()):
-        editor = edited(opened())
+    asked = [item.callspec.params["kind"] for item in request.session.items if "travelled" in item.fixturenames]
+    for number, kind in enumerate(asked):
+        editor = edited(sources.kinds()[kind]())
         with (folder / f"{number:02}.pickle").open("wb") as file:
             pickle.dump(editor, file)
         here[kind] = json.loads(json.dumps(state(editor)))
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.editor.arrival", str(folder)], capture_output=True, text=True, check=False
-    )
+    code = "import runpy; runpy.run_module('tests.editor.arrival', run_name='__main__')"
+    run = subprocess.run([*warm_python, "-c", code, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-3000:]
     there = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     return dict(zip(here, zip(here.values(), there, strict=True), strict=True))
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.sample(7)
 def test_an_editor_goes_on_in_another_process_with_its_edits_and_values(
     travelled: dict[str, tuple[Any, Any]], kind: str
 ) -> None:

@@ -426,14 +426,16 @@ def file_models(folder: Path) -> Path:
     return folder
 
 
-def outcomes_without_tensorflow(models: Path | None = None, out: Path | None = None) -> file_verbs.Outcomes:
+def outcomes_without_tensorflow(
+    models: Path | None = None, out: Path | None = None, kinds: Iterable[str] = file_verbs.KINDS
+) -> file_verbs.Outcomes:
     """What verbs do on files where TensorFlow is not installed, by kind; the edited graphs are saved in `out`."""
     with tempfile.TemporaryDirectory() as folder:
         for name in ("models", "out", "packages"):
             (Path(folder) / name).mkdir()
         models, out = models or file_models(Path(folder) / "models"), out or Path(folder) / "out"
         packages = packages_without_tensorflow(Path(folder) / "packages")
-        command = ("-m", "tests.editor.file_verbs", str(models), str(out), *file_verbs.KINDS)
+        command = ("-m", "tests.editor.file_verbs", str(models), str(out), *kinds)
         run = run_without_tensorflow(packages, *command, cwd=out)
         assert run.returncode == 0, run.stderr[-2000:]
         return file_verbs.read(out)
@@ -441,7 +443,6 @@ def outcomes_without_tensorflow(models: Path | None = None, out: Path | None = N
 
 def without_tensorflow(done: Mapping[str, Mapping[str, file_verbs.Outcome]]) -> str:
     """The verbs on files where TensorFlow is not installed, as Markdown."""
-    kinds = list(done)
     lines = [
         "## Without TensorFlow",
         "",
@@ -450,14 +451,20 @@ def without_tensorflow(done: Mapping[str, Mapping[str, file_verbs.Outcome]]) -> 
         "edit says so. Where TensorFlow is installed, what works here imports it only for these shapes, for the values",
         "of copied variables, and to check what `save` has written.",
         "",
-        f"| | {' | '.join(kinds)} |",
-        f"|---|{'---|' * len(kinds)}",
+        f"| | {' | '.join(done)} |",
+        f"|---|{'---|' * len(done)}",
     ]
-    for verb in file_verbs.VERBS:
-        outcomes = [done[kind][verb] for kind in kinds]
-        cells = ["✓" if each.text == "ok" else "TF" if each.is_refused else "-" for each in outcomes]
-        lines.append(f"| `{verb}` | {' | '.join(cells)} |")
+    columns = [column_without_tensorflow(by_verb) for by_verb in done.values()]
+    lines += [f"| `{verb}` | {' | '.join(cells)} |" for verb, *cells in zip(file_verbs.VERBS, *columns, strict=True)]
     return "\n".join((*lines, ""))
+
+
+def column_without_tensorflow(done: Mapping[str, file_verbs.Outcome]) -> list[str]:
+    """What the page says of each verb on one kind of file where TensorFlow is not installed."""
+    return [
+        "✓" if each.text == "ok" else "TF" if each.is_refused else "-"
+        for each in (done[verb] for verb in file_verbs.VERBS)
+    ]
 
 
 if __name__ == "__main__":

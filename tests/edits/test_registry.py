@@ -20,6 +20,7 @@ import tensorflow as tf
 import tfgraphwidget
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tests.parsing import parsed
 from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import IndexContext, PlanContext
@@ -326,8 +327,7 @@ def test_no_module_asks_which_command_a_command_is() -> None:
     """A ladder of isinstance would have to be extended for each new command; a method of the command is not."""
     names, found = classes_of_commands() - {"Command"}, []
     for path in sorted(PACKAGE.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parsed(path)):
             called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
             if called and {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)} & names:
                 found.append(f"{path.name}:{node.lineno}")

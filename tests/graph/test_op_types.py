@@ -9,6 +9,7 @@ import pytest
 from tensorflow.core.framework import types_pb2
 from tensorflow.python.framework import op_def_registry
 
+from tests.parsing import parsed
 from tfgraphwidget.graph import op_types
 
 PACKAGE = Path(op_types.__file__).parents[1]
@@ -62,14 +63,14 @@ def test_no_other_module_lists_op_types():
     for path in sorted(PACKAGE.rglob("*.py")):
         module = path.relative_to(PACKAGE).as_posix()
         if module != "graph/op_types.py" and module not in MADE_THERE:
-            found = literal_sets(ast.parse(path.read_text(encoding="utf-8")))
+            found = literal_sets(parsed(path))
             wrong += [f"{module}:{line}: {', '.join(texts)}" for line, texts in found]
     assert wrong == []
 
 
 def test_the_exceptions_are_still_needed():
     for module in MADE_THERE:
-        assert literal_sets(ast.parse((PACKAGE / module).read_text(encoding="utf-8")))
+        assert literal_sets(parsed(PACKAGE / module))
 
 
 @pytest.mark.parametrize(

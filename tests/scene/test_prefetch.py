@@ -36,8 +36,8 @@ def test_the_largest_closed_scopes_come_first(tangles):
     assert names[0] not in likely(editor)
 
 
-def test_small_scopes_and_large_drawings_are_not_worth_it(tangles, editor):
-    assert likely(editor) == ()
+def test_small_scopes_and_large_drawings_are_not_worth_it(tangles, line):
+    assert likely(tgw.edit(line)) == ()
     all_open = tgw.edit(tangles)
     all_open.open_all()
     all_open.close("scope_3")

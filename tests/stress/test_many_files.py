@@ -30,7 +30,7 @@ def test_damaged_bytes_are_refused_or_opened() -> None:
     assert not any(wrong for _, wrong in checked), checked
 
 
-_FILES = 80
+_FILES = 50
 
 
 # What was found

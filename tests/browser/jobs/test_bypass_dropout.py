@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import Widget
 from tests.browser.jobs.counted import BYPASS, Hand
 from tests.browser.lab import open_notebook, shoot, write_notebook
 from tests.browser.server import JupyterServer
+
+pytestmark = pytest.mark.one_page
 
 GRAPH = """
 import numpy as np

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import AT_REST, Widget
 from tests.browser.jobs.counted import CLONE_BY_KEYS, Hand
 from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
+
+pytestmark = pytest.mark.one_page
 
 GRAPH = """
 import tensorflow as tf
