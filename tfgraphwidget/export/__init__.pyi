@@ -11,3 +11,4 @@ from .verification.round_trip import largest_difference as largest_difference
 from .verification.synthetic_feeds import generate_feeds as generate_feeds
 from .verification.synthetic_feeds import input_specs as input_specs
 from .writer import save as save
+from .writer import save_page as save_page
