@@ -15,9 +15,10 @@ def build_line() -> tf.Graph:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 2], name="x")
-        a = tf.multiply(x, 2.0, name="a")
-        b = tf.multiply(a, 2.0, name="b")
-        tf.multiply(b, 2.0, name="c")
+        # After 2.21, tf.multiply makes a constant of a number outside of its own scope: "y", "y_1".
+        a = tf.multiply(x, tf.constant(2.0, name="a/y"), name="a")
+        b = tf.multiply(a, tf.constant(2.0, name="b/y"), name="b")
+        tf.multiply(b, tf.constant(2.0, name="c/y"), name="c")
     return graph
 
 

@@ -66,6 +66,15 @@ def test_a_drawing_loads_no_command_and_nothing_that_runs_compares_or_saves():
     assert loaded.isdisjoint(kind.__module__ for kind in registry.commands().values())
 
 
+def test_a_page_of_a_file_loads_nothing_that_edits_or_runs(tmp_path: Path):
+    command = ["show", str(MODEL), "--html", str(tmp_path / "page.html")]
+    loaded = all_modules_after(f"from tfgraphwidget.cli import main; main({command})")
+    later = {package_of(name) for name in loaded if name.startswith("tfgraphwidget.")}
+    assert later == {"", "export", "sources.describe.ops"}
+    needless = ("editor.executor", "editor.graph_view", "editor.targets", "edits.patch", "sources.opening")
+    assert loaded.isdisjoint(f"tfgraphwidget.{name}" for name in needless)
+
+
 def test_a_file_is_described_without_numpy():
     loaded = modules_after(f"from tfgraphwidget.cli import main; main(['info', {str(MODEL)!r}])")
     assert loaded & {*HEAVY, "numpy"} == set()

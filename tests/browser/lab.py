@@ -20,6 +20,7 @@ ARTIFACTS = Path(__file__).parent / "artifacts"
 FIRST_PAINT = 120_000  # ms; JupyterLab's first load on two cold cores, which others may use, too
 CELL = 120_000  # ms; a cell that imports TensorFlow
 RAN = re.compile(r"\[\d+\]:")
+_BEHIND = '[style*="content-visibility: hidden"]'
 KERNEL_IS_IDLE = """() => {
     const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
     return kernel?.connectionStatus === "connected" && kernel.status === "idle";
@@ -150,6 +151,15 @@ class Watch:
             self.problems.append(f"request to another origin: {request.url}")
 
 
+def in_front(selector: str) -> str:
+    """The selector of the panels of tabs in front. Those behind have a box in JupyterLab 4.7, in 4.6 they have none.
+
+    Args:
+        selector: The selector of a panel, as ".jp-Document".
+    """
+    return f"{selector}:visible:not({_BEHIND})"
+
+
 @dataclass
 class OpenNotebook:
     """A notebook that is open on a page, with its kernel running."""
@@ -161,7 +171,7 @@ class OpenNotebook:
     @property
     def panel(self) -> Locator:
         """The notebook as shown."""
-        return self.page.locator(".jp-NotebookPanel:visible").first
+        return self.page.locator(in_front(".jp-NotebookPanel")).first
 
     @property
     def tracebacks(self) -> Locator:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.commanded import opened, printed_url
 from tests.browser.hands import Widget
-from tests.browser.lab import CELL, OpenNotebook, watched_page
+from tests.browser.lab import CELL, OpenNotebook, in_front, watched_page
 from tests.browser.server import JupyterServer, free_port
 from tests.conftest import build_mlp
 
@@ -64,7 +64,7 @@ class Document:
 
     def drawn(self) -> None:
         """Wait until a graph is drawn that was not there before; it is the file's."""
-        root = self.page.locator(".jp-Document:visible .tfgraphwidget:not([data-before])")
+        root = self.page.locator(f"{in_front('.jp-Document')} .tfgraphwidget:not([data-before])")
         expect(root).to_be_visible(timeout=CELL)
         Widget(OpenNotebook(self.page, self.server, self.path), root)
         expect(root).to_have_attribute("data-ops", "44")
@@ -110,7 +110,7 @@ def test_the_command_show_runs_no_code_beside_the_file(tmp_path: Path, browser: 
     folder = with_hostile_code(tmp_path / "downloads")
     with printed_url(tmp_path, "show", "graph.pb", "--no-browser", folder=folder) as url:
         page = opened(browser, url)
-        document = page.locator(".jp-Document:visible").first
+        document = page.locator(in_front(".jp-Document")).first
         expect(document.locator(".tfgraphwidget")).to_be_visible(timeout=CELL)
         page.context.close()
     assert ran(folder) == []

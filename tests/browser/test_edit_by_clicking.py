@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.hands import Widget
-from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
+from tests.browser.lab import in_front, open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 
 pytestmark = pytest.mark.one_page
@@ -109,7 +109,7 @@ def test_an_op_is_bypassed_and_the_session_follows(widget: Widget) -> None:
 
     widget.show_python()
     press(widget, "Insert as cell")
-    cells = page.locator(".jp-Notebook:visible .jp-Cell")
+    cells = page.locator(f"{in_front('.jp-Notebook')} .jp-Cell")
     expect(cells).to_have_count(4)  # Shift+Enter in the last one has made an empty one
     expect(cells.nth(2).locator(".cm-content")).to_contain_text('editor.bypass(what="dropout")')
     assert cells.nth(2).locator(".cm-line").all_inner_texts()[0] == "import tensorflow as tf"
@@ -202,7 +202,7 @@ def test_a_script_becomes_a_cell_in_notebook_7_too(page: Page, jupyter_server: J
     widget = Widget(notebook, notebook.run_cell(1).locator(".tfgraphwidget"))
     widget.show_python()
     press(widget, "Insert as cell")
-    shown = page.locator(".jp-Notebook:visible .jp-Cell")
+    shown = page.locator(f"{in_front('.jp-Notebook')} .jp-Cell")
     expect(shown).to_have_count(4)
     expect(shown.nth(2)).to_contain_text('editor.bypass(what="dropout")')
     expect(shown.nth(3)).to_contain_text("last = 1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.lab import FIRST_PAINT, OpenNotebook, shoot, write_notebook
+from tests.browser.lab import FIRST_PAINT, OpenNotebook, in_front, shoot, write_notebook
 from tests.browser.server import JupyterServer
 from tests.browser.test_panel import Panel, open_graph
 
@@ -26,12 +26,12 @@ def open_launcher(page: Page) -> None:
     """File > New Launcher."""
     page.get_by_role("menuitem", name="File", exact=True).click()
     page.get_by_role("menuitem", name="New Launcher").click()
-    expect(page.locator(".jp-Launcher:visible")).to_be_visible()
+    expect(page.locator(in_front(".jp-Launcher"))).to_be_visible()
 
 
 def press_card(page: Page) -> None:
     """The launcher's card."""
-    page.locator(".jp-Launcher:visible .jp-LauncherCard").filter(has_text="Graph Editor").click()
+    page.locator(f"{in_front('.jp-Launcher')} .jp-LauncherCard").filter(has_text="Graph Editor").click()
 
 
 def shows_graph_of(notebook: OpenNotebook) -> None:
@@ -108,7 +108,7 @@ def test_the_launcher_finds_a_notebook_that_only_runs(notebook: OpenNotebook, ju
     page = notebook.page
     (jupyter_server.root / "elsewhere").mkdir()
     page.goto(jupyter_server.page_url("elsewhere"))  # another workspace: nothing is open
-    page.locator(".jp-Launcher:visible").wait_for(timeout=FIRST_PAINT)
+    page.locator(in_front(".jp-Launcher")).wait_for(timeout=FIRST_PAINT)
     press_card(page)
     dialog = page.locator(".jp-Dialog")
     expect(dialog.locator("option")).to_have_text(["first.ipynb", "A new notebook"])
@@ -123,7 +123,7 @@ def test_the_launcher_finds_a_notebook_that_only_runs(notebook: OpenNotebook, ju
 def test_the_launcher_makes_a_notebook_when_none_runs(page: Page, jupyter_server: JupyterServer) -> None:
     (jupyter_server.root / "folder of mine").mkdir()
     page.goto(jupyter_server.page_url("folder of mine"))
-    page.locator(".jp-Launcher:visible").wait_for(timeout=FIRST_PAINT)
+    page.locator(in_front(".jp-Launcher")).wait_for(timeout=FIRST_PAINT)
     press_card(page)
     choosing = page.locator(".jp-Dialog").get_by_role("button", name="Select Kernel")
     choosing.click()

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 import tfgraphwidget as tgw
 from tests.browser.hands import Widget
-from tests.browser.lab import CELL, FIRST_PAINT, OpenNotebook, shoot, show_folder
+from tests.browser.lab import CELL, FIRST_PAINT, OpenNotebook, in_front, shoot, show_folder
 from tests.browser.server import JupyterServer
 from tests.conftest import build_mlp
 from tests.jupyterlab.test_comm_handler import write_large_graph
@@ -57,7 +57,7 @@ class Files:
     @property
     def document(self) -> Locator:
         """The document in front."""
-        return self.page.locator(".jp-Document:visible").first
+        return self.page.locator(in_front(".jp-Document")).first
 
     @property
     def message(self) -> Locator:
@@ -279,7 +279,7 @@ def test_a_name_is_data_and_what_is_no_graph_says_so(files: Files, folder: Path)
         expect(files.message.get_by_role("button", name="Try again")).to_be_visible()
     shoot(files.page, "file_7_no_graph")
     files.message.get_by_role("button", name="Open as text").click()
-    expect(files.page.locator(".jp-FileEditor:visible")).to_contain_text("guid: 0123456789abcdef")
+    expect(files.page.locator(in_front(".jp-FileEditor"))).to_contain_text("guid: 0123456789abcdef")
 
 
 def test_a_saved_model_is_opened_by_its_file_and_saved_as_a_folder(files: Files, folder: Path) -> None:
@@ -315,7 +315,7 @@ def test_a_keras_model_is_opened_in_a_notebook(files: Files, folder: Path, jupyt
     assert jupyter_server.sessions() == before  # no kernel is started for a message
     shoot(files.page, "file_11_keras")
     files.message.get_by_role("button", name="Open in a notebook").click()
-    root = files.page.locator(".jp-NotebookPanel:visible .tfgraphwidget")
+    root = files.page.locator(f"{in_front('.jp-NotebookPanel')} .tfgraphwidget")
     expect(root).to_have_attribute("data-status", "ready", timeout=CELL)
     expect(root).to_contain_text("Keras model")
     shoot(files.page, "file_12_keras_in_a_notebook")

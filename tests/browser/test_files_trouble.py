@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Dialog, Page, Response, expect
 
-from tests.browser.lab import CELL, shoot, write_notebook
+from tests.browser.lab import CELL, in_front, shoot, write_notebook
 from tests.browser.server import JupyterServer
 from tests.browser.test_files import Files, remove
 from tests.conftest import build_mlp
@@ -135,7 +135,7 @@ def test_save_all_asks_for_what_is_changed_alone(files: Files) -> None:
     files.open("second.pb")
     remove(files.open("graph.pb"), "net/logits")
     run(files, "launcher:create")
-    expect(files.page.locator(".jp-Launcher:visible")).to_be_visible()
+    expect(files.page.locator(in_front(".jp-Launcher"))).to_be_visible()
     run(files, "docmanager:save-all")
     expect(files.dialog).to_contain_text("Save graph.pb")
     files.press("Cancel")

@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import unquote, urlsplit
@@ -313,6 +314,51 @@ def test_a_page_is_written_that_needs_no_server(model: Path) -> None:
     assert data
     _, (room,) = unpack_page(base64.b64decode(data[1]))
     assert room.head["names"] == list(tgw.edit(model).index.names)
+
+
+def of_a_function(folder: Path) -> Path:
+    """A GraphDef with a function that calls another one."""
+    inner = tf.function(lambda x: tf.nn.relu(x) + x, input_signature=[tf.TensorSpec([None], tf.float32)])
+    outer = tf.function(lambda x: inner(x) + inner(x + 1.0), input_signature=[tf.TensorSpec([None], tf.float32)])
+    graph = outer.get_concrete_function().graph
+    (folder / "function.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    return folder / "function.pb"
+
+
+def saved_model(folder: Path) -> Path:
+    """A SavedModel of TensorFlow 2, which opens in the body of its signature."""
+    module = tf.Module()
+    module.w = tf.Variable(2.0)
+    call = tf.function(lambda x: {"y": x * module.w}, input_signature=[tf.TensorSpec([None], tf.float32)])
+    tf.saved_model.save(module, str(folder / "saved"), call)
+    return folder / "saved"
+
+
+def edited(folder: Path) -> Path:
+    """An editor in a file, with an edit."""
+    editor = tgw.edit(build_mlp(resource=True).as_graph_def())
+    editor.rename("net/logits", "scores")
+    return editor.save(folder / "edited.tgw")
+
+
+def meta_graph(folder: Path) -> Path:
+    with v1.Graph().as_default():
+        x = v1.placeholder(tf.float32, [None], "x")
+        signature = v1.saved_model.predict_signature_def({"x": x}, {"y": tf.nn.relu(x)})
+        meta = v1.train.export_meta_graph()
+    meta.signature_def["serving_default"].CopyFrom(signature)
+    (folder / "graph.meta").write_bytes(meta.SerializeToString())
+    return folder / "graph.meta"
+
+
+@pytest.mark.parametrize("make", [of_a_function, saved_model, edited, meta_graph])
+def test_a_page_written_without_an_editor_is_that_of_an_editor(make: Callable[[Path], Path], tmp_path: Path) -> None:
+    file = make(tmp_path)
+    assert main(["show", str(file), "--html", str(tmp_path / "page.html")]) == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        page = tgw.edit(file).save(tmp_path / "of_editor.html")
+    assert (tmp_path / "page.html").read_bytes() == page.read_bytes()
 
 
 def test_the_token_of_the_server_is_not_in_the_list_of_processes(

@@ -23,9 +23,9 @@ def blocks() -> tf.Graph:
     graph = tf.Graph()
     with graph.as_default():
         x = v1.placeholder(tf.float32, [None, 2], name="x")
-        double = tf.multiply(x, 2.0, name="block/double")
+        double = tf.multiply(x, tf.constant(2.0, name="block/double/y"), name="block/double")
         tf.identity(tf.add(double, x, name="block/sum"), name="y")
-        tf.subtract(x, 1.0, name="other/less")
+        tf.subtract(x, tf.constant(1.0, name="other/less/y"), name="other/less")
     return graph
 
 

@@ -418,7 +418,7 @@ def test_a_server_s_devices_do_not_keep_a_model_from_being_served(tmp_path: Path
     with graph.as_default():
         x = v1.placeholder(tf.float32, [], name="x")
         with tf.device("/job:worker/task:1"):
-            tf.multiply(x, 2.0, name="y")
+            tf.multiply(x, tf.constant(2.0, name="y/y"), name="y")
     for name, options in (("sm", {}), ("f.pb", {"frozen": True})):
         with pytest.warns(UserWarning, match=r"leaves out on which machine op 'y/y' .* stands: '/job:worker/task:1'"):
             tgw.edit(graph).save(tmp_path / name, "x", "y", **options)

@@ -187,7 +187,7 @@ def test_a_cut_leaves_control_inputs_and_colocation_behind(tmp_path: Path) -> No
         x = v1.placeholder(tf.float32, [], name="x")
         h = tf.square(x, name="h")
         with tf.control_dependencies([h]), v1.colocate_with(x):
-            tf.multiply(h, 3.0, name="y")
+            tf.multiply(h, tf.constant(3.0), name="y")
     tgw.edit(graph).save(tmp_path / "sm", inputs="h", outputs="y")
     assert serve(tmp_path / "sm")(h=tf.constant(2.0))["y"].numpy() == 6
 

@@ -561,7 +561,7 @@ def test_state_in_the_body_of_a_function_is_named(graph: tf.Graph) -> None:
 
 def test_callables_and_handles_of_the_old_session_are_named_and_do_no_harm(graph: tf.Graph) -> None:
     x = v1.placeholder(tf.float32, [], name="x")
-    tf.multiply(x, 2.0, name="y")
+    tf.multiply(x, tf.constant(2.0), name="y")
     kept = v1.get_session_handle(tf.constant([1.0, 2.0]))
     options = config_pb2.CallableOptions(feed=["x:0"], fetch=["y:0"])
     with v1.Session(graph=graph) as session:
@@ -936,7 +936,7 @@ def test_a_renewal_that_is_interrupted_leaves_nothing_to_be_seen() -> None:
 
 def test_a_partial_run_under_way_is_told_of_and_one_that_is_over_is_not(graph: tf.Graph) -> None:
     x, other = (v1.placeholder(tf.float32, [], name=name) for name in ("x", "other"))
-    y = tf.multiply(x, 2.0, name="y")
+    y = tf.multiply(x, tf.constant(2.0), name="y")
     tf.add(y, other, name="z")
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)

@@ -71,7 +71,7 @@ def _print_refusal(options: argparse.Namespace, why: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Load the module of a command and run it; most load TensorFlow, which takes seconds."""
+    """Load the module of a command and run it."""
     if options.command == "info" and not options.summary:
         return _info(options)
     if options.command == "demo" or (options.command == "show" and options.html is None):
@@ -81,10 +81,13 @@ def _run(options: argparse.Namespace) -> int:
     if options.command != "run-script":
         # NumPy's library of matrices starts a thread per core, which takes as long as to read a file.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if options.command == "show":
+        from tfgraphwidget.cli import files
+
+        return files.write_page(options)
     from tfgraphwidget.cli import commands
 
     run = {
-        "show": commands.write_page,
         "code": commands.print_code,
         "export": commands.export,
         "info": commands.print_summary,

@@ -1,4 +1,4 @@
-"""The commands that open a graph: code, export, diff, lint, show --html, run-script."""
+"""The commands that open a graph to edit or to compare it: code, export, diff, lint, run-script."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.cli.console import print_note, print_output
+from tfgraphwidget.cli.files import check_output, check_sources
 from tfgraphwidget.cli.formatting import format_count
 from tfgraphwidget.cli.progress_bar import progress_bar
 from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.graph import HANDLES, PLACEHOLDERS, ChangedValue, Difference, definitions, handles, own_ops
 from tfgraphwidget.naming import escape, split_tensor
 from tfgraphwidget.progress import tell
-from tfgraphwidget.sources import is_checkpoint, locate_file, own_shapes_only, parse_path
-from tfgraphwidget.writable import CONVERSION_OPTIONS, check_place, kind_of, parse_options, unwritable
+from tfgraphwidget.sources import is_checkpoint, own_shapes_only
+from tfgraphwidget.writable import CONVERSION_OPTIONS, parse_options
 
 Names = list[str] | dict[str, str] | None
 _SEE_INFO = "; tfgraphwidget info lists what they may be"
@@ -55,7 +56,7 @@ def print_summary(options: argparse.Namespace) -> int:
     Args:
         options: The parsed arguments of the command line.
     """
-    _check_sources(options.file)
+    check_sources(options.file)
     with progress_bar(), own_shapes_only():
         text = _open_editor(options).summary()
     print_output(json.dumps({"summary": text.splitlines()}, indent=1) if options.json else text)
@@ -68,8 +69,8 @@ def export(options: argparse.Namespace) -> int:
     Args:
         options: The parsed arguments of the command line.
     """
-    _check_sources(options.file, *([] if options.edits is None else [options.edits]))
-    _check_output(options.out, frozen=options.frozen)
+    check_sources(options.file, *([] if options.edits is None else [options.edits]))
+    check_output(options.out, frozen=options.frozen)
     with progress_bar():
         editor = _open_editor(options)
         if options.edits is not None:
@@ -97,24 +98,6 @@ def export(options: argparse.Namespace) -> int:
     return 0
 
 
-def write_page(options: argparse.Namespace) -> int:
-    """Write a page that needs no server.
-
-    Args:
-        options: The parsed arguments of the command line.
-    """
-    if Path(options.html).suffix.lower() not in (".html", ".htm"):
-        raise GraphEditError(f"--html {options.html!r}: the name of a page ends in .html; use another name.")
-    _check_sources(options.file)
-    _check_output(options.html)
-    with progress_bar():
-        editor = _open_editor(options)
-        tell("Writing")
-        path = _save(editor, options.html)
-    print_output(escape(str(path)))
-    return 0
-
-
 def print_diff(options: argparse.Namespace) -> int:
     """Print the differences between two graphs. Returns 1 when there are any.
 
@@ -125,7 +108,7 @@ def print_diff(options: argparse.Namespace) -> int:
         changed = import_module("tfgraphwidget").drift(options.after, options.before)
         values = tuple(ChangedValue(name, name, distance) for name, distance in changed.items() if distance)
         return _print_difference(options, Difference(values=values, between=(options.before, options.after)))
-    _check_sources(options.before, options.after)
+    check_sources(options.before, options.after)
     with progress_bar():
         after = _open_editor(argparse.Namespace(file=options.after))
         after.leave(0)
@@ -395,21 +378,3 @@ def _replace_opened_file(file: str | None) -> Iterator[None]:
         yield
     finally:
         package.edit = edit
-
-
-# Checks before TensorFlow is loaded, which takes seconds: missing files and unusable output paths
-
-
-def _check_sources(*files: str) -> None:
-    """Raise for a file or directory that does not exist, and for a directory that is not a SavedModel."""
-    for file in files:
-        locate_file(parse_path(file, "path"))
-
-
-def _check_output(out: str, *, frozen: bool = False) -> None:
-    """Raise for a path that cannot be written, or not in the format that its suffix names."""
-    path = Path(out)
-    try:
-        check_place(path, kind_of(path, folder=out.endswith("/"), frozen=frozen))
-    except OSError as error:
-        raise unwritable(path, error) from error

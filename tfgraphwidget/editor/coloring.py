@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -13,7 +13,6 @@ from tfgraphwidget import runtime
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import costs, frame
 from tfgraphwidget.hierarchy import find_op_facts
-from tfgraphwidget.scene import Scene
 from tfgraphwidget.scene.coloring import Legend, Numbers, OpValues, encodings, scales
 
 if TYPE_CHECKING:
@@ -23,10 +22,12 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.navigator import Navigator
     from tfgraphwidget.graph import GraphIndex
     from tfgraphwidget.runtime.measure import Measurement
+    from tfgraphwidget.scene import Scene
 
 Floats = npt.NDArray[np.float64]
 _UNITS = {"parameters": "n", "output bytes": "B", "FLOPs": "FLOP", "time": "µs", "memory": "B"}
 _MEASURED = ("time", "memory")
+_NOT_CHEAP = (*_MEASURED, "FLOPs", "diff")
 _MOST_AT_ONCE = 8_000  # ops for which all encodings are computed: larger files would have their shapes inferred
 _ENCODINGS = ("type", "device", "structure", "dtype", "scope", "trainable", *_UNITS, "diff")
 _NOT_MEASURED = "nothing was measured here since the last edit; editor.measure(…)"
@@ -114,42 +115,30 @@ class ColorModel:
         small, is_current = len(index) <= _MOST_AT_ONCE, index is current
         for by in self.names:
             is_choice = by == self.current and (is_current or by not in (*_MEASURED, "diff"))
-            if not is_choice and (not small or by in (*_MEASURED, "FLOPs", "diff")):
+            if not is_choice and (not small or by in _NOT_CHEAP):
                 continue
             values = self._of(index) if is_choice and is_current else self._compute(by, index, None)
             legend = None if values is None else values.legend(by)
-            if values is not None and legend is not None and (is_choice or legend.entries or legend.high):
+            if values is not None and legend is not None and (is_choice or _has_colors(legend)):
                 views[by] = values, legend
         return views
 
     def _compute(self, by: str, index: GraphIndex, measured: Measurement | None) -> OpValues:
         if by in self._custom:
             return self._custom[by](index)
-        if by in encodings.ENCODINGS:
-            return encodings.ENCODINGS[by](index)
         if by == "diff":
             return encodings.by_difference(index, self._evaluator.diff(None))
-        if by in _UNITS:
-            return self._numbers(by, index, measured)
-        return encodings.table_column(by, index)
-
-    def _numbers(self, by: str, index: GraphIndex, measured: Measurement | None) -> Numbers:
         if by in _MEASURED:
             value = np.full(len(index), np.nan) if measured is None else measured.column(index, by)
             notice = _NOT_MEASURED if measured is None else measured.summary
             return Numbers(value, _UNITS[by], total=True, notice=notice)
-        value = self._costs(by, index, self._batch)
-        unknown = int(np.isnan(value).sum())
-        notices = [f"batch = {self._batch:,}"] if by != "parameters" and _has_unknown(index) else []
-        notices += [f"{unknown:,} op{'s' * (unknown > 1)} unknown"] if unknown else []
-        at = costs.users(index, find_op_facts(index).depends_on_input) if by == "parameters" else None
-        return Numbers(value, _UNITS[by], total=True, notice=" · ".join(notices), at=at)
+        if by == "FLOPs":
+            return _numbers(by, index, self._costs(by, index, self._batch), self._batch)
+        return _encode(by, index, self._batch) if by in _ENCODINGS else encodings.table_column(by, index)
 
     def _costs(self, by: str, index: GraphIndex, batch: int) -> Floats:
-        if by == "parameters":
-            return costs.parameters(index)
-        if by == "output bytes":
-            return costs.output_bytes(index, batch)
+        if by in _COUNTS:
+            return _COUNTS[by](index, batch)
         view = self._navigator.here
         return runtime.measure.flops_and_calls(index, batch, view.body if index is view.index else None)
 
@@ -206,6 +195,43 @@ class ColorModel:
                 "editor.measure(outputs, feeds={…}).",
                 error.ops,
             ) from error
+
+
+def cheap_encodings(index: GraphIndex) -> dict[str, tuple[OpValues, Legend]]:
+    """The values and the legend of each encoding that is cheap to compute: `ColorModel.without_a_run` of a new editor.
+
+    Args:
+        index: The graph.
+    """
+    cheap = [by for by in _ENCODINGS if by not in _NOT_CHEAP] if len(index) <= _MOST_AT_ONCE else []
+    values = {by: _encode(by, index, 1) for by in cheap}
+    return {by: (each, legend) for by, each in values.items() if _has_colors(legend := each.legend(by))}
+
+
+def _encode(by: str, index: GraphIndex, batch: int) -> OpValues:
+    """The values of an encoding that is cheap to compute."""
+    if by in encodings.ENCODINGS:
+        return encodings.ENCODINGS[by](index)
+    return _numbers(by, index, _COUNTS[by](index, batch), batch)
+
+
+_COUNTS: dict[str, Callable[[GraphIndex, int], Floats]] = {
+    "parameters": lambda index, _: costs.parameters(index),
+    "output bytes": costs.output_bytes,
+}
+
+
+def _numbers(by: str, index: GraphIndex, value: Floats, batch: int) -> Numbers:
+    """What ops cost, with what is not known of it."""
+    unknown = int(np.isnan(value).sum())
+    notices = [f"batch = {batch:,}"] if by != "parameters" and _has_unknown(index) else []
+    notices += [f"{unknown:,} op{'s' * (unknown > 1)} unknown"] if unknown else []
+    at = costs.users(index, find_op_facts(index).depends_on_input) if by == "parameters" else None
+    return Numbers(value, _UNITS[by], total=True, notice=" · ".join(notices), at=at)
+
+
+def _has_colors(legend: Legend) -> bool:
+    return bool(legend.entries or legend.high)
 
 
 def _check_batch(batch: object) -> None:

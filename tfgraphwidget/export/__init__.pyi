@@ -12,3 +12,4 @@ from .verification.synthetic_feeds import generate_feeds as generate_feeds
 from .verification.synthetic_feeds import input_specs as input_specs
 from .verification.synthetic_feeds import no_value_for as no_value_for
 from .writer import save as save
+from .writer import save_page as save_page

@@ -6,13 +6,17 @@ from collections.abc import Callable, Collection
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from tfgraphwidget import writable
-from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.tensorflow_modules import OpError
 from tfgraphwidget.writable import check_options, check_place, kind_of, place_of, unwritable, write_files
 
-Write = Callable[[Path, ExportRequest], None]
+if TYPE_CHECKING:
+    from tfgraphwidget.export.html.page_input import PageInput
+    from tfgraphwidget.export.request import ExportRequest
+
+Write: TypeAlias = "Callable[[Path, ExportRequest], None]"
 _FROZEN, _META = ("formats.frozen_graph", "write_frozen"), ("formats.meta_graph", "write_meta_graph")
 _WRITERS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(writable.GRAPH_DEFS, ("formats.graph_def", "write_graph_def")),
@@ -59,8 +63,7 @@ def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
         if place.is_dir():
             write_files(place, lambda new: write(new, request), lambda _: _files_of(place), request.add_notice)
         else:
-            into = partial(_write_in, write, request, place, path.suffix)
-            write_files(place.parent, into, lambda file_names: _files_to_replace(place, file_names), request.add_notice)
+            _write_file(place, path.suffix, lambda new: write(new, request), request.add_notice)
     except Exception as error:
         if isinstance(error, (OSError, OpError)):  # `except OpError` would import TensorFlow
             raise unwritable(path, error) from error
@@ -68,13 +71,47 @@ def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
     return path
 
 
-def _write_in(write: Write, request: ExportRequest, place: Path, suffix: str, new: Path) -> None:
+def save_page(path: Path, page_input: PageInput) -> Path:
+    """Write a page of a graph that no editor was opened for; an old file is replaced after it is complete.
+
+    Args:
+        path: The file, whose name ends in ".html".
+        page_input: What the page shows.
+
+    Returns:
+        The path.
+
+    Raises:
+        GraphEditError: If it cannot be written; all files are unchanged then.
+    """
+    from tfgraphwidget.export.html.page import page
+
+    try:
+        check_place(path, kind_of(path, folder=False, frozen=False))
+        place, text = place_of(path, _ignore), page(page_input)
+        _write_file(place, path.suffix, lambda new: new.write_text(text, "utf-8"), _ignore)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    return path
+
+
+def _ignore(_: str) -> None:
+    """Drop a sentence: a command says only where the page is."""
+
+
+def _write_file(place: Path, suffix: str, write: Callable[[Path], object], add_notice: Callable[[str], None]) -> None:
+    """Write a file in the format of a suffix, and replace an old one with what belongs to it."""
+    into = partial(_write_in, write, place, suffix)
+    write_files(place.parent, into, lambda file_names: _files_to_replace(place, file_names), add_notice)
+
+
+def _write_in(write: Callable[[Path], object], place: Path, suffix: str, new: Path) -> None:
     """Write a file in a new folder, in the format of the suffix of what may be a link to a file of another suffix."""
     if place.suffix.lower() == suffix.lower():
-        write(new / place.name, request)
+        write(new / place.name)
         return
     written = new / f"{place.name}{suffix}"
-    write(written, request)
+    write(written)
     written.rename(new / place.name)
 
 

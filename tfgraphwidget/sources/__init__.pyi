@@ -41,6 +41,7 @@ from .files.formats import find_checkpoint as find_checkpoint
 from .files.formats import listed_suffixes as listed_suffixes
 from .files.formats import locate_file as locate_file
 from .files.formats import main_files as main_files
+from .files.formats import open_path as open_path
 from .files.formats import recognize as recognize
 from .files.formats import register_format as register_format
 from .files.formats import registered_formats as registered_formats

@@ -177,7 +177,7 @@ def test_a_new_op_is_not_named_like_a_scope() -> None:
     with tf.Graph().as_default() as graph:  # TensorFlow would refuse it
         x = v1.placeholder(tf.float32, [2], "x")
         sums = tf.add(tf.constant(1.0), tf.constant(2.0), "sum")
-        tf.multiply(tf.nn.relu(x * sums, "sum_1/relu"), 2.0, "y")
+        tf.multiply(tf.nn.relu(x * sums, "sum_1/relu"), tf.constant(2.0), "y")
     editor = tgw.edit(graph)
     editor.fold_constants()
     assert "sum_2" in editor.index.ids

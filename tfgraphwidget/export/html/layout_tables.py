@@ -175,7 +175,7 @@ def container_tables(
         texts: The numbered texts that arrays refer to; texts are added.
         encodings: The values of the color encodings per op.
     """
-    rows = [_Rows(index, outline, layouts, texts, encodings) for layouts in insides]
+    rows = [_Rows(index, outline, layouts, texts) for layouts in insides]
     columns: dict[str, list[np.ndarray]] = {}
     for row in rows:
         for name, array in row.arrays.items():
@@ -186,20 +186,33 @@ def container_tables(
     badge_ops = {op for row in rows if not row.layouts.saved for op in row.layouts.visible.badge_op.tolist()}
     ops = -1 - arrays["child_is"]
     arrays["child_aux"] = np.isin(ops, np.fromiter(badge_ops, np.int64, len(badge_ops))).astype(np.uint8)
+    return arrays | _colors(rows, texts, encodings)
+
+
+def _colors(rows: Sequence[_Rows], texts: Texts, encodings: Sequence[OpValues]) -> Arrays:
+    """The tints and notes of all children and badges; the rows of the editor's own view come first."""
+    views, levels = [row for row in rows if row.layouts.saved], [row for row in rows if not row.layouts.saved]
+    drawings: list[tuple[VisibleGraph | _ClosedItems, dict[str, npt.NDArray[np.intp]]]] = []
+    drawings += [(row.layouts.visible, {"child": row.child, "badge": row.badge}) for row in views]
+    if levels:
+        closed = _ClosedItems(levels)
+        drawings.append((closed, {"child": closed.child, "badge": closed.badge}))
+    arrays: Arrays = {}
+    for k, values in enumerate(encodings):
+        # color_items uses only what a Scene and these drawings have in common.
+        colors = [color_items(cast("Scene", items), values) for items, _ in drawings]
+        for kind in ("child", "badge"):
+            chosen = [(tint, notes, items[kind]) for (tint, notes), (_, items) in zip(colors, drawings, strict=True)]
+            arrays[f"{kind}_tint_{k}"] = np.concatenate([tint[items] for tint, _, items in chosen])
+            notes = [notes[item] for _, notes, items in chosen for item in items.tolist()]
+            arrays[f"{kind}_note_{k}"] = texts.codes(notes)
     return arrays
 
 
 class _Rows:
     """The arrays of one ContainerLayouts; counts in place of offsets, which need the arrays before them."""
 
-    def __init__(
-        self,
-        index: GraphIndex,
-        outline: Outline,
-        layouts: ContainerLayouts,
-        texts: Texts,
-        encodings: Sequence[OpValues],
-    ) -> None:
+    def __init__(self, index: GraphIndex, outline: Outline, layouts: ContainerLayouts, texts: Texts) -> None:
         self.index, self.outline, self.layouts, self.texts = index, outline, layouts, texts
         visible = layouts.visible
         mine = np.zeros(len(visible), dtype=bool)
@@ -211,8 +224,6 @@ class _Rows:
         self.badge = np.flatnonzero((visible.kind == BADGE) & is_child[around])
         self.line = np.flatnonzero(mine[visible.container]) if len(visible.source) else np.zeros(0, dtype=np.intp)
         self.arrays: Arrays = {**self._insides(), **self._children(), **self._badges(), **self._lines()}
-        for k, values in enumerate(encodings):
-            self._add_colors(k, values)
 
     def _insides(self) -> Arrays:
         visible, items, layouts = self.layouts.visible, self.layouts.items, self.layouts.containers
@@ -289,12 +300,35 @@ class _Rows:
             "route": _round(np.concatenate([p.route for p in layouts] or [none]), 2),
         }
 
-    def _add_colors(self, k: int, values: OpValues) -> None:
-        # color_items uses only what a Scene and a VisibleGraph have in common.
-        tint, notes = color_items(cast("Scene", self.layouts.visible), values)
-        for kind, rows in (("child", self.child), ("badge", self.badge)):
-            self.arrays[f"{kind}_tint_{k}"] = tint[rows]
-            self.arrays[f"{kind}_note_{k}"] = self.texts.codes(notes[row] for row in rows.tolist())
+
+class _ClosedItems:
+    """The children of containers, and their badges, of several drawings in which these children are closed.
+
+    They are colored at once, as if they were one drawing.
+    """
+
+    def __init__(self, rows: Sequence[_Rows]) -> None:
+        self.names: list[str] = []
+        kinds, homes, badge_ops, badge_items = [], list[Ints](), list[Ints](), list[Ints]()
+        children, badges = list[npt.NDArray[np.intp]](), list[npt.NDArray[np.intp]]()
+        for row in rows:
+            visible, members = row.layouts.visible, np.concatenate([row.child, row.badge])
+            number = np.full(len(visible), -1, dtype=np.int32)  # of what is in another container
+            first = len(self.names)
+            number[members] = np.arange(first, first + len(members), dtype=np.int32)
+            self.names += [visible.names[item] for item in members.tolist()]
+            kinds.append(visible.kind[members])
+            homes.append(number[visible.home_of_op])
+            badge_ops.append(visible.badge_op)
+            badge_items.append(number[visible.badge_item])
+            children.append(np.arange(first, first + len(row.child)))
+            badges.append(np.arange(first + len(row.child), len(self.names)))
+        self.kind, self.child, self.badge = np.concatenate(kinds), np.concatenate(children), np.concatenate(badges)
+        self.home_of_op = np.stack(homes, axis=1)
+        self.badge_op, self.badge_item = np.concatenate(badge_ops), np.concatenate(badge_items)
+
+    def __len__(self) -> int:
+        return len(self.names)
 
 
 _COUNTS = ("count", "variables", "omitted")

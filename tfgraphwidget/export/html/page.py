@@ -11,10 +11,14 @@ import base64
 import hashlib
 import html
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html.page_data import pack_page, titles_of
-from tfgraphwidget.export.request import ExportRequest
+
+if TYPE_CHECKING:
+    from tfgraphwidget.export.html.page_input import PageInput
+    from tfgraphwidget.export.request import ExportRequest
 
 _BUNDLE = Path(__file__).parents[2] / "static" / "page.js"
 _LINE = 4_000  # letters of base64: some editors give up on a line of a megabyte
@@ -45,20 +49,20 @@ def write_page(path: Path, request: ExportRequest) -> None:
         path: The file to write, or the directory.
         request: What to write, and of which graph.
     """
-    path.write_text(page(request), encoding="utf-8")
+    path.write_text(page(request.find_page_input()), encoding="utf-8")
 
 
-def page(request: ExportRequest) -> str:
+def page(page_input: PageInput) -> str:
     """The page as text. Raises GraphEditError when the bundle has not been built.
 
     Args:
-        request: What to write, and of which graph.
+        page_input: What the page shows.
     """
     if not _BUNDLE.is_file():
         raise GraphEditError(
             "The page's bundle has not been built; run `node build.mjs` in labextension/, or install the package."
         )
-    page_input, script = request.find_page_input(), _BUNDLE.read_text(encoding="utf-8").strip()
+    script = _BUNDLE.read_text(encoding="utf-8").strip()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:; "

@@ -6,17 +6,20 @@ import math
 import numbers
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph import COLUMNS, Difference, GraphIndex, Op, definitions, handles, own_ops, rows, selectors
+from tfgraphwidget.graph import COLUMNS, GraphIndex, Op, definitions, handles, own_ops, rows, selectors
 from tfgraphwidget.hierarchy import FAMILIES, count_inside, families, find_op_facts, outline_of
 from tfgraphwidget.naming import FIND_OPS, count_text, did_you_mean, function_name, last_part, split_tensor
 from tfgraphwidget.scene.coloring.scales import Categories, Numbers
+
+if TYPE_CHECKING:
+    from tfgraphwidget.graph import Difference
 
 # Who speaks for a box that stands for many ops: what makes it a layer, before what it computes beside, before what it
 # stores and shuffles.

@@ -178,9 +178,10 @@ def _by_number(scene: Scene, op_values: Numbers) -> tuple[Tint, list[str]]:
     total = np.bincount(item[is_known], weights=op_values.value[op][is_known], minlength=len(scene))
     count = np.bincount(item[is_known], minlength=len(scene))
     is_open = scene.kind == OPEN
-    boxes = np.where(scene.kind == BADGE, 0, 1)  # what badges stand for is counted at home
-    total = np.where(is_open, sum_inside(scene.parent, total * boxes), total)
-    count = np.where(is_open, sum_inside(scene.parent, count * boxes), count)
+    if is_open.any():
+        boxes = np.where(scene.kind == BADGE, 0, 1)  # what badges stand for is counted at home
+        total = np.where(is_open, sum_inside(scene.parent, total * boxes), total)
+        count = np.where(is_open, sum_inside(scene.parent, count * boxes), count)
     values = np.full(len(scene), np.nan)
     np.divide(total, 1 if op_values.total else count, out=values, where=count > 0)
     tint = op_values.tint(values)
@@ -203,10 +204,14 @@ def _by_category(scene: Scene, op_values: Categories) -> tuple[Tint, list[str]]:
 
 
 def _ops_by_item(scene: Scene, at: Ints | None = None) -> tuple[Ints, Ints]:
-    """(op, item) pairs: the box that counts an op, or the op that stands `at` its place; and its badges."""
-    every = np.arange(len(scene.home_of_op), dtype=np.int32)
+    """(op, item) pairs: the box that counts an op, or the op that stands `at` its place; and its badges.
+
+    Of several drawings in one, an op has a box in each, or -1.
+    """
     homes = scene.home_of_op if at is None else scene.home_of_op[at]
-    return np.concatenate([every, scene.badge_op]), np.concatenate([homes, scene.badge_item])
+    every = np.repeat(np.arange(len(homes), dtype=np.int32), homes[:1].size)
+    op, item = np.concatenate([every, scene.badge_op]), np.concatenate([homes.ravel(), scene.badge_item])
+    return op[item >= 0], item[item >= 0]
 
 
 def _majority(op: Ints, item: Ints, op_values: Categories, items: int) -> tuple[Ints, Ints, Ints]:

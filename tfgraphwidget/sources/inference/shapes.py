@@ -161,13 +161,16 @@ class DerivedShapes:
         """
         stack, entered = [op], set[str]()
         while stack:
+            if stack[-1] in self._shapes:
+                stack.pop()
+                continue
             node = self._nodes.get(stack[-1])
-            missing = [] if node is None or stack[-1] in self._shapes else self._missing(node, entered)
+            missing = [] if node is None else self._missing(node, entered)
             entered.add(stack[-1])  # a damaged graph may be a circle
             if missing:
                 stack += missing
             else:
-                self._shapes.setdefault(stack.pop(), () if node is None else self._shapes_of(node))
+                self._shapes[stack.pop()] = () if node is None else self._shapes_of(node)
         return self._at(op, port)
 
     def _missing(self, node: NodeDef, entered: set[str]) -> list[str]:
