@@ -215,7 +215,10 @@ class RequestHandler:
             case p.Refresh():
                 editor.refresh()
             case p.Open(width, height):
-                self._pane = (width, height) if width > 0 < height else self._pane
+                if width > 0 < height:
+                    self._pane = width, height
+                    if self._core.view.reopen(width, height):
+                        self._core.listeners.notify()  # other views show it, too
             case _:
                 self._arrange(request)
         return self._drawing()
