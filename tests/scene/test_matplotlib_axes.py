@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from matplotlib import font_manager
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tfgraphwidget.errors import GraphEditError
@@ -62,3 +64,23 @@ def test_east_asian_letters_are_drawn_with_a_font_that_has_them_where_there_is_o
     monkeypatch.setattr(font_manager, "get_font_names", lambda: ["DejaVu Sans", "Malgun Gothic", "Noto Sans CJK JP"])
     ax = draw(build(graph({"卷积": "Placeholder"}), ViewSpec(frozenset())))
     assert ax.texts[0].get_fontfamily() == ["sans-serif", "Noto Sans CJK JP", "Malgun Gothic"]
+
+
+def test_a_notebook_shows_the_picture_of_new_axes_once_in_a_cell_and_no_text(graph, monkeypatch):
+    ipython = pytest.importorskip("IPython")
+    ax = draw(build(graph({"x": "Placeholder"}), ViewSpec(frozenset())))
+    as_result = ipython.core.formatters.DisplayFormatter().format
+    monkeypatch.setattr(ipython, "get_ipython", lambda: None)
+    assert "Axes" in as_result(ax)[0]["text/plain"]  # in a terminal
+
+    shown = []
+    notebook = SimpleNamespace(kernel=True, execution_count=1)
+    monkeypatch.setattr(ipython, "get_ipython", lambda: notebook)
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    ax.show_in_notebook()
+    assert as_result(ax) == ({}, {})
+    assert len(shown) == 1
+    notebook.execution_count = 2
+    assert as_result(ax) == ({}, {})
+    assert len(shown) == 2
+    assert isinstance(ax, Axes)
