@@ -2,6 +2,7 @@
 import { Actions } from "./interaction/actions";
 import { DragConnect } from "./interaction/drag-connect";
 import { listenToFiles } from "./interaction/file-drop";
+import { followShape } from "./interaction/follow-shape";
 import { listenToKeys } from "./interaction/keyboard";
 import { deliverPick } from "./interaction/op-picker";
 import type { Parts } from "./interaction/parts";
@@ -26,6 +27,7 @@ import { createToolbar } from "./panels/controls/toolbar";
 import { createTooltip } from "./panels/controls/tooltip";
 import { createWheelHint } from "./panels/controls/wheel-hint";
 import { element, setAttributes, uniqueId } from "./panels/dom";
+import { placePanel } from "./panels/panel-size";
 import { createHiddenCount } from "./panels/selection/hide-ops";
 import { createSidePanel } from "./panels/side-panel";
 import { TABS } from "./panels/tabs";
@@ -118,13 +120,21 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
       unwatch?.();
       unfollow();
       visibility.close();
+      unshape();
       actions.close();
       stage.close();
       root.remove();
     },
   };
   view.setHeight(settings.height);
-  void stage.size().then((size) => actions.open(size));
+  let unshape = () => {};
+  void stage.size().then(async () => {
+    // Where the panel is decides how much of the view is canvas.
+    placePanel(root, store);
+    const size = await stage.size();
+    if (!parts.readOnly) unshape = followShape(root, parts, size);
+    return actions.open(size);
+  });
   return view;
 }
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from matplotlib import font_manager
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tests.scene.test_display_list import drawing
@@ -77,3 +79,23 @@ def test_no_line_shows_between_the_letters_of_its_text():
     plate = (upright.x - high / 2, upright.y - wide / 2, high, wide)
     paths = [path for collection in draw(scene).collections for path in collection.get_paths()]
     assert any(path.get_extents().bounds == pytest.approx(plate) for path in paths)
+
+
+def test_a_notebook_shows_the_picture_of_new_axes_once_in_a_cell_and_no_text(graph, monkeypatch):
+    ipython = pytest.importorskip("IPython")
+    ax = draw(build(graph({"x": "Placeholder"}), ViewSpec(frozenset())))
+    as_result = ipython.core.formatters.DisplayFormatter().format
+    monkeypatch.setattr(ipython, "get_ipython", lambda: None)
+    assert "Axes" in as_result(ax)[0]["text/plain"]  # in a terminal
+
+    shown = []
+    notebook = SimpleNamespace(kernel=True, execution_count=1)
+    monkeypatch.setattr(ipython, "get_ipython", lambda: notebook)
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    ax.show_in_notebook()
+    assert as_result(ax) == ({}, {})
+    assert len(shown) == 1
+    notebook.execution_count = 2
+    assert as_result(ax) == ({}, {})
+    assert len(shown) == 2
+    assert isinstance(ax, Axes)

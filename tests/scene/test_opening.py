@@ -48,10 +48,10 @@ def test_the_steps_lead_from_nothing_to_what_is_open_by_default(branches):
 def test_as_much_is_open_as_can_be_read_at_once(branches, width, height):
     opened, scene = first_drawing(branches, ViewSpec(), width, height, LayoutCache())
     steps = opening_steps(branches)
-    assert zoom(scene, width, height) >= 0.45
+    assert zoom(scene, width, height) >= 0.55
     assert (opened != steps[-1]) == (width == 320)
     for more in steps[steps.index(opened) + 1 :]:
-        assert zoom(scenes.build(branches, ViewSpec(more)), width, height) < 0.45
+        assert zoom(scenes.build(branches, ViewSpec(more)), width, height) < 0.55
 
 
 def test_a_large_pane_shows_all_that_is_open_by_default_and_a_tiny_one_more_than_a_few_boxes(branches):

@@ -228,7 +228,7 @@ def test_the_placeholders_that_need_a_value_are_listed_with_a_proposal(answers: 
 def test_feeds_are_used_and_remembered(answers: RequestHandler, editor: GraphEditor) -> None:
     reply(answers, p.Open())
     said = reply(answers, p.Probe(RELU, (FEED,))).text
-    assert said.startswith(f"{RELU}:0: float32 (2, 8), mean ")
+    assert said.startswith(f"{RELU}:0: float32 2×8, mean ")
     assert editor.probed[RELU][0].shape == (2, 8)
     form = reply(answers, p.Feedable("net/logits"))
     assert (form.remembered, form.fields[0].feed) == (True, FEED)

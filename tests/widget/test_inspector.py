@@ -244,7 +244,7 @@ def test_what_is_too_large_is_told_by_its_size_and_not_read() -> None:
     told = examined(tgw.edit(v1.GraphDef(node=[node])), "huge")
     assert told.value is None
     assert told.why == (
-        "Constant 'huge' is float32 (1048576, 1048576), 4,194,304 MB; no more than 256 MB are read to be looked at; "
+        "Constant 'huge' is float32 1048576×1048576, 4,194,304 MB; no more than 256 MB are read to be looked at; "
         "take it as a variable."
     )
     graph = tf.Graph()

@@ -92,7 +92,7 @@ def test_a_scope_is_marked_by_the_tensors_at_its_border(editor: GraphEditor, req
     reply, _ = requests.handle(p.Crossings("outputs", "heads/"))
     assert isinstance(reply, p.BoundaryTensors)
     assert [each.tensor for each in reply.tensors if each.proposed] == ["heads/a:0", "heads/b:0"]
-    assert reply.tensors[0].about == "float32 (None, 4)"
+    assert reply.tensors[0].about == "float32 ?×4"
     requests.handle(p.Mark("outputs", "heads/", ("heads/b:0",)))
     reply, _ = requests.handle(p.Crossings("outputs", "heads/"))
     assert isinstance(reply, p.BoundaryTensors)

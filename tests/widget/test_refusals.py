@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 import tensorflow as tf
@@ -20,7 +21,10 @@ from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.rewrite import Insert
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.page_words import CONTROLS, PYTHON, control, in_page_words
+from tfgraphwidget.widget.exporter import Exporter
+from tfgraphwidget.widget.page_words import CONTROLS, PYTHON, control, in_page_words, reply_in_page_words
+from tfgraphwidget.widget.protocol import replies
+from tfgraphwidget.widget.protocol.replies import Prose
 from tfgraphwidget.widget.request_handler import RequestHandler
 
 
@@ -160,6 +164,90 @@ def test_no_sentence_of_the_package_speaks_python_on_a_page() -> None:
     assert len(python) > 50  # for those who call the editor
     assert not [text for text in python if PYTHON.search(in_page_words(text))]
     assert all(in_page_words(text) == text for text in every if not PYTHON.search(text))
+
+
+# Notices
+
+
+def test_whatever_is_prose_in_a_reply_is_written_in_the_words_of_the_page() -> None:
+    kinds = [kind for kind in vars(replies).values() if dataclasses.is_dataclass(kind)]
+    prose = {"why", "refusal", "warnings", "editable", "notice", "reasons", "dropped", "notes", "sentence", "exists"}
+    hints = [(kind, get_type_hints(kind, include_extras=True)) for kind in kinds]
+    named = [(kind, name, hint[name]) for kind, hint in hints for name in prose & set(hint)]
+    assert len(named) > 12
+    assert not [(kind, name) for kind, name, hint in named if hint not in (Prose, tuple[Prose, ...])]
+    python = "No session is there; give tgw.edit(graph, session=session)."
+    said = "No session is there; open the graph with its session in a cell."
+    assert reply_in_page_words(p.RewireTargets("x:0", (), "y", (("z", python),), (p.Slot("x:0", python),))) == (
+        p.RewireTargets("x:0", (), "y", (("z", said),), (p.Slot("x:0", said),))
+    )
+    assert reply_in_page_words(p.ScriptReply(python)) == p.ScriptReply(python)
+
+
+def test_what_a_page_says_of_a_file_speaks_no_python(editor: tgw.GraphEditor, tmp_path: Path) -> None:
+    path = tmp_path / "train.meta"
+    with v1.Session(graph=editor.graph) as session, editor.graph.as_default():
+        session.run(v1.global_variables_initializer())
+        v1.train.Saver().save(session, str(tmp_path / "train"))
+    opened = tgw.edit(path)
+    assert "checkpoint='" in opened.notices[0]
+    reply = answer(RequestHandler(opened), p.Open())
+    assert isinstance(reply, p.SceneReply)
+    assert "open it with its checkpoint in a cell" in reply.state.warnings[0]
+    assert not [text for text in (*reply.state.warnings, reply.state.editable) if PYTHON.search(text)]
+    exporter = Exporter(opened)
+    assert not [kind.refused for kind in exporter.formats() if PYTHON.search(kind.refused)]
+    # What is said of what was saved: the signature is one that the graph seems to be for.
+    about = Exporter(editor, path).save("frozen", "frozen").about
+    assert not PYTHON.search(about), about
+
+
+def all_texts() -> list[str]:
+    """The texts in the package that are no docstrings, a name for each value in them."""
+    package = Path(tgw.__file__).parent
+    trees = [ast.parse(file.read_text()) for file in package.rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    passed_over = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    passed_over |= {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    return [text for node in nodes if id(node) not in passed_over and (text := text_of(node))]
+
+
+def test_what_is_said_before_the_python_of_a_sentence_is_said_on_a_page_too() -> None:
+    first = [(text.split("; ")[0], text) for text in all_texts() if "; " in text and PYTHON.search(text)]
+    kept = [(clause, in_page_words(text)) for clause, text in first if not PYTHON.search(clause)]
+    assert len(kept) > 100
+    assert not [said for clause, said in kept if not said.startswith(clause)]
+    assert not [said for _, said in kept if PYTHON.search(said.partition("\n")[0])]
+
+
+def test_no_sentence_that_the_page_has_itself_speaks_python() -> None:
+    files = [file for file in PAGE.rglob("*.ts") if "protocol" not in file.parts]
+    quoted = [text for file in files for text in re.findall(r'"([^"\n]*)"', file.read_text())]
+    sentences = [text for text in quoted if re.match(r"[A-Z].* .*\.$", text)]
+    assert len(sentences) > 50
+    assert not [text for text in sentences if re.search(r"\b(editor|tgw)\.\w", text)]
+
+
+@pytest.mark.parametrize(
+    ("python", "page"),
+    [
+        (
+            "checkpoint='train': variable 'w' is [2]; leave checkpoint= out to edit the graph without values.",
+            "Variable 'w' is [2]; leave checkpoint empty to edit the graph without values.",
+        ),
+        (
+            "Signature 'a' gives 'y'; choose a boundary, or give inputs= and outputs=, for another.",
+            "Signature 'a' gives 'y'; mark an input and an output for another.",
+        ),
+        (
+            "Edits make a new function of it (editor.module()); what needs a session cannot run.",
+            "Edits make a new function of it; what needs a session cannot run.",
+        ),
+        ("'tf.math.add/Add' reads nothing.", "'tf.math.add/Add' reads nothing."),
+    ],
+)
+def test_a_notice_says_in_words_what_to_choose(python: str, page: str) -> None:
+    assert in_page_words(python) == page
 
 
 # As data

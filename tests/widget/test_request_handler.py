@@ -153,23 +153,39 @@ def test_the_first_drawing_of_inception_is_small(inception: tuple[tf.Graph, v1.S
     assert len(data) < 20_000
 
 
-def test_a_layout_that_is_reset_has_the_shape_of_the_view_and_other_drawings_stay() -> None:
+def test_a_drawing_has_the_shape_of_the_pane_that_shows_it_unless_it_is_the_users_own() -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None], name="x")
         for branch in range(12):
             tf.negative(tf.abs(x, name=f"branch_{branch}/abs"), name=f"branch_{branch}/end")
-    handler = RequestHandler(tgw.edit(graph))
+    editor = tgw.edit(graph)
+    handler = RequestHandler(editor)
+    changes: list[int] = []
 
     def shape(request: p.Request) -> float:
         width, height = arrays(handler.handle(request))["box"][0, 2:]
         return float(width / height)
 
     wide = shape(p.Open(1500, 1000))
-    assert shape(p.Open(500, 1000)) == wide
-    assert shape(p.Unpin("x", 500, 1000)) == wide
-    narrow = shape(p.Unpin("", 500, 1000))
+    editor.listeners.append(lambda: changes.append(1))
+    assert shape(p.Open()) == shape(p.Open(1500, 1000)) == wide
+    assert not changes
+    # Opened again in a narrow pane, and in a wide one; other views hear of it.
+    narrow = shape(p.Open(500, 1000))
     assert narrow < wide / 2
-    assert shape(p.Unpin()) == narrow
+    assert len(changes) == 1
+    assert shape(p.Open(1500, 1000)) == wide
+    # Between the two: a pane that is as wide as high.
+    assert narrow < shape(p.Open(1000, 1000)) < wide
+    assert shape(p.Open(1500, 1000)) == wide
+    # What is put somewhere stays there in any pane, until the layout is reset.
+    handler.handle(p.Pin("x", 40, 40))
+    assert shape(p.Open(500, 1000)) > narrow
+    assert shape(p.Unpin("", 500, 1000)) == shape(p.Unpin()) == narrow
+    # So does what has another scope open.
+    handler.handle(p.Toggle("branch_0"))
+    before = shape(p.Open())
+    assert shape(p.Open(1500, 1000)) == before
 
 
 @pytest.mark.parametrize(

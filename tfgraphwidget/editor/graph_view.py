@@ -44,7 +44,7 @@ Choice = tuple[Boundary, Selection | None]
 """A boundary, or a selection."""
 MOST_ITEMS = 250_000  # a page moves 76,000 boxes at 60 frames a second; with 760,000 it runs out of memory
 _UNMARKED: Boundary = ((), ())
-_NARROW, _TALLEST = 0.9, 0.4  # width : height of a pane that the drawing wraps to
+_NARROW, _TALLEST = 1.3, 0.4  # width : height of a pane that the drawing wraps to
 _FARTHEST = 10_000_000  # pixels; further out, the drawing's float32 knows no single pixels
 
 
@@ -106,6 +106,8 @@ class GraphView:
         self.hidden: frozenset[str] = frozenset()
         self.direction: Direction = "down"
         self.aspect: float | None = None
+        self._pane: tuple[float, float] | None = None  # that the drawing has the shape of
+        self._first_open: frozenset[str] | None = None  # in the first drawing
         self.pinned: dict[str, tuple[float, float]] = {}
         self.memo = LayoutCache()
 
@@ -514,6 +516,7 @@ class GraphView:
         """
         if width > 0 < height:
             self.aspect = max(width / height, _TALLEST) if width < _NARROW * height else ROOT_ASPECT
+            self._pane = width, height
 
     def first_drawing(self, width: float, height: float) -> Scene | None:
         """The first drawing, such that it can be read in a pane; None if there was one before, which stays as it is.
@@ -530,7 +533,27 @@ class GraphView:
         if self.opened is not self._default_open or self._layout is not None:
             return None
         self.opened, scene = first_drawing(self.index, self.view_spec, width, height, self.memo)
+        self._first_open = self.opened
         return scene
+
+    def reopen(self, width: float, height: float) -> bool:
+        """Forget the first drawing when another pane shows it, unless the user has made it their own.
+
+        They have when they opened, closed, hid or moved something.
+
+        Args:
+            width: The width of the pane, in pixels.
+            height: The height of the pane, in pixels.
+
+        Returns:
+            Whether `first_drawing` makes another one.
+        """
+        is_changed = self.opened is not self._first_open or self.pinned or self.hidden or self._layout is not None
+        if is_changed or self._pane == (width, height):
+            return False
+        self.opened, self.aspect = self._default_open, None
+        self.memo.forget_history()
+        return True
 
     # The drawing
 

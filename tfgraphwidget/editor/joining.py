@@ -17,7 +17,7 @@ from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import GrowthResult
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
-from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, BodyState, GraphIndex, Signature, needed_ops
+from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, BodyState, GraphIndex, Signature, needed_ops, shape_text
 from tfgraphwidget.naming import count_text, free_name, identifier, known_instead, split_tensor
 from tfgraphwidget.runtime import live
 from tfgraphwidget.sources import Source, open_source
@@ -290,7 +290,7 @@ def _check_fits(context: PlanContext, name: str, source: str, spec: tuple[str, S
 
 
 def _text(shape: Shape) -> str:
-    return "of unknown shape" if shape is None else str(["?" if size is None else size for size in shape])
+    return "of unknown shape" if shape is None else shape_text(shape)
 
 
 def _dtype(index: GraphIndex, name: str) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
-from importlib import import_module
 from typing import Any
 
 from tfgraphwidget.argument_checks import ArgumentChecks
@@ -444,7 +441,7 @@ class ViewAPI(ArgumentChecks):
             dark: Use the colors of the dark theme.
 
         Returns:
-            The Axes.
+            The Axes. Those of a new figure are shown as their picture, so that the last line of a cell prints no text.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -457,8 +454,8 @@ class ViewAPI(ArgumentChecks):
 
         scene = self.scene()
         axes = matplotlib_axes.draw(scene, ax, paint=self._core.paint(scene), dark=dark)
-        if ax is None:
-            _show_in_notebook(axes.figure)
+        if ax is None and isinstance(axes, matplotlib_axes.GraphAxes):
+            axes.show_in_notebook()
         return axes
 
     def svg(self, *, dark: bool = False) -> str:
@@ -480,14 +477,3 @@ class ViewAPI(ArgumentChecks):
 
         scene = self.scene()
         return svg(scene, paint=self._core.paint(scene), dark=dark)
-
-
-def _show_in_notebook(figure: Any) -> None:
-    """Show a figure, of which pyplot does not know, below the cell that runs; nothing without a notebook."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if shell is None or not hasattr(shell, "kernel"):
-        return
-    ipython = import_module("IPython.display")
-    file = io.BytesIO()
-    figure.savefig(file, format="png")
-    ipython.display(ipython.Image(file.getvalue(), format="png"))

@@ -16,7 +16,7 @@ from tfgraphwidget.editor import GraphEditor, watch_file
 from tfgraphwidget.edits import Command
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.sources import Source, find_checkpoint, locate_file, open_source, reopen_expression
-from tfgraphwidget.widget import Exporter, GraphWidget, SaveFormat, is_saved_model, output_stem
+from tfgraphwidget.widget import Exporter, GraphWidget, SaveFormat, in_page_words, is_saved_model, output_stem
 
 Tell = Callable[[dict[str, object]], None]
 _MOST_STORED = 2_000_000  # characters of JSON that the page's store takes; arrays in an edit can be larger
@@ -114,7 +114,7 @@ class Document:
         try:
             self.editor.replay(edits)
         except GraphEditError as error:
-            self.notice = f"{count.capitalize()} not done again: {error.why}"
+            self.notice = f"{count.capitalize()} not done again: {in_page_words(error.in_words)}"
             return
         self._on_page = self._commands()
         if stored.get("saved"):
@@ -197,7 +197,7 @@ class Document:
         try:
             edits = self.editor.edits()[base:]
         except GraphEditError as error:
-            return None, error.why
+            return None, in_page_words(error.in_words)
         if _length(edits) > _MOST_STORED:
             return None, "The edits hold more values than a page keeps; save them in a file."
         return edits, ""

@@ -13,7 +13,7 @@ from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import BADGE, ViewSpec
 
 # A drawing that is shown whole at this zoom can be read: most boxes have room for names in letters of 9 pixels.
-_READABLE = 0.45
+_READABLE = 0.55
 # Fewer boxes are no picture of a graph: the upper part of one with more tells more.
 _FEWEST = 6
 _MARGIN = 24  # pixels around a drawing that is shown whole, as in labextension/src/render/camera/camera.ts

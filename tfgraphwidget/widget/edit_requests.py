@@ -27,7 +27,7 @@ from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edited_names import planned_names
-from tfgraphwidget.widget.page_words import control, in_page_words
+from tfgraphwidget.widget.page_words import control, reply_in_page_words
 from tfgraphwidget.widget.protocol.replies import describe_stats, image, range_text
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class EditRequests:
         if not isinstance(report, Edits):
             return Trainable(report.ops).note(), ""
         new_op = report.added[-1] if request.verb in _MAKING and report.added else ""
-        return in_page_words(self._outcome(report, before)), new_op
+        return self._outcome(report, before), new_op
 
     def preview(self, request: p.PreviewEdit) -> p.PreviewedEdit:
         """What the edit would do; a refusal is an answer too.
@@ -81,10 +81,10 @@ class EditRequests:
         try:
             report = self._editor.core.executor.preview_edit(self._call(request))
         except GraphEditError as refusal:
-            return p.PreviewedEdit(in_page_words(refusal.in_words), str(getattr(refusal, "argument", "")))
-        count, notes = planned_text(report), [in_page_words(note) for note in planned_notes(report)]
+            return p.PreviewedEdit(refusal.in_words, str(getattr(refusal, "argument", "")))
+        count, notes = planned_text(report), tuple(planned_notes(report))
         names = self._editor.core.view.with_closed_groups(planned_names(self._editor.index, report))
-        return p.PreviewedEdit(text=count, notes=tuple(notes), names=names)
+        return p.PreviewedEdit(text=count, notes=notes, names=names)
 
     def _call(self, request: p.Call) -> Callable[[], Any]:
         """The call that a request describes, bound to its arguments. Raises GraphEditError."""
@@ -142,7 +142,7 @@ class EditRequests:
         """
         argument = str(getattr(error, "argument", ""))
         ops = self._editor.core.view.with_closed_groups(error.ops)
-        return p.Refusal(in_page_words(error.in_words), ops, self.offer(*error.mends), argument)
+        return reply_in_page_words(p.Refusal(error.in_words, ops, self.offer(*error.mends), argument))
 
     def offer(self, *commands: Command) -> tuple[p.Offer, ...]:
         """Buttons for commands, which the page may ask for then."""
@@ -251,8 +251,7 @@ class EditRequests:
             reader = index.op(request.op)
             read = zip(index.input_lists[reader], _ports(index, reader), strict=True)
             slots = (
-                p.Slot(f"{index.names[op]}:{at}", in_page_words(why_not(index, tensor, reader, k)))
-                for k, (op, at) in enumerate(read)
+                p.Slot(f"{index.names[op]}:{at}", why_not(index, tensor, reader, k)) for k, (op, at) in enumerate(read)
             )
             return p.RewireTargets(request.tensor, outputs, request.op, (), tuple(slots))
         drawn_ops = (name for name, kind in zip(scene.names, scene.kind.tolist(), strict=True) if kind == _OP)

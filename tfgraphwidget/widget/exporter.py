@@ -9,13 +9,14 @@ import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources import parse_path
 from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.pictures import picture_file
 from tfgraphwidget.widget.save_formats import (
     SaveFormat,
@@ -78,7 +79,8 @@ class Exporter:
 
     def formats(self) -> list[SaveFormat]:
         """The formats that can be chosen, each with a name that is proposed, or with the reason why it cannot be."""
-        return list_save_formats(self._editor, self.path)
+        formats = list_save_formats(self._editor, self.path)
+        return [replace(each, refused=in_page_words(each.refused)) for each in formats]
 
     def save(
         self,
@@ -178,7 +180,7 @@ class Exporter:
             warnings.simplefilter("always")
             ending = "/" if kind.suffix == "/" else ""
             path = self._editor.save(f"{target}{ending}", outputs=outputs, frozen=frozen, **parse_options(options))
-        return path, [str(warning.message) for warning in caught if warning.category is UserWarning]
+        return path, [in_page_words(str(warning.message)) for warning in caught if warning.category is UserWarning]
 
     def _target(self, name: str, suffix: str) -> Path:
         bare = name.rstrip("/") if suffix == "/" else name

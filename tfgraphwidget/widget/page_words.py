@@ -1,8 +1,9 @@
-r"""Refusals as a page says them: the controls that do what Python would write.
+r"""Refusals and notices as a page says them: the controls that do what Python would write.
 
 A refusal is written once, for Python. `_WORDS`, `_CHOICES` and `CONTROLS` have its ways out in the words of the page;
 what the page has no control for is left to a cell. `tests/widget/test_refusals.py` reads all refusals of the package:
-none reaches the page with Python in it, and all controls that one names are there.
+none reaches the page with Python in it, and all controls that one names are there. Each reply goes through
+`reply_in_page_words`: what a field of type `Prose` says is written in the words of the page.
 
 >>> in_page_words('Variable \'w\' has no value; clone with init="initial" or init="none".')
 "Variable 'w' has no value; choose 'initial values' or 'uninitialized' under Values."
@@ -12,21 +13,33 @@ none reaches the page with Python in it, and all controls that one names are the
 'There is no session to run it in; open the graph with its session in a cell.'
 >>> in_page_words("The name is a pattern; write editor.where(lambda op: …).")
 'The name is a pattern; a cell of the notebook can do it.'
+>>> in_page_words("'x:0' is float32 (None, 28, 1), and 'y:0' float32 ().")
+"'x:0' is float32 ?×28×1, and 'y:0' float32 scalar."
 >>> in_page_words("This pattern cannot be read: expected an op.\n    Relu(b=x)\n         ^")
 'This pattern cannot be read: expected an op.\n    Relu(b=x)\n         ^'
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import re
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from tfgraphwidget.edits import registry
+from tfgraphwidget.widget.protocol.replies import Prose
+
+_Reply = TypeVar("_Reply")
 
 _CALL = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 PYTHON = re.compile(
-    r"`|\beditor\.\w|\btgw\.\w|\btf\.(?:\w+\.)*[a-z]\w*\b(?![.\w])|(?<![\w:./\[-])[a-z_]{1,24}=(?=[\w'\"{\[(…,;. ]|$)"
+    r"`|\beditor\.\w|\btgw\.\w|(?<!['\"/])\btf\.(?:\w+\.)*[a-z]\w*\b(?![.\w])"
+    r"|(?<![\w:./\[-])[a-z_]{1,24}=(?=[\w'\"{\[(…,;. ]|$)"
 )
 """What only makes sense in a cell: an editor's method, a function of a module, an argument by its name."""
+
+_SHAPE = re.compile(r"(?<![\w'\"])\(((?:None|\d+)(?:, (?:None|\d+))+|(?:None|\d+),)\)")
+_SCALAR = re.compile(r"\b(bool|string|resource|variant|half|(?:u?int|float|bfloat|complex|double)\d*) \(\)")
 
 _CHOICES = {
     "current": "'current values'",
@@ -57,6 +70,10 @@ CONTROLS = {
 }
 """The control of a method; that of an edit with a button is in its registration, see `control`."""
 _WORDS = (
+    (r"; checkpoint='[^']*' gives them", "; open it with its checkpoint in a cell"),
+    (r"; choose a boundary, or give inputs= and outputs=, for another", "; mark an input and an output for another"),
+    (r"^(?:checkpoint|session|signature|feeds)=(?:'[^']*'|[^\s:]+): (\w)", lambda match: match[1].upper()),
+    (r" \(editor\.(?:\([^()]*\)|[^()])*\)", ""),
     (r"give tgw\.edit\(graph, session=session\)", "open the graph with its session in a cell"),
     (r"give replace=\{[^}]*\}(?:, or placeholders=True)?|placeholders=True", "choose 'New placeholders for inputs'"),
     (rf"(?:; |, |: )?\b(?:such as|or|call|write)? ?\beditor\.(?:edit|refresh){_CALL}", "; refresh the graph"),
@@ -73,8 +90,46 @@ _WORDS = (
 """What to write in place of what."""
 
 
+def reply_in_page_words(reply: _Reply) -> _Reply:
+    """A reply whose sentences, the fields of type `Prose`, have no Python in them.
+
+    Args:
+        reply: The reply, or a part of one.
+    """
+    kind: Any = type(reply)
+    parts = {name: getattr(reply, name) for name in _prose_fields(kind)}
+    words = {name: _words_of(parts[name], hint) for name, hint in _prose_fields(kind).items()}
+    return dataclasses.replace(reply, **words) if words != parts else reply  # type: ignore[type-var]
+
+
+def _words_of(value: Any, hint: Any) -> Any:
+    if hint == Prose:
+        return in_page_words(value)
+    if dataclasses.is_dataclass(value):
+        return reply_in_page_words(value)
+    if isinstance(value, tuple):
+        kinds = get_args(hint)
+        each = kinds[:1] * len(value) if kinds[-1] is Ellipsis else kinds
+        return tuple(_words_of(item, kind) for item, kind in zip(value, each, strict=True))
+    return value
+
+
+@functools.cache
+def _prose_fields(kind: Any) -> dict[str, Any]:
+    """The fields of a reply that are prose or have some in them."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: hint for name, hint in hints.items() if _has_prose(hint)}
+
+
+def _has_prose(hint: Any) -> bool:
+    is_part: bool = dataclasses.is_dataclass(hint)
+    if hint == Prose or is_part:
+        return hint == Prose or bool(_prose_fields(hint))
+    return get_origin(hint) is not None and any(map(_has_prose, get_args(hint)))
+
+
 def in_page_words(why: str) -> str:
-    """A sentence of a refusal without Python.
+    """A sentence of a refusal or a notice without Python.
 
     Args:
         why: The sentence: what cannot be, and what to do.
@@ -88,6 +143,7 @@ def in_page_words(why: str) -> str:
 
 
 def _sentence_in_page_words(why: str) -> str:
+    why = _SHAPE.sub(_drawn_shape, _SCALAR.sub(r"\1 scalar", why))
     for pattern, words in _WORDS:
         why = re.sub(pattern, words, why)
     why = _CHOICE.sub(_choice, why)
@@ -103,6 +159,12 @@ def _sentence_in_page_words(why: str) -> str:
         if sentence
         else "This can be done in a cell of the notebook only."
     )
+
+
+def _drawn_shape(match: re.Match[str]) -> str:
+    """A shape as the drawing writes it."""
+    sizes = (size for size in re.split(", ?", match[1]) if size)
+    return "×".join("?" if size == "None" else size for size in sizes)
 
 
 def _choice(match: re.Match[str]) -> str:

@@ -21,7 +21,7 @@ from tfgraphwidget.widget.inspector import Inspector
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 from tfgraphwidget.widget.op_requests import OpRequests
 from tfgraphwidget.widget.other_graphs import OtherGraphs
-from tfgraphwidget.widget.page_words import in_page_words
+from tfgraphwidget.widget.page_words import reply_in_page_words
 from tfgraphwidget.widget.pictures import picture_reply
 from tfgraphwidget.widget.selection_requests import SelectionRequests, count_hits, search, select_matching
 from tfgraphwidget.widget.value_forms import ValueForms
@@ -65,11 +65,15 @@ class RequestHandler:
         return EditorSnapshot(self._core, self._edits, self._selections)
 
     def handle(self, request: p.Request) -> Answer:
-        """The reply and its buffers; raises GraphEditError for a refusal.
+        """The reply, in the words of the page, and its buffers; raises GraphEditError for a refusal.
 
         Args:
             request: The message of the page.
         """
+        reply, buffers = self._answer(request)
+        return reply_in_page_words(reply), buffers
+
+    def _answer(self, request: p.Request) -> Answer:
         match request:
             case p.Inspect(name):
                 return self._inspector.inspect(name, self._edits.probe_text), []
@@ -215,7 +219,10 @@ class RequestHandler:
             case p.Refresh():
                 editor.refresh()
             case p.Open(width, height):
-                self._pane = (width, height) if width > 0 < height else self._pane
+                if width > 0 < height:
+                    self._pane = width, height
+                    if self._core.view.reopen(width, height):
+                        self._core.listeners.notify()  # other views show it, too
             case _:
                 self._arrange(request)
         return self._drawing()
@@ -342,7 +349,7 @@ class RequestHandler:
             path=editor.breadcrumb,
             warnings=editor.notices,
             # The clone of a function's body is a tf.Module; the body itself stays as it is.
-            editable="" if executor.in_function else in_page_words(executor.read_only()),
+            editable="" if executor.in_function else executor.read_only(),
             expression=_selection_text(selection),
             ops=len(index),
             variables=count_variables(index, range(len(index))),

@@ -11,7 +11,6 @@ from tfgraphwidget.graph import pairs, query, traversal
 from tfgraphwidget.naming import last_part, split_tensor
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_requests import tensor_type
-from tfgraphwidget.widget.page_words import in_page_words
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -214,7 +213,7 @@ def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchRe
     try:
         matches = editor.match(pattern, limit=_MOST_MATCHES)
     except GraphEditError as error:
-        why, _, excerpt = in_page_words(error.in_words).partition("\n")
+        why, _, excerpt = error.in_words.partition("\n")
         return p.SearchReply((), 0, why, excerpt=excerpt)
     index, listed = editor.index, matches[: max(0, min(limit, MOST_HITS))]
     first_ops = [match.results[0][0] for match in matches]
@@ -226,7 +225,7 @@ def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchRe
         inputs=tuple(map(str, matches[0].inputs)) if matches else (),
         ops=tuple(match.ops for match in listed),
         replaceable=len(matches) - len(reasons),
-        reasons=tuple(map(in_page_words, reasons[:_MOST_REASONS])),
+        reasons=tuple(reasons[:_MOST_REASONS]),
         near=tuple(p.NearMatch(near.ops[0], near.difference) for near in matches.near[:_MOST_REASONS] if near.ops),
     )
     hits = tuple(p.Hit(index.names[op], index.types[op]) for op in first_ops[: len(listed)])

@@ -142,8 +142,9 @@ def _check_shape(feed: p.Feed, shape: tuple[int, ...], static: Shape) -> None:
         return
     fits = len(shape) == len(static) and all(b is None or a == b for a, b in zip(shape, static, strict=True))
     if not fits:
+        wrong = shape_text(tuple(shape))
         raise InvalidArgument(
-            feed.tensor, f"{feed.tensor}: shape {list(shape)} does not fit {shape_text(static)}; give one that does."
+            feed.tensor, f"{feed.tensor}: shape {wrong} does not fit {shape_text(static)}; give one that does."
         )
 
 

@@ -79,8 +79,17 @@ export class Actions {
 
   /** Request the drawing again if the kernel has a newer state than the last reply. */
   catchUp(revision: () => number): Promise<void> {
-    return this.#queue.enqueue(() =>
-      revision() > (this.#store.value.state?.revision ?? -1) ? { type: "open", ...NO_SIZE } : null,
+    return this.#queue.enqueue(
+      () => (revision() > (this.#store.value.state?.revision ?? -1) ? { type: "open", ...NO_SIZE } : null),
+      { refit: true },
+    );
+  }
+
+  /** Let a drawing that is not arranged by hand wrap to the shape of a canvas. */
+  wrap({ width, height }: Viewport): Promise<void> {
+    return this.#queue.enqueue(
+      () => (this.#store.value.state?.pinned === 0 ? { type: "unpin", name: "", width, height } : null),
+      { refit: true },
     );
   }
 

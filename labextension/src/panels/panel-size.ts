@@ -43,9 +43,10 @@ const STEP = 16;
 const DRAWING = 160;
 /** help.css says the same. Below this width of the view the panel is not beside the drawing: both would be too narrow to be read. */
 const NARROW = 640;
-/** From this height on a narrow view has room for the panel below the drawing, from the other on for both at once. */
+/** From this height on a narrow view has room for the panel below the drawing; from the other on it is there at first. */
 const TALL = 560;
-const ROOMY = 700;
+/** What is left then shows the first drawing of a model such that it can be read. */
+const ROOMY = 1000;
 
 /** Where the panel of a view of this size is. */
 export function panelPlace(width: number, height: number): PanelPlace {
@@ -55,6 +56,13 @@ export function panelPlace(width: number, height: number): PanelPlace {
 /** Whether the panel is open at first. */
 export function isOpenAtFirst(place: PanelPlace, height: number): boolean {
   return place === "beside" || (place === "below" && height >= ROOMY);
+}
+
+/** Put the panel where it belongs in a view of this size. */
+export function placePanel({ clientWidth, clientHeight }: Element, store: Store): void {
+  const place = panelPlace(clientWidth, clientHeight);
+  if (clientWidth > 0 && place !== store.value.panelPlace)
+    store.set({ panelPlace: place, panelOpen: isOpenAtFirst(place, clientHeight) });
 }
 
 /** The border of a panel, as a handle: drag it, press arrow keys, or double-click it for the usual size. */

@@ -49,6 +49,7 @@ export class Stage {
   readonly #motion = new CameraAnimation();
   #movedAt = Number.NEGATIVE_INFINITY;
   #placed = false;
+  #untouched = false;
   #marked: Scene | null = null;
   #scheduled = 0;
   #idle = 0;
@@ -115,19 +116,27 @@ export class Stage {
       this.#place();
       return;
     }
+    const refit = this.#looksAgain(arrival);
     const isFresh = arrival.focus
       ? at(this.#store.value.paint?.fresh ?? [], visibleItem(scene, arrival.focus))
       : 0;
     const beside = isFresh === 1 ? selectedBox(scene, this.#store.value.paint) : undefined;
-    const to = destination(scene, camera, this.#viewport, { ...arrival, anchor, beside });
+    const to = destination(scene, camera, this.#viewport, { ...arrival, anchor, beside, refit });
     // A change to another graph zooms in a little, or out on the way back; boxes do not move. An opened scope is in place
     // at once, and so is the camera: only boxes that were there before move.
     const from = graphEntry
       ? zoomedAt(to, graphEntry.inward ? 0.85 : 1.15, this.middle)
-      : alike && !arrival.focus && !arrival.fit
+      : alike && !arrival.focus && !arrival.fit && !refit
         ? to
         : camera;
     this.#start(to, from, alike && initialBoxes(alike, scene, camera, from));
+  }
+
+  /** Whether a new drawing is looked at as for the first time because the old one was not moved. */
+  #looksAgain({ refit = false, graphEntry }: Arrival): boolean {
+    const again = this.#untouched && refit;
+    this.#untouched = again || (graphEntry !== undefined && !graphEntry.camera);
+    return again;
   }
 
   /** The size of the canvas once it has one; 0 × 0 if it gets none soon, as in a tab behind others. */
@@ -139,6 +148,11 @@ export class Stage {
     return clientWidth > 0 ? { width: clientWidth, height: clientHeight } : NO_SIZE;
   }
 
+  /** Whether the camera is where the first look put it, and no other drawing was shown since. */
+  get untouched(): boolean {
+    return this.#untouched;
+  }
+
   /** The middle of the canvas. */
   get middle(): Point {
     return { x: this.#viewport.width / 2, y: this.#viewport.height / 2 };
@@ -146,6 +160,7 @@ export class Stage {
 
   fit(): void {
     const { scene } = this.#store.value;
+    this.#untouched = false;
     if (scene) this.#start(fitBox(boxOf(scene.box, 0), this.#viewport));
   }
 
@@ -153,6 +168,7 @@ export class Stage {
   flyTo(name: string): void {
     const { scene, camera } = this.#store.value;
     const item = scene ? visibleItem(scene, name) : -1;
+    this.#untouched = false;
     if (scene && item > 0) this.#start(cameraTowards(boxOf(scene.box, item), this.#viewport, camera));
   }
 
@@ -160,6 +176,7 @@ export class Stage {
   setCamera(camera: Camera): void {
     this.#motion.stop();
     this.#placed = true;
+    this.#untouched = false;
     this.#movedAt = performance.now();
     this.#store.set({ camera });
   }
@@ -271,7 +288,7 @@ export class Stage {
   #place(): void {
     const { scene } = this.#store.value;
     if (this.#placed || !scene || this.#viewport.width === 0) return;
-    this.#placed = true;
+    this.#placed = this.#untouched = true;
     this.#store.set({ camera: firstLook(scene, this.#viewport) });
   }
 
@@ -355,7 +372,10 @@ export class Stage {
     const { scene, camera } = this.#store.value;
     if (!this.#placed) this.#place();
     else if (scene) {
-      const seenBy = (old: Camera) => cameraAfterResize(old, boxOf(scene.box, 0), before, this.#viewport);
+      const seenBy = (old: Camera) =>
+        this.#untouched
+          ? firstLook(scene, this.#viewport)
+          : cameraAfterResize(old, boxOf(scene.box, 0), before, this.#viewport);
       if (this.#motion.goal) this.#motion.redirect(seenBy);
       else this.#store.set({ camera: seenBy(camera) });
     }

@@ -160,10 +160,10 @@ describe("values", () => {
     images: [],
   };
   test.each([
-    [seen, "(2, 3) · -1 … 2, mean 0.5, std 1"],
-    [{ ...seen, low: "6", high: "6" }, "(2, 3) · all 6"],
-    [{ ...seen, low: "6", high: "6", nans: 1 }, "(2, 3) · all others 6"],
-    [{ ...seen, low: "" }, "(2, 3)"],
+    [seen, "2×3 · -1 … 2, mean 0.5, std 1"],
+    [{ ...seen, low: "6", high: "6" }, "2×3 · all 6"],
+    [{ ...seen, low: "6", high: "6", nans: 1 }, "2×3 · all others 6"],
+    [{ ...seen, low: "" }, "2×3"],
   ])("%#", (what, text) => expect(rangeText(what)).toBe(text));
 
   test("what is not finite is counted", () => {

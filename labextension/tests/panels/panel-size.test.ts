@@ -6,8 +6,8 @@ describe("the side panel", () => {
   test.each([
     [1000, 600, "beside", true],
     [640, 300, "beside", true],
-    [520, 780, "below", true],
-    [520, 600, "below", false],
+    [520, 1040, "below", true],
+    [520, 780, "below", false],
     [520, 400, "over", false],
   ])("in a view of %i x %i", (width, height, place, open) => {
     expect(panelPlace(width, height)).toBe(place);

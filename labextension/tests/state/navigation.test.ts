@@ -122,6 +122,10 @@ describe("where the camera goes", () => {
     });
   });
 
+  test("to a first look at what wraps to another shape", () => {
+    expect(go({ refit: true })).toEqual(firstLook(scene, viewport));
+  });
+
   test("first, in a large drawing, to what there is in its upper part", () => {
     const large = { ...scene, box: Float32Array.from(scene.box, (side) => side * 20) };
     const { x, y, zoom } = firstLook(large, viewport);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import tensorflow as tf
 from playwright.sync_api import Locator, Page, expect
@@ -123,6 +125,34 @@ def test_what_is_cloned_opened_and_laid_out_is_in_view(page: Page, jupyter_serve
     shoot(page, "camera_corner_dark")
 
 
+BRANCHES = [f"branch_{k}" for k in range(12)]
+
+
+def is_wide(root: Locator) -> bool:
+    """Whether the branches lie side by side rather than one below the other."""
+    places = [root.evaluate(AT_REST, name) for name in BRANCHES]
+    wide, high = (max(at[side] for at in places) - min(at[side] for at in places) for side in "xy")
+    return bool(wide > high)
+
+
+def is_all_in_frame(root: Locator) -> bool:
+    """Whether the middles of all boxes are on the canvas."""
+    canvas = root.locator(".tgw-stage canvas").first.bounding_box()
+    assert canvas
+    places = [root.evaluate(AT_REST, name) for name in ("x", *BRANCHES)]
+    across = all(0 < at["x"] - canvas["x"] < canvas["width"] for at in places)
+    return across and all(0 < at["y"] - canvas["y"] < canvas["height"] for at in places)
+
+
+def wait_until(page: Page, holds: Callable[[], bool]) -> None:
+    """Look again and again until something holds, for half a minute at most."""
+    for _ in range(60):
+        if holds():
+            return
+        page.wait_for_timeout(500)
+    raise AssertionError("It does not hold after half a minute.")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [840, 1440])
 def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server: JupyterServer, width: int) -> None:
@@ -130,17 +160,33 @@ def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server:
     graph = tf.Graph()
     with graph.as_default():
         x = tf.compat.v1.placeholder(tf.float32, [None, 4], name="x")
-        for k in range(12):
-            tf.nn.relu(tf.negative(x, name=f"branch_{k}/negative"), name=f"branch_{k}/act")
+        for branch in BRANCHES:
+            tf.nn.relu(tf.negative(x, name=f"{branch}/negative"), name=f"{branch}/act")
     (jupyter_server.root / f"shape_{width}.pb").write_bytes(graph.as_graph_def().SerializeToString())
     page.goto(jupyter_server.page_url(f"shape_{width}.pb"))
     root = page.locator(".tfgraphwidget")
     expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
     root.evaluate(AT_REST, "x")
     shoot(page, f"camera_pane_{width}")
-    places = [root.evaluate(AT_REST, f"branch_{k}") for k in range(12)]
-    wide, high = (max(at[side] for at in places) - min(at[side] for at in places) for side in "xy")
-    assert (wide > high) == (width == 1440)
+    assert is_wide(root) == (width == 1440)
+    if width == 1440:
+        # Dragged narrow, or opened again while it is narrow, it wraps, as long as nobody has moved it.
+        page.set_viewport_size({"width": 840, "height": 1200})
+        wait_until(page, lambda: not is_wide(root))
+        assert is_all_in_frame(root)
+        shoot(page, "camera_pane_dragged")
+        page.set_viewport_size({"width": 1440, "height": 900})
+        wait_until(page, lambda: is_wide(root))
+        page.set_viewport_size({"width": 840, "height": 1200})
+        page.reload()
+        expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
+        wait_until(page, lambda: not is_wide(root))
+        assert is_all_in_frame(root)
+        page.locator(".tgw-stage").hover()
+        page.mouse.wheel(0, -300)
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.wait_for_timeout(600)  # longer than a view needs to follow its size
+        assert not is_wide(root)
     if width == 840:
         # In a view that is too small for both, the panel is above the drawing, and a menu above that.
         expect(root).to_have_attribute("data-panel", "below")
@@ -155,7 +201,7 @@ def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server:
         page.mouse.down()
         page.mouse.move(canvas["x"] + 10, canvas["y"] + 100, steps=4)
         page.mouse.up()
-        places = [root.evaluate(AT_REST, f"branch_{k}") for k in range(12)]
+        places = [root.evaluate(AT_REST, name) for name in BRANCHES]
         panel = root.get_by_role("complementary").bounding_box()
         assert panel
         seen = [place for place in places if place["x"] < panel["x"]]

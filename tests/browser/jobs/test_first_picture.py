@@ -13,7 +13,7 @@ from tests.browser.server import JupyterServer
 
 pytestmark = pytest.mark.one_page
 
-READABLE = 0.45
+READABLE = 0.55
 LEAST = 9 - 1e-6  # the size of the smallest letters
 ACTS = tf.nn.relu, tf.tanh, tf.sqrt, tf.negative, tf.abs, tf.exp
 

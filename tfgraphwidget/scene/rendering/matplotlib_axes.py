@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from itertools import groupby
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 from matplotlib import font_manager, rcParams
@@ -48,6 +51,34 @@ _MORE_FONTS = (
 )  # fmt: skip
 
 
+class GraphAxes(Axes):
+    """The Axes of a figure that pyplot does not know: a notebook shows its picture, and no text."""
+
+    _cell = -1  # the execution count of the cell that has shown it
+
+    def show_in_notebook(self) -> bool:
+        """Show the picture below the cell that runs, once.
+
+        Returns:
+            Whether there is a notebook.
+        """
+        shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+        if shell is None or not hasattr(shell, "kernel"):
+            return False
+        if self._cell != shell.execution_count:
+            self._cell = shell.execution_count
+            file = io.BytesIO()
+            cast("Figure", self.figure).savefig(file, format="png")
+            ipython = import_module("IPython.display")
+            ipython.display(ipython.Image(file.getvalue(), format="png"))
+        return True
+
+    def _ipython_display_(self) -> None:
+        """What IPython calls for the value of a cell; a terminal prints the text."""
+        if not self.show_in_notebook():
+            raise NotImplementedError
+
+
 def draw(
     scene: Scene,
     ax: Axes | None = None,
@@ -75,7 +106,9 @@ def draw(
     if ax is None:
         shrink = min(1.0, _LARGEST * _DPI / max(width, height), (_MOST_PIXELS / (width * height)) ** 0.5)
         size = (width * shrink / _DPI, height * shrink / _DPI)
-        ax = Figure(figsize=size, dpi=_DPI, facecolor=display.theme.background).add_axes((0.0, 0.0, 1.0, 1.0))
+        ax = Figure(figsize=size, dpi=_DPI, facecolor=display.theme.background).add_axes(
+            (0.0, 0.0, 1.0, 1.0), axes_class=GraphAxes
+        )
     _check(ax)
     ax.set_xlim(left, left + width)
     ax.set_ylim(top + height, top)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from tfgraphwidget.widget.save_formats import SaveFormat
 
 if TYPE_CHECKING:
     from tfgraphwidget.runtime.measure import Stats, images
+
+Prose = Annotated[str, "prose"]
+"""A sentence to be read, which `page_words.reply_in_page_words` writes in the words of the page."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,7 +123,7 @@ class ExamineReply:
 
     name: str
     value: TensorValue | None
-    why: str
+    why: Prose
     images: tuple[Image, ...]
     summary: str
     about: str
@@ -168,7 +171,7 @@ class Legend:
     entries: tuple[Entry, ...] = ()
     low: str = ""
     high: str = ""
-    notice: str = ""
+    notice: Prose = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,7 +181,7 @@ class Offer:
     `on` is the state of a switch, which the edit turns; null for a button.
     """
 
-    text: str
+    text: Prose
     line: str
     on: bool | None = None
 
@@ -200,8 +203,8 @@ class State:
 
     revision: int
     path: tuple[str, ...]
-    warnings: tuple[str, ...]
-    editable: str
+    warnings: tuple[Prose, ...]
+    editable: Prose
     expression: str
     ops: int
     variables: int
@@ -296,7 +299,7 @@ class EditReport:
     its new name; null if there is none any more.
     """
 
-    text: str
+    text: Prose
     renamed: tuple[tuple[str, str], ...]
     inspected: InspectReply | None
 
@@ -320,7 +323,7 @@ class SelectionReply:
 
     state: State
     fields: tuple[Field, ...]
-    text: str = ""
+    text: Prose = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -418,7 +421,7 @@ class VariableReply:
     variable: str
     dtype: str = ""
     shape: str = ""
-    exists: str = ""
+    exists: Prose = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -447,8 +450,8 @@ class CostTable:
     rows: tuple[CostRow, ...]
     total: CostRow
     rows_total: int
-    measured: str
-    notice: str
+    measured: Prose
+    notice: Prose
 
 
 @dataclasses.dataclass(frozen=True)
@@ -464,7 +467,7 @@ class NearMatch:
     """A place at which a pattern almost fits: an op of it, and in what it differs."""
 
     op: str
-    difference: str
+    difference: Prose
 
 
 @dataclasses.dataclass(frozen=True)
@@ -486,7 +489,7 @@ class PatternMatches:
     inputs: tuple[str, ...]
     ops: tuple[tuple[str, ...], ...]
     replaceable: int
-    reasons: tuple[str, ...]
+    reasons: tuple[Prose, ...]
     near: tuple[NearMatch, ...]
 
 
@@ -500,7 +503,7 @@ class SearchReply:
 
     hits: tuple[Hit, ...]
     total: int
-    why: str = ""
+    why: Prose = ""
     scopes: int = 0
     matches: PatternMatches | None = None
     excerpt: str = ""
@@ -542,7 +545,7 @@ class ClonePreview:
     `warned` are the ops that a refusal is about; `offer` says what must be taken whole for the clone to work, or "".
     """
 
-    refusal: str = ""
+    refusal: Prose = ""
     warned: tuple[str, ...] = ()
     offer: Literal["", "loop", "conditional"] = ""
     line: str = ""
@@ -552,7 +555,7 @@ class ClonePreview:
     new: tuple[Group, ...] = ()
     shared: tuple[Group, ...] = ()
     stateful: tuple[Group, ...] = ()
-    dropped: tuple[str, ...] = ()
+    dropped: tuple[Prose, ...] = ()
     states: tuple[PartState, ...] = ()
     states_total: int = 0
 
@@ -569,10 +572,10 @@ class PreviewedEdit:
         names: The ops and scopes of the drawing that it would remove or change.
     """
 
-    refusal: str = ""
+    refusal: Prose = ""
     argument: str = ""
-    text: str = ""
-    notes: tuple[str, ...] = ()
+    text: Prose = ""
+    notes: tuple[Prose, ...] = ()
     names: tuple[str, ...] = ()
 
 
@@ -581,7 +584,7 @@ class Slot:
     """One input of an op: the tensor that it reads now, and `why` it cannot read another, or ""."""
 
     tensor: str
-    why: str
+    why: Prose
 
 
 @dataclasses.dataclass(frozen=True)
@@ -594,7 +597,7 @@ class RewireTargets:
     tensor: str
     outputs: tuple[str, ...]
     op: str
-    refused: tuple[tuple[str, str], ...]
+    refused: tuple[tuple[str, Prose], ...]
     slots: tuple[Slot, ...]
 
 
@@ -603,7 +606,7 @@ class BoundaryTensor:
     """A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and whether it is proposed."""
 
     tensor: str
-    about: str
+    about: Prose
     marked: bool
     proposed: bool
 
@@ -635,7 +638,7 @@ class Joint:
     """An input of another graph, its dtype and shape, and the tensor of this one that is proposed for it, or ""."""
 
     input: str
-    about: str
+    about: Prose
     tensor: str
 
 
@@ -675,7 +678,7 @@ class LintFinding:
 
     severity: str
     code: str
-    sentence: str
+    sentence: Prose
     ops: tuple[str, ...]
     fix: Offer | None = None
 
@@ -728,8 +731,8 @@ class ExportReply:
 
     path: str = ""
     relative: str = ""
-    about: str = ""
-    exists: str = ""
+    about: Prose = ""
+    exists: Prose = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -737,7 +740,7 @@ class DownloadReply:
     """A file to download, whose bytes are the reply's buffer, and a sentence on it."""
 
     name: str
-    about: str
+    about: Prose
 
 
 @dataclasses.dataclass(frozen=True)
@@ -754,7 +757,7 @@ class Refusal:
     `argument` is the field of a form that the sentence is about, or "".
     """
 
-    why: str
+    why: Prose
     ops: tuple[str, ...]
     mends: tuple[Offer, ...] = ()
     argument: str = ""

@@ -5,6 +5,7 @@ import type { ClonePreview, CloneRequest, PartState, State } from "../../protoco
 import { checkboxField, labeledField, selectField, TEXT } from "../controls/form-fields";
 import { moreEntry } from "../controls/name-list";
 import { breakableName, disable, element, releaseFocus, uniqueId } from "../dom";
+import { withDrawnShapes } from "../shape-text";
 import { createClonePreview, PreviewRequests } from "./clone-preview";
 
 export const VARIABLES = { own: "own copies", shared: "shared with original" };
@@ -341,7 +342,7 @@ export class StateSwitches {
       this.#summary.textContent = this.modes.text();
     });
     say();
-    const about = kind === "variable" ? [dtype, shape].filter(Boolean).join(" ") : kind;
+    const about = kind === "variable" ? withDrawnShapes([dtype, shape].filter(Boolean).join(" ")) : kind;
     const text = element(
       "span",
       { class: "tgw-switch-name" },

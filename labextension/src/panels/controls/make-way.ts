@@ -1,5 +1,5 @@
-// The minimap and the legend make way for what was clicked last and for what an edit has made: they are in the upper corner
-// while that is below them, and while they would cover more below than above: best no box, next only boxes that stand aside.
+// The minimap and the legend make way for what was clicked last and for what an edit has made: they are in another corner
+// while that is below them, and while they would cover more where they are: best no box, next only boxes that stand aside.
 import type { Parts } from "../../interaction/parts";
 import { at, BADGE, type Box, boxOf, OPEN, type Scene } from "../../protocol/scene";
 import { toScreen } from "../../render/camera/camera";
@@ -22,7 +22,10 @@ export interface Clear {
 const [NONE, ASIDE, MORE] = [0, 1, 2] as const;
 export type Hidden = typeof NONE | typeof ASIDE | typeof MORE;
 
-/** Have controls make way; each is in a lower corner, and in the upper one above it with the class "tgw-up". */
+/**
+ * Have controls make way; each is in a lower corner, and in the upper one above it with the class "tgw-up". The last one,
+ * the legend, has the lower left corner, too, with the class "tgw-left", while no other is there.
+ */
 export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[]): void {
   let timer = 0;
   const boxesToClear = (): Clear[] => {
@@ -51,11 +54,16 @@ export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[
     const clear = boxesToClear();
     for (const control of controls) {
       if (control.matches(":active")) continue; // it is dragged in
+      control.classList.remove("tgw-left");
       control.classList.add("tgw-up"); // where that is, below the path of the graph or beside it, the style sheet says
       const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = control;
-      const place = { x: offsetLeft, y: offsetTop, width: offsetWidth, height: offsetHeight };
-      const below = stage.viewport.height - offsetHeight - MARGIN;
-      control.classList.toggle("tgw-up", isBetterUp(place, below, clear, hides));
+      const up = { x: offsetLeft, y: offsetTop, width: offsetWidth, height: offsetHeight };
+      const low = { ...up, y: stage.viewport.height - offsetHeight - MARGIN };
+      const hasLeft =
+        control === controls.at(-1) && controls.every((other) => other === control || other.hidden);
+      const best = leastHiding([low, up, ...(hasLeft ? [{ ...low, x: MARGIN }] : [])], clear, hides);
+      control.classList.toggle("tgw-up", best === 1);
+      control.classList.toggle("tgw-left", best === 2);
     }
   };
   store.watch(["drawn", "picked", "scene", "paint", "camera"], () => {
@@ -70,16 +78,19 @@ export function partToClear(scene: Scene, item: number): Box {
   return at(scene.kind, item) === OPEN ? { ...box, height: Math.min(HEADER, box.height) } : box;
 }
 
-/** Whether a control covers less at its place above than at the height `below`; `hides` tells what is there. */
-export function isBetterUp(
-  place: Box,
-  below: number,
+/** Which place of a control covers least, the first of those alike; `hides` tells what is there. */
+export function leastHiding(
+  places: readonly Box[],
   clear: readonly Clear[],
   hides: (place: Box) => Hidden,
-): boolean {
-  const low = { ...place, y: below };
-  const more = covered(low, clear) - covered(place, clear);
-  return more === 0 ? hides(place) < hides(low) : more > 0;
+): number {
+  const costs = places.map((place) => [covered(place, clear), hides(place)] as const);
+  let best = 0;
+  costs.forEach(([weight, hidden], place) => {
+    const [least, fewest] = costs[best] ?? [weight, hidden];
+    if (weight < least || (weight === least && hidden < fewest)) best = place;
+  });
+  return best;
 }
 
 function covered(place: Box, clear: readonly Clear[]): number {

@@ -5,7 +5,7 @@ import { zoomedAt } from "../../render/camera/camera";
 import type { Mode } from "../../state/store";
 import { button, disable, element, ICONS, icon, taskButton } from "../dom";
 import { createExportMenu } from "../export/export-menu";
-import { isOpenAtFirst, panelPlace } from "../panel-size";
+import { placePanel } from "../panel-size";
 import { createSearch } from "../search/search";
 import { createDragTools } from "./drag-tools";
 import { createViewMenu } from "./view-menu";
@@ -148,15 +148,9 @@ function panelButton({ store }: Parts, panelId: string): HTMLElement {
     icon(ICONS.panel),
   );
   store.watch(["panelOpen"], ({ panelOpen }) => control.setAttribute("aria-expanded", String(panelOpen)));
-  const size = new ResizeObserver(() => {
-    const { clientWidth = 0, clientHeight = 0 } = control.closest(".tfgraphwidget") ?? {};
-    const place = panelPlace(clientWidth, clientHeight);
-    if (clientWidth > 0 && place !== store.value.panelPlace)
-      store.set({ panelPlace: place, panelOpen: isOpenAtFirst(place, clientHeight) });
-  });
   queueMicrotask(() => {
     const root = control.closest(".tfgraphwidget");
-    if (root) size.observe(root);
+    if (root) new ResizeObserver(() => placePanel(root, store)).observe(root);
   });
   return control;
 }

@@ -3,6 +3,7 @@ import type { Parts } from "../../interaction/parts";
 import type { Feed, FeedField, Feeds } from "../../protocol/messages";
 import { formFoot, selectField, TEXT } from "../controls/form-fields";
 import { element, releaseFocus, setAttributes, uniqueId, whileBusy } from "../dom";
+import { withDrawnShapes } from "../shape-text";
 
 /** What is run: the outputs of an op, "" for the selected ones; or all, to measure the time. */
 export interface FeedTarget {
@@ -119,7 +120,7 @@ interface FeedRow {
 
 function feedRow({ tensor, dtype, shape, feed }: FeedField, variables: readonly string[]): FeedRow {
   const label = element("span", { class: "tgw-label tgw-feed-name" }, tensor.replace(/:0$/, ""));
-  const about = element("span", { class: "tgw-dtype" }, `${dtype} ${shape}`);
+  const about = element("span", { class: "tgw-dtype" }, withDrawnShapes(`${dtype} ${shape}`));
   const kind = selectField("kind", KINDS);
   kind.select.value = feed.kind;
   setAttributes(kind.select, { "aria-label": `Value of ${tensor}` });

@@ -105,7 +105,7 @@ function optimizeButton(parts: Parts): HTMLButtonElement {
         if (await insertCell(control, "optimized = editor.optimized()\noptimized.editor")) return;
         parts.actions.showStatus({
           kind: "notice",
-          text: "There is no notebook here; run editor.optimized() in one.",
+          text: "There is no notebook here for a cell; open the graph in one to see the optimized graph in its own widget.",
         });
       };
       const beside = {

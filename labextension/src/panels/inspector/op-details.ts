@@ -4,6 +4,7 @@ import type { ExamineReply, InspectReply } from "../../protocol/messages";
 import { copyTools } from "../controls/copy-button";
 import { breakableName, element, ICONS, icon, releaseFocus, taskButton } from "../dom";
 import { variableButton } from "../forms/variable-form";
+import { withDrawnShapes } from "../shape-text";
 import { preview, scaleOf } from "./preview";
 import { valueEntry } from "./value-summary";
 
@@ -49,7 +50,12 @@ function folds(shown: ExamineReply, open: Set<string>, again: ReadAgain, from: P
   const parts: [string, HTMLElement[]][] = [
     ["Value", currentValue(shown, again, from)],
     ["Preview", shown.images.map((image, _, all) => preview(image, scaleOf(image, all.length)))],
-    ["Signature", shown.signature.length > 0 ? [entries(shown.signature)] : []],
+    [
+      "Signature",
+      shown.signature.length > 0
+        ? [entries(shown.signature.map(([sort, name, type]) => [sort, name, withDrawnShapes(type)]))]
+        : [],
+    ],
     ["Documentation", documentation(shown)],
     ["Created at", createdAt(shown.created)],
   ];

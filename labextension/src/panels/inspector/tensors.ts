@@ -8,6 +8,7 @@ import { moreEntry, opLink } from "../controls/name-list";
 import { breakableName, button, element, ICONS, icon, taskButton } from "../dom";
 import { createFeedSlot } from "../forms/feed-form";
 import { variableButton } from "../forms/variable-form";
+import { withDrawnShapes } from "../shape-text";
 import { valueEntry } from "./value-summary";
 
 /** Longer lists are cut: an op may feed thousands. */
@@ -102,7 +103,7 @@ function tensorEntry(
   slot: HTMLElement,
   parts: Parts,
 ): HTMLElement {
-  const kind = [tensor.dtype, tensor.shape].filter(Boolean).join(" ");
+  const kind = withDrawnShapes([tensor.dtype, tensor.shape].filter(Boolean).join(" "));
   const about = element("span", { class: "tgw-dtype" }, kind);
   const variable = tensor.value && !parts.readOnly ? variableButton(tensor.name, parts) : [];
   const value = tensor.value ? [valueEntry(tensor.value), ...variable] : [];

@@ -1,6 +1,7 @@
 // The value of a tensor in a run: the value itself, or its range and a histogram.
 import type { TensorValue } from "../../protocol/messages";
 import { element, setAttributes } from "../dom";
+import { withDrawnShapes } from "../shape-text";
 import { preview, scaleOf } from "./preview";
 
 const HEIGHT = 28;
@@ -18,12 +19,12 @@ export function valueEntry(seen: TensorValue, title = "Value in the last run"): 
   return entry;
 }
 
-/** "(2, 3) · −1 … 2, mean 0.5, std 1" */
+/** "2×3 · −1 … 2, mean 0.5, std 1" */
 export function rangeText({ shape, low, mean, std, high, nans, infs }: TensorValue): string {
   const all = nans + infs > 0 ? "all others" : "all";
   const range =
     low === "" ? "" : low === high ? `${all} ${low}` : `${low} … ${high}, mean ${mean}, std ${std}`;
-  return [shape, range].filter(Boolean).join(" · ");
+  return [withDrawnShapes(shape), range].filter(Boolean).join(" · ");
 }
 
 /** "3 NaN, 1 infinite" */

@@ -22,7 +22,7 @@ const MAX_ZOOM = 4;
 /** A box that is flown to is not seen from farther away: names would be no more than specks. */
 export const FARTHEST = 0.35;
 /** Nor is the first look: few boxes would have room for a name of 9 pixels (Python's first_drawing has the same). */
-export const FIRST_FARTHEST = 0.45;
+export const FIRST_FARTHEST = 0.55;
 const MARGIN = 24;
 
 const clamp = (value: number, low: number, high: number) => Math.min(Math.max(value, low), high);

@@ -52,6 +52,8 @@ export interface Arrival {
   readonly beside?: Box | null | undefined;
   /** Whether the whole drawing is shown. */
   readonly fit?: boolean;
+  /** Whether a drawing that was not moved yet is looked at as for the first time. */
+  readonly refit?: boolean;
 }
 
 /** Nominal type of 12 pixels is then still read with ease. */
@@ -76,6 +78,7 @@ export function firstLook(scene: Scene, viewport: Viewport): Camera {
 function requestedCamera(scene: Scene, camera: Camera, viewport: Viewport, arrival: Arrival): Camera {
   const { anchor, focus, graphEntry } = arrival;
   if (arrival.fit) return fitBox(boxOf(scene.box, 0), viewport);
+  if (arrival.refit) return firstLook(scene, viewport);
   if (graphEntry?.camera) return graphEntry.camera;
   const start = graphEntry ? firstLook(scene, viewport) : camera;
   const focused = focus ? visibleItem(scene, focus) : -1;
