@@ -440,3 +440,15 @@ def test_a_button_of_the_whole_graph_does_its_edit_whatever_is_selected(
     reply(answers, change)
     assert editor.history.done[-1].command.verb() == verb
     assert editor.undo().startswith(f"editor.{verb}(")
+
+
+def test_what_is_fed_beside_a_batch_of_a_fixed_size_is_proposed_of_as_many() -> None:
+    with tf.Graph().as_default() as graph:
+        images = v1.placeholder(tf.float32, [4, 8], name="images")
+        labels = v1.placeholder(tf.int32, [None], name="labels")
+        logits = tf.matmul(images, np.ones([8, 3], np.float32))
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits, name="loss")
+    answers = RequestHandler(tgw.edit(graph, session=v1.Session(graph=graph)))
+    fields = reply(answers, p.Feedable("", measure=True)).fields
+    assert {field.tensor: field.feed.shape for field in fields} == {"images:0": "[4, 8]", "labels:0": "[4]"}
+    assert reply(answers, p.Measure(tuple(field.feed for field in fields)))

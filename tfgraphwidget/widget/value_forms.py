@@ -38,7 +38,11 @@ class ValueForms:
         """
         tensors = None if request.measure else self._tensors(request.name)
         names = self._editor.core.evaluator.placeholders(tensors)
-        fields = (p.FeedField(name, *self._texts(name), self._last.get(name, self._proposal(name))) for name in names)
+        leading = (shape[0] for _, shape in map(self._spec, names) if shape and shape[0] is not None)
+        batch = next(leading, 1)  # what is fed beside a batch of a fixed size is most often of as many
+        fields = (
+            p.FeedField(name, *self._texts(name), self._last.get(name, self._proposal(name, batch))) for name in names
+        )
         is_known = all(name in self._last for name in names)
         return p.Feeds(tuple(fields), self._namespace.arrays()[:_MOST_NAMES], is_known)
 
@@ -101,9 +105,9 @@ class ValueForms:
         dtype, shape = self._spec(tensor)
         return dtype, shape_text(shape)
 
-    def _proposal(self, tensor: str) -> p.Feed:
+    def _proposal(self, tensor: str, batch: int) -> p.Feed:
         dtype, shape = self._spec(tensor)
-        sizes = [1 if size is None else size for size in shape or ()]
+        sizes = [size if size is not None else 1 if axis else batch for axis, size in enumerate(shape or ())]
         is_random = dtype.startswith(("float", "bfloat", "half", "double"))
         return p.Feed(tensor, "random" if is_random else "zeros", str(sizes), 0.0, 1.0, "")
 
