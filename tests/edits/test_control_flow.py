@@ -492,3 +492,18 @@ def test_a_conditional_inside_of_one_that_is_copied_without_its_switch_comes_alo
         assert other.get_collection(v1.GraphKeys.COND_CONTEXT) == []
         editor.redo()
         assert other.get_collection(v1.GraphKeys.COND_CONTEXT) == made
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_what_lies_in_a_conditional_that_is_detached_from_its_predicate_is_copied(live: bool) -> None:
+    path = CORPUS / "graphs" / "cond_v1.meta.pbtxt"
+    with tf.Graph().as_default() as graph:
+        v1.train.import_meta_graph(text_format.Parse(path.read_text(), v1.MetaGraphDef()))
+    editor = tgw.edit(graph if live else graph.as_graph_def())
+    editor.detach("ocond/pred_id", inputs=False, control=False)
+    copy = editor.clone([], ["ocond/icond/sub/y:0"], into="head", init="none")
+    assert "head/ocond/icond/sub/y" in editor.index.ids
+    assert copy.scope == "head"
+    editor.undo()
+    editor.undo()
+    assert "ocond/pred_id_placeholder" not in editor.index.ids

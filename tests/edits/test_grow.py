@@ -229,3 +229,10 @@ def test_a_scope_that_somebody_only_entered_is_the_one_that_is_asked_for(editor:
     with editor.graph.as_default(), tf.name_scope("head"):
         pass
     assert editor.grow("net/one/out:0", tf.identity, into="head").ops == ("head/Identity",)
+
+
+def test_what_grew_says_that_it_follows_no_original(editor: GraphEditor) -> None:
+    editor.grow("net/one/out:0", head, into="head")
+    with pytest.raises(AttributeError, match="sync: 'head' was grown, and has no original to follow; clone ops"):
+        editor.copies["head"].sync()
+    assert not hasattr(editor.copies["head"], "nothing")

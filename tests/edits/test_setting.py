@@ -283,3 +283,15 @@ def test_values_of_every_kind() -> None:
     assert [word.decode() for word in text] == ["c", "ä"]
     assert (whole.tolist(), bool(no)) == ([3, 4], True)
     assert 'editor.set_constant(tensor="whole:0", value=[3, 4])' in editor.code()
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_a_constant_says_the_dtype_that_its_value_has(is_file: bool) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.constant([1.0, 2.0], name="c")
+    editor = tgw.edit(graph.as_graph_def() if is_file else graph)
+    for _ in range(2):
+        with pytest.raises(GraphEditError, match="The value of constant 'c' is float32 and stays it; cast it"):
+            editor.set_attr("c", "dtype", "int32")
+    assert not editor.history.done
+    assert editor.index.dtypes(0) == ("float32",)

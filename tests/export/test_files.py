@@ -162,7 +162,25 @@ def test_a_symbolic_link_to_a_model_is_followed(editor: GraphEditor, tmp_path: P
     assert tgw.edit(tmp_path / "v1").signatures[0].outputs == (("logits", "net/logits:0"),)
 
 
-def test_an_empty_graph(tmp_path: Path) -> None:
+def test_an_empty_graph_is_drawn_and_no_file_of_it_is_written_that_cannot_be_opened(tmp_path: Path) -> None:
     editor: Any = tgw.edit(tf.Graph())
-    for name in ("g.pb", "g.pbtxt", "g.dot", "g.graphml", "g.meta", "g.svg"):
+    for name in ("g.dot", "g.graphml", "g.svg"):
         assert editor.save(tmp_path / name).exists()
+    for name in ("g.pb", "g.pbtxt", "g.meta", "g.tgw"):
+        with pytest.raises(GraphEditError, match=r"save\(.*The graph has no ops, and a file of it could not be opened"):
+            editor.save(tmp_path / name)
+        assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_a_graph_whose_ops_are_all_removed_is_saved_as_an_editor_alone(tmp_path: Path, is_file: bool) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.constant(1.0, name="c")
+    editor = tgw.edit(graph.as_graph_def() if is_file else graph)
+    editor.remove("c")
+    with pytest.raises(GraphEditError, match=r"undo an edit, or save the editor, '\.tgw'"):
+        editor.save(tmp_path / "g.pb")
+    again = tgw.edit(editor.save(tmp_path / "g.tgw"))
+    assert list(again.index.names) == []
+    again.undo()
+    assert list(again.index.names) == ["c"]

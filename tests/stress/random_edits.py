@@ -99,9 +99,8 @@ class Call:
                 case "renew":
                     return tgw.renew(editor.session)
                 case "sync":
-                    if args[0] not in editor.copies:
-                        return None
-                    return editor.copies[args[0]].sync()
+                    copy = editor.copies.get(args[0])
+                    return copy.sync() if hasattr(copy, "sync") else None  # what was grown has no original
                 case "split":
                     return editor.split(*args).check()
                 case "run":

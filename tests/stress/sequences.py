@@ -214,7 +214,7 @@ class Run:
         with _fresh_folder() as folder:  # a Python function in an edit cannot be written, and no edit is then
             is_data = refusal_of(lambda: self.editor.save(folder / "edits.json")) is None
         keys = ("ops", "functions", "lines") if is_data else ("ops", "functions")
-        differ = differing(self.state, state_of(editor), keys)
+        differ = differing(self.state, state_of(editor, self.folder), keys)
         if differ:
             raise Broken(f"the editor of {path.name} is another one: {differ}")
         count("editors opened again")

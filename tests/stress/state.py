@@ -130,7 +130,14 @@ def readers_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
 def _sizes_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
     kinds = zip(editor.core.target.index.names, editor.core.target.index.types, strict=True)
     ops = [editor.core.source.graph.get_operation_by_name(name) for name, kind in kinds if kind in _SIZES]
-    return {op.name: op.outputs[0] for op in ops if not op.control_inputs}
+    return {op.name: op.outputs[0] for op in ops if not op.control_inputs and not _is_to_be_fed(op.inputs[0])}
+
+
+def _is_to_be_fed(handle: tf.Tensor) -> bool:
+    """Whether a handle is a placeholder, as of a clone that is given the queue from elsewhere."""
+    while handle.op.type == "Identity":
+        handle = handle.op.inputs[0]
+    return bool(handle.op.type == "Placeholder")
 
 
 def _value(session: Any, tensor: tf.Tensor) -> str:

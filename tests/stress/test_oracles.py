@@ -15,6 +15,7 @@ from tests.stress.models import model_named
 from tests.stress.random_edits import Call
 from tests.stress.running import check_copy, check_part, check_saved_values
 from tests.stress.sequences import Run
+from tests.stress.state import values_of
 
 PART = ["x:0"], ["net/logits:0"]
 
@@ -93,3 +94,29 @@ def test_undo_that_leaves_a_function_edited_is_found(tmp_path: Path) -> None:
     edited, original = {"0": tf.ones([2]).numpy()}, {"0": tf.zeros([2]).numpy()}
     with pytest.raises(Broken, match="with all edits undone"):
         run._check_returned(edited, original, edited)
+
+
+def test_a_file_whose_inputs_are_placeholders_of_other_names_is_compared(tmp_path: Path) -> None:
+    editor = tgw.example()
+    part = ["net/hidden/MatMul:0"], ["net/logits:0"]
+    for path in (editor.save(tmp_path / "frozen.pb", *part, frozen=True), _marked_and_saved(editor, part, tmp_path)):
+        boundary = part if path.suffix else ()
+        check_saved_values(editor, path, boundary, 0)
+        editor.bypass("net/hidden/Relu")
+        with pytest.raises(Broken, match="'net/logits:0' was float32"):
+            check_saved_values(editor, path, boundary, 0)
+        editor.undo()
+
+
+def _marked_and_saved(editor: tgw.GraphEditor, part: Any, folder: Path) -> Path:
+    editor.mark(*part)
+    return editor.save(folder / "saved/")
+
+
+def test_the_size_of_a_queue_that_is_to_be_given_is_not_asked_for() -> None:
+    with tf.Graph().as_default() as graph:
+        queue = v1.FIFOQueue(2, [tf.float32], name="queue")
+        queue.size("size")
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    editor.clone(["queue:0"], ["size:0"], into="copy", placeholders=True)
+    assert values_of(editor).keys() == {"size"}

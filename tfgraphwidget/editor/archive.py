@@ -181,6 +181,8 @@ def _graph(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents]:
         if is_as_saved and source.stored is not None and not source.stored.other_values():
             contents = _Contents()  # those in the folder
     else:
+        if not edits and not target.index.names:
+            raise GraphEditError("The graph has no ops, and a file of it could not be opened again; add some first.")
         _write_graph(core, root / ArchiveEntry.GRAPH.value, target.index, core.executor.signatures)
         if edits:
             _write_graph(core, root / ArchiveEntry.OPENED.value, target.first, source.signatures)

@@ -673,8 +673,15 @@ def _op(name: str) -> str:
 
 
 def _is_in(index: GraphIndex, name: str) -> bool:
-    """Whether the graph has the op of this name, or the op of the tensor of this name."""
-    return name in index.ids or _op(name) in index.ids
+    """Whether the graph has the op or the tensor of this name."""
+    if name in index.ids:
+        return True
+    op, port = split_tensor(name)
+    if op not in index.ids:
+        return False
+    # Of an op that TensorFlow does not know, not all outputs are known.
+    number = index.ids[op]
+    return port is None or port < len(index.dtypes(number)) or index.typing.definition(index.types[number]) is None
 
 
 def _missing_text(names: list[str]) -> str:

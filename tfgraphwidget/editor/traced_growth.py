@@ -17,6 +17,8 @@ from tfgraphwidget.runtime.live import check_not_growing, patch_application, pla
 from tfgraphwidget.runtime.session import TimedSession, variable_values
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, Variable
 
+_OF_COPIES = frozenset({"sync", "sync_op", "mix_op", "drift"})
+
 
 @dataclass(frozen=True, eq=False)
 class GrowthResult:
@@ -29,6 +31,13 @@ class GrowthResult:
     outputs: Any
     variables: tuple[Variable, ...]
     ops: tuple[str, ...]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_COPIES:
+            raise AttributeError(
+                f"{name}: {self.scope!r} was grown, and has no original to follow; clone ops for a copy that has one."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         counts = f"{count_text(len(self.ops), 'op')}, {count_text(len(self.variables), 'variable')}"

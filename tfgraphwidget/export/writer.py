@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from tfgraphwidget import writable
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.tensorflow_modules import OpError
 from tfgraphwidget.writable import check_options, check_place, kind_of, place_of, unwritable, write_files
 
@@ -52,6 +53,11 @@ def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
         kind = kind_of(path, folder=folder, frozen=request.frozen)
         check_place(path, kind)
         check_options(kind, [*request.options, *(["signature"] if request.signature else [])])
+        if kind in (*writable.GRAPH_DEFS, ".meta") and not request.index.names:
+            raise GraphEditError(
+                "The graph has no ops, and a file of it could not be opened again; undo an edit, or save the editor, "
+                "'.tgw'."
+            )
         module, name = writer = _FROZEN if request.frozen else _WRITERS[kind]
         write: Write = getattr(import_module(f"tfgraphwidget.export.{module}"), name)
         if writer == _META:

@@ -200,8 +200,9 @@ class _Flow:
         identities: set[int] = set()
         for k in self.blocks_of(grown):
             block = self.blocks[k]
-            inputs = self.index.input_lists[block.switches[-1]] if isinstance(block, Conditional) else []
-            candidates = (op for op in inputs[1:] if self.index.types[op] in IDENTITY)
+            # An edit may have left a conditional no Switch.
+            last = block.switches[-1:] if isinstance(block, Conditional) else ()
+            candidates = (op for s in last for op in self.index.input_lists[s][1:] if self.index.types[op] in IDENTITY)
             identities.update(op for op in candidates if self.index.names[op].startswith(f"{block.name}/"))
         return identities
 

@@ -11,6 +11,7 @@ from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.consumers import input_specs
+from tfgraphwidget.edits.rewrite.output_uses import OutputUses
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import count_text, did_you_mean, names_text
@@ -69,12 +70,14 @@ class RenameType(Pass):
             raise GraphEditError(f"rename_type: {self.new!r} is a function of the graph; name an op type.")
         definition, rewrite = index.typing.definition(self.new), GraphRewrite(context)
         removed: dict[str, None] = {}
+        uses = OutputUses(context)
         for op in ops:
             node = rewrite.node(op)
             node.op = self.new
             if definition is not None:
                 removed |= dict.fromkeys(_fit_attributes(node, definition))
                 _check_inputs(index, op, node)
+                uses.check(op, node)
         rewrite.notes.append(f"{count_text(len(ops), f'{self.old} op')} became {self.new}.")
         if definition is None:
             rewrite.notes.append(f"TensorFlow does not know {self.new!r} here; load its library to run the graph.")

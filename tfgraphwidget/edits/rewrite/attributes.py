@@ -21,6 +21,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
     resolve_ops,
     tensor,
 )
+from tfgraphwidget.edits.rewrite.output_uses import OutputUses
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CONSTANTS,
@@ -77,7 +78,10 @@ class SetAttr(Command):
             )
         if described is not None:
             _check_allowed(self, described, value)
-        _check_edges(index, op, node)
+        if self.name == "dtype":
+            _check_value(index, op, node)
+        _check_inputs(index, op, node)
+        OutputUses(context).check(op, node)
         changed = rewriter.require_changes(f"has {self.name}={self.value!r}", self.op)
         return Patch(changed=changed, notes=() if index.typing.definition(node.op) else (_UNKNOWN.format(node.op),))
 
@@ -210,8 +214,19 @@ def _check_allowed(command: SetAttr, attr_def: OpDef.AttrDef, value: AttrValue) 
         )
 
 
-def _check_edges(index: GraphIndex, op: int, node: NodeDef) -> None:
-    """Raise when the op could no longer read what it reads, or its readers it."""
+def _check_value(index: GraphIndex, op: int, node: NodeDef) -> None:
+    """Raise when a constant would say another dtype than its value has."""
+    if node.op in CONSTANTS and node.attr["dtype"].type != node.attr["value"].tensor.dtype:
+        name = index.names[op]
+        raise GraphEditError(
+            f"The value of constant {name!r} is {index.dtypes(op)[0]} and stays it; cast it: "
+            f'editor.insert("{name}:0", "Cast", dtype=…).',
+            [name],
+        )
+
+
+def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
+    """Raise when the op could no longer read what it reads."""
     name, moves = index.names[op], EdgeMoves(index)
     slots, ends = input_specs(index, node), moves.current_inputs(op)
     if slots is None:  # of a type that TensorFlow does not know
@@ -230,16 +245,6 @@ def _check_edges(index: GraphIndex, op: int, node: NodeDef) -> None:
                 f'editor.insert({read!r}, "Cast", dtype=…).',
                 [name, index.names[source[0]]],
             )
-    before, after = index.dtypes(op), index.typing.dtypes(node)
-    for reader in sorted(set(index.consumer_lists[op])):
-        for source in moves.current_inputs(reader):
-            now = after[source[1]] if source[1] < len(after) else "gone"
-            if source[0] == op and before[source[1]] != now:
-                raise GraphEditError(
-                    f"{moves.tensor_name(source)!r} is {before[source[1]]} and would be {now}, and op "
-                    f"{index.names[reader]!r} reads it; let it read another tensor first (editor.reroute).",
-                    [name, index.names[reader]],
-                )
 
 
 # Devices and constants
