@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -140,12 +140,12 @@ def is_in_front(name: str) -> bool:
     return last in front_names(package.replace(".", "/"))
 
 
-def private_names(path: Path) -> Iterator[tuple[int, str, str]]:
+def private_names(code: Iterable[ast.AST]) -> Iterator[tuple[int, str, str]]:
     """(line, object, name) of each private attribute that code reads, sets or names in a call of getattr and its like.
 
     What an object has of its own class ("self") is left out.
     """
-    for node in nodes(path):
+    for node in code:
         names: list[object] = []
         if isinstance(node, ast.Attribute):
             owner, names = node.value, [node.attr]
@@ -184,7 +184,7 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
 @cache
 def tensorflows_names() -> frozenset[str]:
     """The private attributes of TensorFlow's objects that `tf_internals` uses."""
-    return frozenset(name for _, _, name in private_names(PACKAGE / f"{INTERNALS}.py"))
+    return frozenset(name for _, _, name in private_names(nodes(PACKAGE / f"{INTERNALS}.py")))
 
 
 @cache
@@ -201,7 +201,7 @@ def wrong_names(path: Path) -> list[str]:
     defined, known = defined_names(path), names_of_the_package()
     wrong = [
         f"{where}:{line}: {name} is a private name of TensorFlow; {advice}"
-        for line, thing, name in private_names(path)
+        for line, thing, name in private_names(nodes(path))
         if FOREIGN.isdisjoint({name, f"{thing}.{name}"})
         and name not in defined
         and (name in tensorflows_names() or name not in known)

@@ -27,7 +27,7 @@ def test_each_function_names_what_it_uses_and_why_nothing_public_does(function: 
     _, said, private = (ast.get_docstring(function) or "").partition("\n\nPrivate: ")
     assert said, "no paragraph begins with 'Private:'"
     assert re.search(r"(?i)see|[a-z]{3}", re.sub("`[^`]*`", "", private)), "no reason"
-    used = {name for _, thing, name in private_names(function) if not re.match(r"_[A-Z]+", name)}
+    used = {name for _, thing, name in private_names(ast.walk(function)) if not re.match(r"_[A-Z]+", name)}
     unsaid = {name for name in used if name not in private}
     assert unsaid == set()
 

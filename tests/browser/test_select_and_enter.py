@@ -69,7 +69,7 @@ def test_box_lasso_and_clicks_choose_ops(page: Page, jupyter_server: JupyterServ
     expect(root.locator("[role=treeitem][data-name='two/product']")).to_have_count(0)
     widget.settled()
     root.get_by_role("button", name="Box", exact=True).click()
-    left, top, right, bottom = around(widget, ["two"], 45)
+    left, top, right, bottom = around(widget, ["two"], 58)
     drag(widget, (left, top), (right, bottom))
     expect(expression).to_contain_text("editor.scope('two')")
     everything = set(widget.notebook.kernel_eval("[n for n in editor.index.names if n.startswith('two/')]"))

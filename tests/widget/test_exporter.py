@@ -144,12 +144,21 @@ def test_what_needs_values_that_are_not_there_is_listed_with_the_reason(tmp_path
     assert all(why in each for each in refused.values())
 
 
-@pytest.mark.parametrize("values", [(), (1.0, 2.0)])
-def test_a_graph_without_a_result_has_a_list_of_formats(tmp_path: Path, values: tuple[float, ...]) -> None:
+def test_a_graph_without_ops_is_refused_for_every_kind_of_model(tmp_path: Path) -> None:
+    exporter = Exporter(tgw.edit(tf.Graph()), tmp_path / "graph.pb")
+    models = [one for one in exporter.formats() if one.group == "Model"]
+    assert {one.refused for one in models} == {"the graph has no ops"}
+    for one in models:
+        with pytest.raises(GraphEditError):
+            exporter.save(one.kind, f"copy{one.suffix}")
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_graph_without_a_result_has_a_list_of_formats(tmp_path: Path) -> None:
     graph = tf.Graph()
     with graph.as_default():
-        for value in values:
-            tf.constant(value)
+        tf.constant(1.0)
+        tf.constant(2.0)
     exporter = Exporter(tgw.edit(graph), tmp_path / "graph.pb")
     refused = {one.kind: one.refused for one in exporter.formats() if one.refused}
     assert refused["frozen"] == "mark its outputs in the drawing first"

@@ -186,6 +186,8 @@ def _refusal(editor: GraphEditor, kind: SaveFormat) -> str:
     executor = editor.core.executor
     if kind.kind in _RUNNABLE and (stopped := executor.read_only()) and not executor.in_function:
         return stopped
+    if kind.group == "Model" and not editor.index.names:
+        return "the graph has no ops"
     valueless = handles(editor.index) and executor.default_init() != "current"
     if kind.kind in _RUNNABLE and valueless and (kind.kind != "meta" or executor.in_function):
         if editor.core.source.graph is None:
