@@ -22,8 +22,12 @@ T = TypeVar("T")
 SECONDS = 60.0  # for an expression in Python, unless told otherwise
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL, "x": re.VERBOSE, "a": re.ASCII}
 _LEAST = 0.001  # seconds
-# A pattern without them tries at each letter of a text once, so it needs no time limit; `re` takes a tenth of the time.
+# A pattern without these tries at each letter of a text once. One in which no group is repeated tries at most as many
+# ways as the text has letters, for each of its repeats, and twice as many for each alternative: few for a short text.
+# Neither needs a time limit, and `re` takes a tenth of the time.
 _BACKTRACKING = set("*+?{|")
+_REPEATED_GROUP = re.compile(r"\)[*+?]|\{")
+_MOST_STEPS = 1e6  # some milliseconds
 _COUNT = re.compile(r"\{(\d*),?(\d*)\}")
 _MOST_COUNTED = 200_000  # copies that nested repeats, (?:a{50}){50}, are expanded to when a pattern is compiled
 
@@ -67,6 +71,24 @@ class RegexTimeout:
         self._seconds_left, self._start = self.seconds_left, None
         return matches
 
+    def holds(self, predicate: Callable[[T], object], item: T) -> bool:
+        """Whether a predicate is true for an item; False, and `has_expired`, when the time is up.
+
+        Args:
+            predicate: A function of one item. It may call what `search` returned.
+            item: What is tested.
+        """
+        self._start = time.thread_time()
+        try:
+            if self._seconds_left <= 0:
+                raise TimeoutError
+            return bool(predicate(item))
+        except TimeoutError:
+            self.has_expired = True
+            return False
+        finally:
+            self._seconds_left, self._start = self.seconds_left, None
+
     @property
     def seconds_left(self) -> float:
         """The seconds that are left."""
@@ -85,10 +107,17 @@ class RegexTimeout:
             GraphEditError: This is no regular expression, or its repeats would take too much memory.
         """
         _check(pattern)
+        quick = re.compile(pattern).search
         if not _BACKTRACKING & set(pattern):
-            return re.compile(pattern).search
-        search = _compile(pattern).search
-        return lambda text: search(text, timeout=max(self.seconds_left, _LEAST), concurrent=True)
+            return quick
+        search, longest = _compile(pattern).search, _longest_of_few_steps(pattern)
+
+        def search_in_time(text: str) -> object:
+            if len(text) <= longest:
+                return quick(text)
+            return search(text, timeout=max(self.seconds_left, _LEAST), concurrent=True)
+
+        return search_in_time
 
 
 def search_in_time(pattern: str | re.Pattern[str], way_out: str = "") -> Callable[[str], bool]:
@@ -109,10 +138,10 @@ def search_in_time(pattern: str | re.Pattern[str], way_out: str = "") -> Callabl
     search = timeout.search(text)
 
     def is_found(name: str) -> bool:
-        matches = timeout.filter([name], search)
+        matches = timeout.holds(search, name)
         if timeout.has_expired:
             raise GraphEditError(f"{text[:60]!r} takes longer than a minute; write a simpler expression{way_out}.")
-        return bool(matches)
+        return matches
 
     return is_found
 
@@ -128,6 +157,18 @@ def expression_with_flags(pattern: re.Pattern[str]) -> str:
     """
     flags = "".join(sign for sign, flag in _FLAGS.items() if pattern.flags & flag)
     return f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
+
+
+def _longest_of_few_steps(pattern: str) -> int:
+    """How long a text may be that takes few steps whatever is in it; 0 for a pattern with repeated groups.
+
+    >>> _longest_of_few_steps("conv.*/kernel"), _longest_of_few_steps("(a|aa)+!")
+    (1000, 0)
+    """
+    if _REPEATED_GROUP.search(pattern):
+        return 0
+    repeats, alternatives = sum(map(pattern.count, "*+?")), pattern.count("|")
+    return int((_MOST_STEPS / 2 ** min(alternatives, 60)) ** (1 / (repeats + 1)))
 
 
 def _check(pattern: str) -> None:
