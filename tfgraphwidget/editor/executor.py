@@ -683,7 +683,11 @@ class EditExecutor:
         return edits.Edits.of(self.history.done[-1].patch)
 
     def add_outputs(self, command: edits.Grow) -> edits.Edits:
-        """Call a function on tensors of the current graph; see `grow`."""
+        """Call a function on tensors of the current graph; see `grow`.
+
+        Args:
+            command: The function and its inputs.
+        """
         self.grow(command)
         return edits.Edits.of(self.history.done[-1].patch)
 

@@ -186,7 +186,13 @@ class SourceContext:
         return traced
 
     def enter(self, op: str, label: str, shapes: Sequence[Shape] = ()) -> CalleeContext:
-        """The body of the function `label` that an op calls; see `PlanContext.enter`."""
+        """The body of the function `label` that an op calls; see `PlanContext.enter`.
+
+        Args:
+            op: The op that calls it.
+            label: Which of the functions that it calls.
+            shapes: The shapes of the arguments, where they are known.
+        """
         return CalleeContext(self._source, self._body, self.index, op, label, shapes)
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
