@@ -1,7 +1,7 @@
 // The legend, as far as it needs no page.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { opsText, options } from "../../src/panels/controls/legend";
+import { extentOf, opsText, options } from "../../src/panels/controls/legend";
 
 describe("the ways to color", () => {
   test("begin with families of ops, and hold what is shown although nobody proposed it", () => {
@@ -9,6 +9,13 @@ describe("the ways to color", () => {
     expect(options(["type", "dtype"], "dtype")).toEqual(["", "type", "dtype"]);
     expect(options(["type", "dtype"], "readers")).toEqual(["", "type", "dtype", "readers"]);
   });
+});
+
+test("another coloring unfolds its colors and no marks, and op families fold them again", () => {
+  expect(extentOf("folded", "FLOPs")).toBe("colors");
+  expect(extentOf("colors", "type")).toBe("colors");
+  expect(extentOf("colors", "")).toBe("folded");
+  expect([extentOf("all", "type"), extentOf("all", "")]).toEqual(["all", "all"]);
 });
 
 test("one op is no ops", () => {

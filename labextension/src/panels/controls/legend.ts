@@ -8,20 +8,34 @@ import { omittedText } from "./descriptions";
 import { meaningsIn } from "./meanings";
 
 const BY_FAMILY = "op family";
+/** What is unfolded: nothing, the colors, or the marks of the drawing too. */
+type Extent = "folded" | "colors" | "all";
 
 export function createLegend({ store, actions }: Parts): HTMLElement {
   const id = uniqueId();
   const select = element("select", { class: "tgw-input", "aria-label": "Color by", title: "Color by" });
   const body = element("div", { class: "tgw-legend-body", id });
+  let extent: Extent = "folded";
+  const unfold = (to: Extent) => {
+    extent = to;
+    body.hidden = to === "folded";
+    more.hidden = to === "all";
+    setAttributes(fold, { "aria-expanded": String(!body.hidden) });
+  };
+  const unfoldAndShow = (to: Extent) => {
+    unfold(to);
+    show();
+  };
   const fold = button(
-    { class: "tgw-tool", "aria-label": "Legend", "aria-controls": id, "aria-expanded": "true" },
-    () => {
-      body.hidden = !body.hidden;
-      setAttributes(fold, { "aria-expanded": String(!body.hidden) });
-      show();
-    },
+    { class: "tgw-tool", "aria-label": "Legend", "aria-controls": id },
+    () => unfoldAndShow(extent === "folded" ? "all" : "folded"),
     icon(ICONS.chevron),
   );
+  const explain = () => {
+    unfoldAndShow("all");
+    fold.focus();
+  };
+  const more = button({ class: "tgw-link" }, explain, "Explain the marks");
   const head = element("div", { class: "tgw-legend-head" }, select, fold);
   const root = element("section", { class: "tgw-legend", "aria-label": "Colors", hidden: true }, head, body);
   select.addEventListener("change", async () => {
@@ -34,29 +48,35 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
     root.hidden = !state || state.colors.length === 0;
     if (!state) return;
     const by = state.legend?.by ?? "";
+    // A new coloring needs its legend, whether it was chosen here or in Python; as little as is needed, for it covers ops.
+    if (by !== last) unfold(extentOf(extent, by));
     const ways = options(state.colors, by);
     const families = state.legend ? [] : familiesIn(scene);
     const omitted = scene ? omittedText(scene) : "";
-    const marks = body.hidden ? [] : meaningsIn(scene, paint, store.value);
-    const news = JSON.stringify([ways, state.legend, families, omitted, marks]);
+    const marks = extent === "all" ? meaningsIn(scene, paint, store.value) : [];
+    const news = JSON.stringify([ways, state.legend, families, omitted, marks, extent]);
     if (news !== shown) {
       shown = news;
       select.replaceChildren(
         ...ways.map((way) => element("option", { value: way }, `Color by ${way || BY_FAMILY}`)),
       );
-      body.replaceChildren(...bodyOf(state.legend, families, omitted, marks));
+      body.replaceChildren(...bodyOf(state.legend, families, omitted, marks), more);
     }
-    // A new coloring needs its legend, whether it was chosen here or in Python.
-    if (by && by !== last && body.hidden) fold.click();
     select.value = last = by;
   };
   // Op families are the default coloring, with few colors: the legend is folded at first.
-  fold.click();
+  unfold("folded");
   store.watch(
     ["state", "scene", "paint", "picked", "hitNames", "hitOps", "hitCounts", "warned", "edited", "controls"],
     show,
   );
   return root;
+}
+
+/** What is unfolded when the coloring becomes `by`, "" for op families. */
+export function extentOf(extent: Extent, by: string): Extent {
+  if (extent === "all") return extent;
+  return by ? "colors" : "folded";
 }
 
 /** The colorings to choose from; the current one is always included. */
