@@ -408,3 +408,49 @@ def test_names_are_obfuscated_by_a_script_as_they_were_with_a_session(tmp_path: 
     fresh = tgw.edit(tmp_path / "a.meta")
     fresh.obfuscate_names()
     assert "editor.graph" not in fresh.code(), "no session has asked for the names"
+
+
+LATER: dict[str, Callable[[tgw.GraphEditor], object]] = {
+    "bypass": lambda editor: editor.bypass("pool"),
+    "rename": lambda editor: editor.rename("pool", "net/pool"),
+    "insert": lambda editor: editor.insert("pool:0", "Neg", name="negative"),
+    "set_attr": lambda editor: editor.set_attr("pool", "padding", "VALID"),
+    "clone": lambda editor: editor.clone("x:0", "pool:0", into="copy", init="none"),
+    "obfuscate_names": lambda editor: editor.obfuscate_names(),
+    "remove": lambda editor: (editor.bypass("size"), editor.remove("size")),
+}
+
+
+@pytest.mark.parametrize("later", LATER)
+def test_edits_of_ops_that_have_another_type_are_made_again_when_tensorflow_imports_them(
+    later: str, tmp_path: Path
+) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [1, 2, 4, 1], name="x")
+        tf.nn.relu(tf.abs(tf.nn.max_pool2d(x, 2, 1, "SAME", name="pool"), name="size"), name="out")
+    (tmp_path / "a.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    editor = tgw.edit(tmp_path / "a.pb")
+    before = list(editor.index.nodes)
+    editor.cast("float16")
+    LATER[later](editor)
+    names = [op for op, readers in zip(editor.index.names, editor.index.consumer_lists, strict=True) if not readers]
+    fed = np.arange(8, dtype=np.float32).reshape(1, 2, 4, 1)
+    with tf.Graph().as_default() as file, v1.Session(graph=file) as session:
+        tf.graph_util.import_graph_def(v1.GraphDef.FromString(editor.save(tmp_path / "b.pb").read_bytes()), name="")
+        (place,) = [op.name for op in file.get_operations() if op.type == "Placeholder"]
+        expected = session.run([f"{name}:0" for name in names], {f"{place}:0": fed})
+    present = editor.core.target
+    assert editor.session is not None, "TensorFlow imports the file"
+    fetches = [f"{present.present_name(name)}:0" for name in names]
+    results = editor.session.run(fetches, {f"{present.present_name(place)}:0": fed})
+    for result, value in zip(results, expected, strict=True):
+        assert np.array_equal(result, value)
+    edited = whole(editor)
+    while editor.history.done:
+        editor.undo()
+    assert [(node.name, node.op) for node in editor.index.nodes] == [(node.name, node.op) for node in before]
+    while editor.history.undone:
+        editor.redo()
+    assert {name: sorted(parts) for name, parts in whole(editor).items()} == {
+        name: sorted(parts) for name, parts in edited.items()
+    }

@@ -280,15 +280,36 @@ class LiveTarget:
             self._form, self._imported = sources.FileForm(body, imported_index.nodes), imported_index
             if draft is not None and draft.patches:
                 renewal = self._renewal()  # it has run already what it restored values with
+                names: dict[str, str] = {}  # of ops that one of the edits has changed, where TensorFlow has new ones
                 for patch in draft.patches:
-                    with transaction() as edit, edit.without_interrupts():
-                        self.apply(patch, edit, renew=False)
+                    names = self._do_again(patch, names)
+                    self._imported_names |= names
                 if renewal:
                     renewal.apply()
                 for planned, fitted in self._actual_patches.values():
                     source.notices += fitted.notes[len(planned.notes) :]
-                    self._imported_names |= dict(fitted.output_renames[len(planned.output_renames) :])
             self._load_saved_values(() if draft is None else draft.patches)
+
+    def _do_again(self, patch: Patch, names: Mapping[str, str]) -> dict[str, str]:
+        """Apply a patch that was planned when the graph was a file, in which ops have other `names` now.
+
+        Args:
+            patch: The patch, which is taken back by itself.
+            names: The present names of the ops that have others.
+
+        Returns:
+            These names after the edit.
+        """
+        present = edits.with_present_names(patch, names)
+        with transaction() as edit, edit.without_interrupts():
+            self.apply(present, edit, renew=False)
+        _, fitted = self._actual_patches.pop(id(present), (None, present))
+        if fitted is not patch:
+            self._actual_patches[id(patch)] = patch, fitted
+        self._members[id(patch)] = patch, self._members.pop(id(present))[1]
+        gone = {node.name for node in patch.remove.nodes}
+        new = dict(fitted.output_renames[len(present.output_renames) :])
+        return {old: new.pop(now, now) for old, now in names.items() if old not in gone} | new
 
     def take_saved_values(self) -> None:
         """Take the values with which the editor was written for those of the graph as it is now."""
@@ -550,7 +571,7 @@ class LiveTarget:
         if not self._imported_names:
             return {}
         ids = self.index.ids
-        return {old: new for old, new in self._imported_names.items() if old not in ids}
+        return {old: new for old, new in self._imported_names.items() if old not in ids and new in ids}
 
     def check_placed(self, patch: Patch, origin: LiveTarget) -> None:
         """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.

@@ -5,11 +5,11 @@ A new op, under a name of its own, takes such an op's place on a live graph; the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from tfgraphwidget.edits.patch import NodeChange, Patch, removal_of
-from tfgraphwidget.graph import GraphIndex, Member
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
+from tfgraphwidget.graph import GraphIndex, Member, VariableDef
 from tfgraphwidget.naming import as_input, colocation, enclosing_scopes, free_name, split_input, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
@@ -52,6 +52,60 @@ def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
         notes=(*patch.notes, *_notes(names)),
         input_renames=(*patch.input_renames, *names.items()),
         output_renames=(*patch.output_renames, *names.items()),
+    )
+
+
+def with_present_names(patch: Patch, names: Mapping[str, str]) -> Patch:
+    """The patch of a graph in which ops that it names go by other names.
+
+    Args:
+        patch: The patch of a file, in which these ops kept their names.
+        names: The present name of each op that has another one.
+    """
+    if not names:
+        return patch
+    new = {node.name for node in patch.add.nodes}  # they may have the names that these ops had
+    after = {old: now for old, now in names.items() if old not in new}
+
+    def tensor(name: str, present: Mapping[str, str] = names) -> str:
+        op, port = split_tensor(name)
+        return name if op not in present else present[op] if port is None else f"{present[op]}:{port}"
+
+    def change(of: Change, present: Mapping[str, str], nodes: Iterable[NodeDef]) -> Change:
+        members = tuple((key, Member(each.kind, tensor(each.name, present))) for key, each in of.members)
+        variables = tuple(_renamed_variable(each, lambda name: tensor(name, present)) for each in of.variables)
+        copies = tuple((tensor(original), copy) for original, copy in of.copies)
+        return replace(of, nodes=tuple(nodes), members=members, variables=variables, copies=copies)
+
+    return replace(
+        patch,
+        add=change(patch.add, after, (_renamed_node(node, after) for node in patch.add.nodes)),
+        remove=change(patch.remove, names, (_renamed_node(node, names) for node in patch.remove.nodes)),
+        changed=tuple(
+            NodeChange(_renamed_node(each.before, names), _renamed_node(each.after, {**after, **_own(each, names)}))
+            for each in patch.changed
+        ),
+        shapes=tuple(shape._replace(op=after.get(shape.op, shape.op)) for shape in patch.shapes),
+        input_renames=tuple((tensor(old), now) for old, now in patch.input_renames),
+        output_renames=tuple((tensor(old), now) for old, now in patch.output_renames),
+        renamed=tuple((names.get(old, old), now) for old, now in patch.renamed),
+    )
+
+
+def _own(edited: NodeChange, names: Mapping[str, str]) -> dict[str, str]:
+    return {edited.name: names[edited.name]} if edited.name in names else {}
+
+
+def _renamed_variable(variable: VariableDef, tensor: Callable[[str], str]) -> VariableDef:
+    def renamed(name: str | None) -> str | None:
+        return name and tensor(name)
+
+    return replace(
+        variable,
+        handle=tensor(variable.handle),
+        initial_value=renamed(variable.initial_value),
+        initializer=renamed(variable.initializer),
+        snapshot=renamed(variable.snapshot),
     )
 
 

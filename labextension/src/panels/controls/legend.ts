@@ -35,7 +35,7 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
     unfoldAndShow("all");
     fold.focus();
   };
-  const more = button({ class: "tgw-link" }, explain, "Explain the marks");
+  const more = button({ class: "tgw-text-button" }, explain, "Explain the marks");
   const head = element("div", { class: "tgw-legend-head" }, select, fold);
   const root = element("section", { class: "tgw-legend", "aria-label": "Colors", hidden: true }, head, body);
   select.addEventListener("change", async () => {
