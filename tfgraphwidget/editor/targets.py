@@ -307,9 +307,9 @@ class LiveTarget:
         if fitted is not patch:
             self._actual_patches[id(patch)] = patch, fitted
         self._members[id(patch)] = patch, self._members.pop(id(present))[1]
-        gone = {node.name for node in patch.remove.nodes}
+        removed_ops = {node.name for node in patch.remove.nodes}
         new = dict(fitted.output_renames[len(present.output_renames) :])
-        return {old: new.pop(now, now) for old, now in names.items() if old not in gone} | new
+        return {old: new.pop(now, now) for old, now in names.items() if old not in removed_ops} | new
 
     def take_saved_values(self) -> None:
         """Take the values with which the editor was written for those of the graph as it is now."""

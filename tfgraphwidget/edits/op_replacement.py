@@ -97,15 +97,15 @@ def _own(edited: NodeChange, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _renamed_variable(variable: VariableDef, tensor: Callable[[str], str]) -> VariableDef:
-    def renamed(name: str | None) -> str | None:
+    def present(name: str | None) -> str | None:
         return name and tensor(name)
 
     return replace(
         variable,
         handle=tensor(variable.handle),
-        initial_value=renamed(variable.initial_value),
-        initializer=renamed(variable.initializer),
-        snapshot=renamed(variable.snapshot),
+        initial_value=present(variable.initial_value),
+        initializer=present(variable.initializer),
+        snapshot=present(variable.snapshot),
     )
 
 
