@@ -454,3 +454,20 @@ def test_edits_of_ops_that_have_another_type_are_made_again_when_tensorflow_impo
     assert {name: sorted(parts) for name, parts in whole(editor).items()} == {
         name: sorted(parts) for name, parts in edited.items()
     }
+
+
+def test_a_signature_that_a_file_got_after_a_change_of_types_stays_when_tensorflow_imports_it(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [1, 2, 4, 1], name="x")
+        tf.nn.relu(tf.nn.max_pool2d(x, 2, 1, "SAME", name="pool"), name="out")
+    (tmp_path / "a.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    editor = tgw.edit(tmp_path / "a.pb")
+    editor.cast("float16")
+    editor.add_signature("pooled", {"image": "x:0"}, {"pool": "pool:0"})
+    assert editor.session is not None
+    (signature,) = editor.signatures
+    assert signature.outputs == (("pool", "pool_1:0"),)
+    editor.undo()
+    assert editor.signatures == ()
+    editor.redo()
+    assert editor.signatures == (signature,)

@@ -178,7 +178,7 @@ def test_a_graph_whose_ops_are_all_removed_is_saved_as_an_editor_alone(tmp_path:
         tf.constant(1.0, name="c")
     editor = tgw.edit(graph.as_graph_def() if is_file else graph)
     editor.remove("c")
-    with pytest.raises(GraphEditError, match=r"undo an edit, or save the editor, '\.tgw'"):
+    with pytest.raises(GraphEditError, match=r"add some, or save the edits that removed them, in a '\.tgw' file"):
         editor.save(tmp_path / "g.pb")
     again = tgw.edit(editor.save(tmp_path / "g.tgw"))
     assert list(again.index.names) == []

@@ -20,14 +20,15 @@ from tfgraphwidget.runtime.session import current_values
 from tfgraphwidget.sources.describe import docs, origins
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.inspector import Inspector
+from tfgraphwidget.widget.page_words import reply_in_page_words
 
 HERE = Path(__file__).name
 READ = {"ref": "net/one/w/read", "resource": "net/one/w/Read/ReadVariableOp"}
 
 
 def examined(editor: GraphEditor, name: str) -> p.ExamineReply:
-    """The answer for a name."""
-    return Inspector(editor).examine(name)
+    """The answer for a name, in the words of the page."""
+    return reply_in_page_words(Inspector(editor).examine(name))
 
 
 def shown(value: np.ndarray) -> str:

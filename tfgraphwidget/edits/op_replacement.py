@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
-from tfgraphwidget.graph import GraphIndex, Member, VariableDef
+from tfgraphwidget.edits.signature_edits import NewSignature
+from tfgraphwidget.graph import GraphIndex, Member, Signature, VariableDef
 from tfgraphwidget.naming import as_input, colocation, enclosing_scopes, free_name, split_input, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
@@ -88,8 +89,19 @@ def with_present_names(patch: Patch, names: Mapping[str, str]) -> Patch:
         shapes=tuple(shape._replace(op=after.get(shape.op, shape.op)) for shape in patch.shapes),
         input_renames=tuple((tensor(old), now) for old, now in patch.input_renames),
         output_renames=tuple((tensor(old), now) for old, now in patch.output_renames),
+        signature_edits=tuple(
+            NewSignature(_renamed_signature(each.signature, tensor)) if isinstance(each, NewSignature) else each
+            for each in patch.signature_edits
+        ),
         renamed=tuple((names.get(old, old), now) for old, now in patch.renamed),
     )
+
+
+def _renamed_signature(signature: Signature, tensor: Callable[[str], str]) -> Signature:
+    inputs, outputs = (
+        tuple((key, tensor(name)) for key, name in side) for side in (signature.inputs, signature.outputs)
+    )
+    return replace(signature, inputs=inputs, outputs=outputs)
 
 
 def _own(edited: NodeChange, names: Mapping[str, str]) -> dict[str, str]:

@@ -55,8 +55,8 @@ def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
         check_options(kind, [*request.options, *(["signature"] if request.signature else [])])
         if kind in (*writable.GRAPH_DEFS, ".meta") and not request.index.names:
             raise GraphEditError(
-                "The graph has no ops, and a file of it could not be opened again; undo an edit, or save the editor, "
-                "'.tgw'."
+                "The graph has no ops, and a file of it could not be opened again; add some, or save the edits that "
+                "removed them, in a '.tgw' file."
             )
         module, name = writer = _FROZEN if request.frozen else _WRITERS[kind]
         write: Write = getattr(import_module(f"tfgraphwidget.export.{module}"), name)

@@ -26,7 +26,8 @@ _LEAST = 0.001  # seconds
 # ways as the text has letters, for each of its repeats, and twice as many for each alternative: few for a short text.
 # Neither needs a time limit, and `re` takes a tenth of the time.
 _BACKTRACKING = set("*+?{|")
-_REPEATED_GROUP = re.compile(r"\)[*+?]|\{")
+# With "(?x" and "(?#" spaces and comments may stand between a group and its repeat.
+_REPEATED_GROUP = re.compile(r"\)[*+?]|\{|\(\?#|\(\?[a-zA-Z]*x")
 _MOST_STEPS = 1e6  # some milliseconds
 _COUNT = re.compile(r"\{(\d*),?(\d*)\}")
 _MOST_COUNTED = 200_000  # copies that nested repeats, (?:a{50}){50}, are expanded to when a pattern is compiled
@@ -164,6 +165,8 @@ def _longest_of_few_steps(pattern: str) -> int:
 
     >>> _longest_of_few_steps("conv.*/kernel"), _longest_of_few_steps("(a|aa)+!")
     (1000, 0)
+    >>> _longest_of_few_steps("(?x)(a|aa) +!"), _longest_of_few_steps("(a|aa)(?#)+!")
+    (0, 0)
     """
     if _REPEATED_GROUP.search(pattern):
         return 0

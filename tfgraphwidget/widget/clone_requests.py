@@ -13,7 +13,6 @@ from tfgraphwidget.graph import Op, control_flow, shape_text
 from tfgraphwidget.naming import enclosing_scopes, split_tensor
 from tfgraphwidget.sources import shape_from_proto
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.page_words import in_page_words
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -51,7 +50,7 @@ class CloneRequests:
             command = self.command(form)
             preview = self._preview(command)
         except GraphEditError as refusal:
-            why, ops = in_page_words(refusal.in_words), refusal.ops[:_MOST_NAMES]
+            why, ops = refusal.in_words, refusal.ops[:_MOST_NAMES]
             return p.ClonePreview(refusal=why, warned=ops, offer=self._offer(form, refusal))
         states: tuple[State, ...] = ()
         with contextlib.suppress(GraphEditError):  # it can be right to share what cannot be copied

@@ -12,7 +12,6 @@ from tfgraphwidget.sources import (
     TensorDescription,
 )
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.page_words import in_page_words
 from tfgraphwidget.widget.protocol.replies import describe_stats, image
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ class Inspector:
         return p.ExamineReply(
             name=description.name,
             value=None if stats is None else describe_stats(stats),
-            why=in_page_words(description.why_no_value),
+            why=description.why_no_value,
             images=tuple(map(image, images)),
             summary=docs.summary,
             about=docs.about,

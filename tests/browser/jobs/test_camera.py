@@ -170,7 +170,7 @@ def test_the_first_drawing_has_the_shape_of_the_pane(page: Page, jupyter_server:
     shoot(page, f"camera_pane_{width}")
     assert is_wide(root) == (width == 1440)
     if width == 1440:
-        # Dragged narrow, or opened again while it is narrow, it wraps, as long as nobody has moved it.
+        # The drawing wraps in a view that becomes narrow or is opened again in a narrow pane, unless it was moved.
         page.set_viewport_size({"width": 840, "height": 1200})
         wait_until(page, lambda: not is_wide(root))
         assert is_all_in_frame(root)
