@@ -292,5 +292,5 @@ def shared_name(node: NodeDef) -> str:
     Args:
         node: The NodeDef of an op.
     """
-    attributes = node.attr
-    return attributes["shared_name"].s.decode(errors="surrogateescape") if "shared_name" in attributes else ""
+    value = node.attr.get("shared_name")
+    return "" if value is None else value.s.decode(errors="surrogateescape")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
@@ -41,6 +41,24 @@ def report_each(items: Collection[T], what: str, every: int = _EVERY) -> Iterabl
     """
     listener = _listener.get()
     return items if listener is None else _report_each(items, what, every, listener)
+
+
+def report_parts(items: Sequence[T], what: str, size: int) -> Iterator[Sequence[T]]:
+    """The same items in parts, one after another; the listener gets the number of items before each part.
+
+    Args:
+        items: The items.
+        what: The work on them, as a phrase.
+        size: The number of items in a part; the last one may have fewer.
+
+    Returns:
+        An iterator of slices of `items`.
+    """
+    listener = _listener.get()
+    for start in range(0, len(items), size):
+        if listener is not None:
+            listener(what, start, len(items))
+        yield items[start : start + size]
 
 
 def _report_each(items: Collection[T], what: str, every: int, listener: Listener) -> Iterator[T]:

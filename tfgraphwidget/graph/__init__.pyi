@@ -47,6 +47,7 @@ from .edges import Csr as Csr
 from .edges import Mask as Mask
 from .edges import NodeDefs as NodeDefs
 from .edges import NodesByName as NodesByName
+from .edges import Rows as Rows
 from .edges import names_of as names_of
 from .edges import no_collections as no_collections
 from .edges import types_of as types_of

@@ -7,7 +7,7 @@ which nothing but the Saver uses; and one more that nothing uses at all.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -66,8 +66,9 @@ def handles_of_one(index: GraphIndex, names: Iterable[str]) -> list[str]:
         index: The graph.
         names: Names of handle ops.
     """
-    keys = {_key(index.nodes[index.op(name)]) for name in names}
-    return [node.name for node in index.nodes if node.op in HANDLES and _key(node) in keys]
+    keys = {_key(node, shared_name(node) or node.name) for node in (index.nodes[index.op(name)] for name in names)}
+    handles = (node for node in index.nodes if node.op in HANDLES)
+    return [node.name for node in handles if _key(node, shared_name(node) or node.name) in keys]
 
 
 def first_handles(
@@ -104,22 +105,25 @@ def _first_of(
         names = {nodes[i].name: i for i in handles}
         unused = _Uses(nodes, names, savers).unused_handles()
         handles = [i for name, i in names.items() if name not in unused]
-    texts = {keys[i] if i in keys else shared_name(nodes[i]) for i in handles}
-    if len(texts - {""}) == len(handles):  # mostly each is a variable
-        return dict(zip(handles, handles, strict=True))
+    names_in_container = [(keys[i] if i in keys else shared_name(nodes[i])) or nodes[i].name for i in handles]
     first: dict[tuple[str, bytes, str], int] = {}
-    return {i: first.setdefault(_key(nodes[i]), i) for i in handles}
+    # Mostly each has a name of its own; then the container and the type, which take time to read, make no difference.
+    counts = Counter(names_in_container)
+    return {
+        i: first.setdefault(_key(nodes[i], name), i) if counts[name] > 1 else i
+        for i, name in zip(handles, names_in_container, strict=True)
+    }
 
 
 def _is_saver(function: Any) -> bool:
     return any(node.op in CHECKPOINT_VALUES for node in function.node_def)
 
 
-def _key(node: NodeDef) -> tuple[str, bytes, str]:
-    """The key of a variable: two ops with the same key hold one variable."""
+def _key(node: NodeDef, name: str) -> tuple[str, bytes, str]:
+    """The key of a variable with that name in its container: two ops with the same key hold one variable."""
     attributes = node.attr
     container = attributes["container"].s if "container" in attributes else b""
-    return node.op.removesuffix("V2"), container, shared_name(node) or node.name
+    return node.op.removesuffix("V2"), container, name
 
 
 class _Uses:

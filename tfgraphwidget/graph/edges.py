@@ -6,8 +6,7 @@ import gc
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from itertools import repeat
+from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph.adjacency import turn_around
 from tfgraphwidget.naming import split_input
-from tfgraphwidget.progress import report_each
+from tfgraphwidget.progress import report_parts
 from tfgraphwidget.tf_types import NodeDef
 
 Ids = npt.NDArray[np.int32]
@@ -53,6 +52,11 @@ class Rows:
 
     def __init__(self, flat: list[int], start: list[int]) -> None:
         self._flat, self._start = flat, start
+
+    def lengths(self) -> Ids:
+        """The number of values of each row."""
+        start = np.array(self._start, dtype=np.int32)
+        return start[1:] - start[:-1]
 
     def __getitem__(self, i: int) -> list[int]:
         return self._flat[self._start[i] : self._start[i + 1]]
@@ -134,17 +138,31 @@ class NodeArrays(NamedTuple):
 
     names: list[str]
     types: list[str]
-    nodes: list[NodeDef]
     inputs: Csr
     ports: Ids
     controls: Csr
 
 
 class NodeDefs(list[NodeDef]):
-    """NodeDefs that change no more, each of which is read once: every look at a million messages takes half a second.
+    """NodeDefs that change no more, and what is in them: every look at a million messages takes half a second.
 
-    Raises UnknownName and GraphEditError as `read_nodes` does, when they are read.
+    `rows` is what `read_nodes` gives, `ids` has the number of each name.
+
+    Args:
+        nodes: The NodeDefs.
+
+    Raises:
+        UnknownName: An input is not in the graph.
+        GraphEditError: A name is used twice.
     """
+
+    def __init__(self, nodes: Iterable[NodeDef]) -> None:
+        messages = nodes if isinstance(nodes, Sequence) else list(nodes)
+        self.ids: dict[str, int] = {}
+        # Before the list is made: as long as a message's object lives, it keeps 250 bytes for having been asked for
+        # inputs that it has not.
+        self.rows = read_nodes(messages, self.ids, 0)
+        super().__init__(messages)
 
     @property
     def names(self) -> list[str]:
@@ -155,21 +173,6 @@ class NodeDefs(list[NodeDef]):
     def types(self) -> list[str]:
         """The op type of each."""
         return self.rows.types
-
-    @property
-    def ids(self) -> dict[str, int]:
-        """Name -> number."""
-        return self._read[1]
-
-    @property
-    def rows(self) -> NodeArrays:
-        """What `read_nodes` gives."""
-        return self._read[0]
-
-    @cached_property
-    def _read(self) -> tuple[NodeArrays, dict[str, int]]:
-        ids: dict[str, int] = {}
-        return read_nodes(self, ids, 0), ids
 
 
 class NodesByName(Mapping[str, NodeDef]):
@@ -224,7 +227,7 @@ def number_names(names: list[str], ids: dict[str, int], first: int) -> None:
         raise GraphEditError(f"Two ops of this graph are named {twice!r}; TensorFlow wants each name once.", [twice])
 
 
-def read_nodes(nodes: list[NodeDef], ids: dict[str, int], first: int | None) -> NodeArrays:
+def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None) -> NodeArrays:
     """Read the edges of NodeDefs.
 
     Args:
@@ -243,26 +246,29 @@ def read_nodes(nodes: list[NodeDef], ids: dict[str, int], first: int | None) -> 
         names = [node.name for node in nodes]
         if first is not None:
             number_names(names, ids, first)
-        texts: list[str] = []
-        ends = [0]
-        for node in report_each(nodes, "Reading the graph", 4_096):
+        types: list[str] = []
+        counts: list[int] = []
+        ends = [(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32))]
+        # Part by part, so that the texts of a million inputs are not in memory together.
+        for part in report_parts(nodes, "Reading the graph", 4_096):
             # A slice of protobuf's list is a list, and made at once: walking it costs twice the time.
-            texts += node.input[:]
-            ends.append(len(texts))
-        to, port = _resolve_inputs(texts, ids)
+            inputs = [node.input[:] for node in part]
+            counts += map(len, inputs)
+            ends.append(_resolve_inputs(list(chain.from_iterable(inputs)), ids))
+            types += [sys.intern(node.op) for node in part]  # each text once: there are few types
+        to, port = map(np.concatenate, zip(*ends, strict=True))
+    owner = np.repeat(np.arange(len(nodes), dtype=np.int32), counts)
     if (to < 0).any():
         at = int(np.flatnonzero(to < 0)[0])
-        reader = names[int(np.searchsorted(ends, at, side="right")) - 1]
+        reader = int(owner[at])
+        text = nodes[reader].input[at - sum(counts[:reader])]
         raise UnknownName(
-            f"Op {reader!r} reads {texts[at]!r}, which is not in the graph; add that op, or take the input away.",
-            [reader],
+            f"Op {names[reader]!r} reads {text!r}, which is not in the graph; add that op, or take the input away.",
+            [names[reader]],
         )
-    row_ends = np.array(ends, dtype=np.int32)
-    owner = np.repeat(np.arange(len(nodes), dtype=np.int32), row_ends[1:] - row_ends[:-1])
     data = port != CONTROL
     csr = [Csr(_starts(owner[mask], len(nodes)), to[mask]) for mask in (data, ~data)]
-    types = [sys.intern(node.op) for node in nodes]  # each text once: there are few types
-    return NodeArrays(names, types, nodes, csr[0], port[data], csr[1])
+    return NodeArrays(names, types, csr[0], port[data], csr[1])
 
 
 def _resolve_inputs(texts: list[str], ids: dict[str, int]) -> tuple[Ids, Ids]:

@@ -225,12 +225,13 @@ class GraphIndex:
             GraphEditError: A name is used twice.
         """
         ids = dict(self.ids)
-        rows = read_nodes(list(nodes), ids, len(self))
+        new_nodes = list(nodes)
+        rows = read_nodes(new_nodes, ids, len(self))
         grown = replace(
             self,
             names=[*self.names, *rows.names],
             types=[*self.types, *rows.types],
-            nodes=[*self.nodes, *rows.nodes],
+            nodes=[*self.nodes, *new_nodes],
             inputs=stack_rows(self.inputs, rows.inputs),
             ports=np.concatenate([self.ports, rows.ports]),
             controls=stack_rows(self.controls, rows.controls),
@@ -257,7 +258,7 @@ class GraphIndex:
         order = sorted(changed)
         rows = read_nodes([changed[i] for i in order], self.ids, None)
         nodes, types = list(self.nodes), self.types
-        for i, node in zip(order, rows.nodes, strict=True):
+        for i, node in changed.items():
             nodes[i] = node
         if any(types[i] != new for i, new in zip(order, rows.types, strict=True)):
             types = list(types)
@@ -304,7 +305,7 @@ class GraphIndex:
             self,
             names=rows.names,
             types=rows.types,
-            nodes=rows.nodes,
+            nodes=nodes,
             inputs=rows.inputs,
             ports=rows.ports,
             controls=rows.controls,
@@ -391,7 +392,7 @@ def build(
     rows = nodes.rows
     edges = (rows.inputs, rows.ports, rows.controls)
     index = GraphIndex(
-        *(rows.names, rows.types, rows.nodes, *edges),
+        *(rows.names, rows.types, nodes, *edges),
         collections=collections or {},
         variable_defs=variable_defs,
         reserved=reserved,

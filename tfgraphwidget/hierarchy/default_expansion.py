@@ -49,9 +49,7 @@ class _Expansion:
 
     def __init__(self, tree: Outline, sums: Sums, boxes: Mask) -> None:
         self.tree = tree
-        self.inner = np.bincount(tree.home[boxes], minlength=len(tree)) + [
-            len(count_inside) for count_inside in tree.children
-        ]
+        self.inner = np.bincount(tree.home[boxes], minlength=len(tree)) + tree.children.lengths()
         self.is_compute = np.where(tree.part > 0, 0, sums.compute_ops).tolist()
         self.members = (tree.members * ~tree.blocks).tolist()
         self.opened, self.closed = {0}, set(tree.children[0])

@@ -196,7 +196,7 @@ def _is_whole(block: _Block, edges: SiblingEdges, lines: Lines) -> bool:
 
 def _name_words(index: GraphIndex, outline: Outline, container: int) -> dict[int, tuple[str, ...]]:
     """The items of a container, as numbered in Siblings, with the words of their names."""
-    before, nodes = outline.prefixes[container], len(outline)
+    before, nodes = outline.prefix(container), len(outline)
     names = {node: outline.names[node] for node in outline.children[container] if not outline.members[node]}
     names |= {nodes + op: index.names[op] for op in np.flatnonzero(outline.home == container).tolist()}
     within = {thing: name[len(before) :] for thing, name in names.items() if name.startswith(before)}
@@ -243,6 +243,6 @@ def _group_between_bottlenecks(
 
 
 def _group(block: _Block, outline: Outline) -> SiblingGroup:
-    nodes, name = len(outline), f"{outline.prefixes[block.container]}{block.name}"
+    nodes, name = len(outline), f"{outline.prefix(block.container)}{block.name}"
     members = [thing for thing in block.things if thing < nodes]
     return SiblingGroup(name, block.container, members, [thing - nodes for thing in block.things if thing >= nodes])

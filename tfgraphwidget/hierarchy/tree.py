@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import LAYER_KERNELS, GraphIndex, ScopeTree, depths, intervals, levels
+from tfgraphwidget.graph import LAYER_KERNELS, Csr, GraphIndex, Rows, ScopeTree, depths, intervals, levels
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, Ints, Mask, OpFacts, count_inside, find_savers, of_types
 from tfgraphwidget.naming import last_part
 
@@ -105,14 +105,13 @@ class Outline:
         return first
 
     @cached_property
-    def children(self) -> list[list[int]]:
-        """For each node the nodes directly inside it, without those that are gone."""
-        below: list[list[int]] = [[] for _ in self.names]
-        is_collapsed = self.is_collapsed.tolist()
-        for node, around in enumerate(self.parent.tolist()):
-            if node and not is_collapsed[node]:
-                below[around].append(node)
-        return below
+    def children(self) -> Rows:
+        """For each node the nodes directly inside it, without those that are collapsed into others."""
+        nodes = np.flatnonzero(~self.is_collapsed)
+        nodes = nodes[nodes > 0]
+        around = self.parent[nodes]
+        start = np.concatenate([[0], np.cumsum(np.bincount(around, minlength=len(self)))]).astype(np.int32)
+        return Csr(start, nodes[np.argsort(around, kind="stable")].astype(np.int32)).lists()
 
     def count(self, mask: Mask) -> Ints:
         """How many wanted ops each node holds, nested ones included.
@@ -128,14 +127,16 @@ class Outline:
         start, stop, order = self.intervals
         return np.sort(order[start[node] : stop[node]])
 
-    @cached_property
-    def prefixes(self) -> list[str]:
-        """The prefix of the names of ops drawn in each node: its scope's name, with a slash; "" at the root."""
-        around = np.arange(len(self), dtype=np.int32)
-        while (groups := self.members[around] > 0).any():
-            around[groups] = self.parent[around[groups]]
-        outer = [self.names[scope] for scope in self.base[around].tolist()]
-        return [f"{name}/" if name else "" for name in outer]
+    def prefix(self, node: int) -> str:
+        """The prefix of the names of ops drawn in a node: its scope's name, with a slash; "" at the root.
+
+        Args:
+            node: The number of the node.
+        """
+        while self.members[node] > 0:
+            node = int(self.parent[node])
+        name = self.names[self.base[node]]
+        return f"{name}/" if name else ""
 
     def relative(self, ops: Ints, names: Sequence[str]) -> list[str]:
         """Names of ops without that of the scope they are drawn in, "mean/sub"; "" when the last part says as much.
@@ -144,8 +145,10 @@ class Outline:
             ops: The numbers of the ops.
             names: The names of all ops, in the order of the graph.
         """
-        result, prefixes = [], self.prefixes
-        for op, home in zip(ops.tolist(), self.home[ops].tolist(), strict=True):
+        homes = self.home[ops].tolist()
+        prefixes = {home: self.prefix(home) for home in set(homes)}
+        result = []
+        for op, home in zip(ops.tolist(), homes, strict=True):
             outer, name = prefixes[home], names[op]
             rest = name[len(outer) :] if name.startswith(outer) else ""
             result.append(rest if "/" in rest else "")

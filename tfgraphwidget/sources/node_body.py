@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -128,7 +128,7 @@ class NodeBody:
         return self.library.envelope()
 
 
-def validate_nodes(protos: Iterable[NodeDef], where: str) -> NodeDefs:
+def validate_nodes(protos: Sequence[NodeDef], where: str) -> NodeDefs:
     """Check that NodeDefs make a graph: names are unique, and every input names an op of the graph.
 
     Raises GraphEditError, and UnknownName for an input that names nothing; `where` names the file.
@@ -137,13 +137,13 @@ def validate_nodes(protos: Iterable[NodeDef], where: str) -> NodeDefs:
         protos: The NodeDefs.
         where: What the NodeDefs are of, for messages.
     """
-    nodes = NodeDefs(protos)
     try:
-        rows = nodes.rows
+        nodes = NodeDefs(protos)
     except GraphEditError:
-        _refuse_names(nodes, where)
-        _refuse_inputs(nodes, where)
+        _refuse_names(protos, where)
+        _refuse_inputs(protos, where)
         raise
+    rows = nodes.rows
     # All names at once, which is ten times as fast; a name with a line break in it may be looked at in vain.
     joined = "\n".join(rows.names)
     if "" in nodes.ids or ":" in joined or joined.startswith("^") or "\n^" in joined:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph import FUNCTION_CALLS, IDENTITY, Signature, Typing
+from tfgraphwidget.graph import FUNCTION_CALLS, IDENTITY, NodesByName, Signature, Typing
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.sources.node_body import Library
 from tfgraphwidget.sources.paths import shorten
@@ -23,7 +23,7 @@ def read_signatures(meta: MetaGraphDef, body: Body) -> tuple[tuple[Signature, ..
         meta: The MetaGraphDef.
         body: Its graph.
     """
-    nodes = {node.name: node for node in body.nodes()}
+    nodes = NodesByName(body.nodes())
     signatures: list[Signature] = []
     missing_ends: dict[str, tuple[str, ...]] = {}
     for name, proto in sorted(meta.signature_def.items()):
