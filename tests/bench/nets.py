@@ -55,6 +55,8 @@ def copy(graph_def: v1.GraphDef, nodes: list[v1.NodeDef], names: dict[str, str])
         new.CopyFrom(node)
         new.name = renamed(node.name)
         new.input[:] = map(renamed, node.input)
+        if "shared_name" in new.attr:  # else all copies of a variable would be one variable
+            new.attr["shared_name"].s = renamed(new.attr["shared_name"].s.decode()).encode()
 
 
 def two_blocks() -> v1.GraphDef:
@@ -89,7 +91,7 @@ def residual(x: tf.Tensor, scope: str) -> tf.Tensor:
 
 def variable(name: str, shape: list[int]) -> tf.Tensor:
     """A variable's handle and what is read from it."""
-    handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=shape, shared_name=name.rpartition("/")[2], name=name)
+    handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=shape, shared_name=name, name=name)
     value = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32, name=name + "/Read")
     value.set_shape(shape)
     return value

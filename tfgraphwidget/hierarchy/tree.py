@@ -8,7 +8,8 @@ another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -42,6 +43,7 @@ class Outline:
 
     Attributes:
         names: the name of each node, "" for the root.
+        scope_ids: the number of each scope by its name, as in ScopeTree.
         parent: int32 per node, the node around it.
         members: int32 per node, how many children a group stands for; 0 for scopes.
         labels: per node, the text that is written instead of the last part of the name, or "".
@@ -54,6 +56,7 @@ class Outline:
     """
 
     names: Sequence[str]
+    scope_ids: dict[str, int]
     parent: Ints
     members: Ints
     labels: Sequence[str]
@@ -68,9 +71,10 @@ class Outline:
         return len(self.names)
 
     @cached_property
-    def ids(self) -> dict[str, int]:
+    def ids(self) -> Mapping[str, int]:
         """Name -> node."""
-        return dict(zip(self.names, range(len(self)), strict=True))
+        groups = {self.names[node]: node for node in range(len(self.scope_ids), len(self))}
+        return ChainMap(groups, self.scope_ids)  # half a million scopes are numbered once
 
     @cached_property
     def blocks(self) -> Mask:
@@ -228,6 +232,7 @@ def outline_of_scopes(tree: ScopeTree) -> Outline:
     count = len(tree.names)
     return Outline(
         names=tree.names,
+        scope_ids=tree.ids,
         parent=tree.parent,
         members=np.zeros(count, dtype=np.int32),
         labels=[""] * count,
