@@ -138,9 +138,7 @@ def _without_results(patch: Patch, arguments: tuple[str, ...], results: Mapping[
     return replace(patch, ends=(arguments, remaining), notes=notes)
 
 
-def no_longer_needed(
-    index: GraphIndex, removed: set[int], protected: Mask, stand_ins: Iterable[int] = ()
-) -> set[int]:
+def no_longer_needed(index: GraphIndex, removed: set[int], protected: Mask, stand_ins: Iterable[int] = ()) -> set[int]:
     """Find what feeds, or is waited for by, ops that are removed and no others.
 
     Args:

@@ -120,13 +120,13 @@ def _stand_ins_of_detached(index: GraphIndex, patches: Iterable[Patch]) -> set[i
             ({renamed.get(name, name) for name in inputs}, {renamed.get(name, name) for name in outputs})
             for inputs, outputs in (*cuts, *([(read, _no_longer_read(patch))] if read else []))
         ]
-    found: set[int] = set()
+    stand_ins: set[int] = set()
     for inputs, outputs in cuts:
         abandoned = [index.ids[name] for name in outputs if name in index.ids]
         for op in [index.ids[name] for name in inputs if name in index.ids]:
             if traversal.forward(index, [op])[abandoned].any():
-                found.add(op)
-    return found
+                stand_ins.add(op)
+    return stand_ins
 
 
 def _producers(inputs: Iterable[str]) -> set[str]:
