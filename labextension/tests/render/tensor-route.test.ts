@@ -73,14 +73,14 @@ test("a bundle leads to all that it carries", () => {
   ]);
 });
 
-test("the tooltip of a line names both ends of its tensor, and of a bundle what it holds, the first six by name", () => {
+test("the tooltip of a line names both ends of its tensor, and of a bundle what it holds, the first twelve by name", () => {
   const text = (of: Scene, edge: number) => edgeText(of, edge, tensorRoute(of, edge));
   expect(text(scene(), 1)).toEqual(["x → outer/inner/a", "?×3"]);
-  const names = Array.from({ length: 8 }, (_, k) => k);
-  const bundle = { ...scene(), tensors: new Uint32Array(LINES.length).fill(8) };
+  const names = Array.from({ length: 14 }, (_, k) => k);
+  const bundle = { ...scene(), tensors: new Uint32Array(LINES.length).fill(14) };
   const ends = { producers: names.map(() => 1), consumers: [5, 6] };
   expect(edgeText(bundle, 1, ends)).toEqual([
-    "x, x, x, x, x, x, 2 more → outer/inner/a, outer/inner/b",
-    "8 tensors",
+    `${"x, ".repeat(12)}2 more → outer/inner/a, outer/inner/b`,
+    "14 tensors",
   ]);
 });
