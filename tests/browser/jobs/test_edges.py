@@ -21,7 +21,7 @@ with tf.Graph().as_default() as graph:
     images = v1.placeholder(tf.float32, [None, 8], name="images")
     optimizer, gradients = v1.train.GradientDescentOptimizer(0.1), []
     for gpu in range(4):
-        with v1.name_scope(f"tower_{gpu}"), v1.variable_scope("net", reuse=gpu > 0):
+        with tf.device(f"/gpu:{gpu}"), v1.name_scope(f"tower_{gpu}"), v1.variable_scope("net", reuse=gpu > 0):
             loss = tf.reduce_mean(tf.nn.relu(tf.matmul(images, v1.get_variable("w", [8, 16]))), name="loss")
             gradients.append(optimizer.compute_gradients(loss))
     averaged = [(tf.add_n([g for g, _ in pairs]), pairs[0][1]) for pairs in zip(*gradients)]
@@ -112,6 +112,14 @@ def test_the_pointer_on_a_line_says_who_feeds_whom(page: Page, jupyter_server: J
         assert text.startswith(f"tower_{gpu}/net/gradients")
         assert "→ (training)" in text
     shoot(lines.hand.root, "edges_towers_light")
+    # What is to be said of the four GPUs is one sentence, beside the drawing and not on it.
+    warning = lines.hand.root.locator(".tgw-warnings")
+    expect(warning.get_by_role("listitem")).to_have_count(1)
+    expect(warning).to_contain_text("pinned to devices that are not available on this machine")
+    said, drawn = warning.bounding_box(), lines.hand.root.locator(".tgw-stage").bounding_box()
+    assert said
+    assert drawn
+    assert said["y"] + said["height"] <= drawn["y"] or said["y"] >= drawn["y"] + drawn["height"]
 
     # Of two tensors that enter a scope the pointer follows one through all borders, from its producer and back to it.
     lines = Lines(shown(notebook, 2), "borders", "images")
