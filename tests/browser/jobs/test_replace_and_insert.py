@@ -90,7 +90,7 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     name = hand.menu.get_by_role("textbox", name="Name")
     expect(name).to_have_value("Identity")
     expect(hand.menu.get_by_role("textbox", name="Scope")).to_have_value("")
-    name.fill("result")
+    hand.fill(name, "result")
     hand.click(hand.menu.get_by_role("button", name="Apply"))
     assert 'name="result"' in hand.lines(3)[2]
     hand.done(INSERT)
