@@ -124,6 +124,7 @@ test("each colored box has its number where it has room, from afar the large one
     drawnAt(zoom, notes).flatMap(({ text }) => (/^[\d.]+ [MG]/.test(text) ? [text] : []));
   for (const zoom of [1, 1.5, 3]) expect(numbersAt(zoom).sort()).toEqual(["12 MFLOP", "3.1 GFLOP"]);
   // The op's box is 80 × 30, the scope's 120 × 64.
-  for (const zoom of [0.6, 0.5]) expect(numbersAt(zoom), `at ${zoom}`).toEqual([expect.stringMatching(/^3.1 G/)]);
+  for (const zoom of [0.6, 0.5])
+    expect(numbersAt(zoom), `at ${zoom}`).toEqual([expect.stringMatching(/^3.1 G/)]);
   expect(numbersAt(0.1)).toEqual([]);
 });
