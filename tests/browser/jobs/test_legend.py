@@ -84,6 +84,12 @@ def test_a_part_is_cloned_with_ten_keys_and_each_mark_is_explained(page: Page, j
     (x, y), (_, lower) = hand.widget.place("out"), hand.widget.place("lost")
     page.mouse.move(x, (y + lower) / 2)
     expect(hint).to_contain_text("▲ out: an output of the selection.")
+    # So is a frame that the screen has beside the drawing's own marks.
+    hand.widget.click("lost")
+    hand.widget.settled()
+    picked = root.evaluate(AT_REST, "lost")
+    page.mouse.move(picked["x"] - picked["width"] / 2 - 3, picked["y"])
+    expect(hint).to_contain_text("Black frame: the op in the Op tab")
     set_theme(page, dark=True)
     hand.widget.settled()
     shoot(root, "legend_dark")
