@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
@@ -116,6 +117,36 @@ def test_what_an_insertion_left_when_it_was_bypassed_is_unused_in_a_file_too(tmp
     editor = tgw.edit(str(tmp_path / "n.pb"))
     editor.replace("n", "Abs")
     assert unused(editor) == ("n",)
+
+
+def with_part() -> tf.Graph:
+    """x -> before -> part/n -> part/r -> y."""
+    with tf.Graph().as_default() as graph:
+        before = tf.abs(v1.placeholder(tf.float32, [None], name="x"), name="before")
+        tf.identity(tf.nn.relu(tf.negative(before, name="part/n"), name="part/r"), name="y")
+    return graph
+
+
+@pytest.mark.parametrize("as_file", [False, True], ids=["live", "file"])
+def test_what_is_detached_is_unused_as_a_whole_and_the_offer_removes_it(as_file: bool) -> None:
+    editor = tgw.edit(with_part().as_graph_def() if as_file else with_part())
+    editor.detach("part")
+    assert set(unused(editor)) == {"before", "before_placeholder", "part/n", "part/r"}
+    scene = editor.scene()
+    drawn = {name for name, idle in zip(scene.names, editor.core.paint(scene).unused.tolist(), strict=True) if idle}
+    assert drawn >= {"part/n", "part/r"}
+    requests = EditRequests(editor, KernelNamespace())
+    (offer,) = requests.offers()
+    assert offer.text == "Remove 4 unused ops"
+    requests.apply_fix(offer.line)
+    assert list(editor.index.names) == ["x", "y", "part/r_placeholder"]
+
+
+def test_what_leads_on_from_an_input_that_took_the_place_of_another_is_not_unused() -> None:
+    editor = tgw.edit(with_part().as_graph_def())
+    editor.replace_input("x:0", [2])
+    editor.detach("y", outputs=False)
+    assert unused(editor) == ("part/r",)
 
 
 def test_boxes_without_any_edge_of_the_graph_are_isolated() -> None:

@@ -89,6 +89,7 @@ def test_categories_stay_apart_whatever_colours_one_sees(vision, dark):
         ("Conv2D", "linear"), ("MatMul", "linear"), ("BiasAdd", "linear"), ("Relu6", "activation"),
         ("FusedBatchNormV3", "normalization"), ("MaxPool", "pooling"),
         ("AvgPool3D", "pooling"), ("L2Loss", "arithmetic"), ("AddV2", "arithmetic"),
+        ("RandomUniform", "arithmetic"), ("CustomDropout", "arithmetic"),
         ("Reshape", "shape"), ("Switch", "control"), ("NoOp", "control"), ("Assign", "state"), ("SaveV2", "state"),
         ("ResourceApplyAdam", "state"), ("SomebodysOwnOp", "other"),
     ],

@@ -149,6 +149,17 @@ def test_a_scope_that_is_one_variable_has_its_family(network):
     assert families["x"] == "input"
 
 
+def test_a_closed_dropout_is_no_normalization(graph):
+    ops = {
+        "x": "Placeholder",
+        "dropout/uniform": "RandomUniform",
+        "dropout/mask": "GreaterEqual dropout/uniform x",
+        "dropout/select": "SelectV2 dropout/mask x x",
+    }
+    shown = build_visible_graph(graph(ops), ViewSpec(frozenset()))
+    assert FAMILIES[shown.family[shown.names.index("dropout")]] == "other"
+
+
 def test_scopes_that_are_gone_or_hidden_are_ignored(network):
     closed = build_visible_graph(network, ViewSpec(frozenset()))
     assert build_visible_graph(network, ViewSpec(frozenset({"gone", "net/one"}))).names == closed.names

@@ -4,6 +4,7 @@ import { BINDINGS, GROUPS, keyCaps } from "../../src/interaction/key-bindings";
 import { actionFor, type KeyPress } from "../../src/interaction/keyboard";
 import { NavigationCursor } from "../../src/interaction/keyboard-nav";
 import { SELECTION_COMMANDS } from "../../src/interaction/selection-commands";
+import { EDIT_BUTTONS } from "../../src/protocol/messages";
 import { decodeScene } from "../../src/protocol/scene";
 import type { Stage } from "../../src/render/stage";
 import { type Screen, Store } from "../../src/state/store";
@@ -202,4 +203,21 @@ describe("Escape takes back one thing at a time", () => {
     actions.setTool("lasso");
     expect(store.value).toMatchObject({ region: null, tool: "lasso" });
   });
+});
+
+test.each([
+  ...["Zoom in", "Zoom out", "Cancel", "Refresh", "Toggle minimap", "Invert selection", "Reset layout"],
+  ...["Expand all scopes", "Collapse all scopes", "Mark as input", "Mark as output", "Undo", "Redo"],
+])("a key does what JupyterLab, VS Code or TensorBoard call so: %s", (words) => {
+  const texts = GROUPS.flatMap(({ bindings }) => bindings.map(({ what }) => what));
+  expect(texts.filter((text) => text.split(/[:,]/)[0] === words)).toHaveLength(1);
+});
+
+test.each(["Add control dependency", "Device", "Detach", "Rename"])("an edit is called %s", (words) => {
+  expect(EDIT_BUTTONS.filter(({ name }) => name === words)).toHaveLength(1);
+});
+
+test("help is a question mark", () => {
+  const help = GROUPS.flatMap(({ bindings }) => bindings).filter(({ keys }) => keys.includes("?"));
+  expect(help.map(({ what }) => what)).toEqual(["Show keys and gestures"]);
 });

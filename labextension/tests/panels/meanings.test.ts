@@ -1,6 +1,6 @@
 // Whatever the drawer draws has its meaning in the legend.
 import { expect, test } from "vitest";
-import { meaningsAt, meaningsIn, meaningsOfEdge } from "../../src/panels/controls/meanings";
+import { meaningsAt, meaningsIn, meaningsOfEdge, meaningsOfFrames } from "../../src/panels/controls/meanings";
 import { CLOSED, OP, OPEN, type Paint, type Scene } from "../../src/protocol/scene";
 import { decoded, drawnOf, type Picture, pictures } from "../render/recorder";
 
@@ -122,4 +122,24 @@ test("a mark with a number is explained with a number that is in the drawing", (
   const most = scene.edges + 1;
   expect(meaningsIn(bundles, paint, NONE)).toContain(`×${most} on a line: ${most} tensors.`);
   expect(meaningsOfEdge(bundles, paint, 0)).toContain("×2 on a line: 2 tensors.");
+});
+
+test.each([
+  [{ picked: "x" }, "Black frame"],
+  [{ hitNames: ["x"] }, "Pink frame: found"],
+  [{ hitOps: [["x"]] }, "Pink frame with a number"],
+  [{ hitCounts: [["x", 3]] as const }, "“found” with a number"],
+  [{ warned: ["x:0"] }, "Red frame"],
+  [{ edited: ["x"] }, "Purple frame"],
+] as const)("a frame around a box says at the pointer what the legend says: %o", (change, begin) => {
+  const box = { x: 100, y: 100, width: 80, height: 40 };
+  const screen = { ...NONE, ...change };
+  const item = scene.byKey.get("x") ?? -1;
+  const at = (one: number, x: number, y: number) =>
+    meaningsOfFrames(scene, screen, one, { box, point: { x, y } });
+  const [meaning = "", ...more] = at(item, 140, 97);
+  expect(meaning.startsWith(begin), meaning).toBe(true);
+  expect(more).toEqual([]);
+  expect(meaningsIn(scene, paint, screen)).toContain(meaning);
+  expect([at(item, 140, 120), at(item, 140, 80), at(item + 1, 140, 97)]).toEqual([[], [], []]);
 });

@@ -39,12 +39,13 @@ function example(): Scene {
   return decodeScene(fields, buffer);
 }
 
-function drawnAt(zoom: number): Text[] {
+function drawnAt(zoom: number, notes: readonly string[] = ["", "", "", "", ""]): Text[] {
   const scene = example();
   const arrays = {
     ...paintArrays(),
     mark: Uint8Array.from([0, 3, 0, 0, 0]),
     differs: Uint8Array.from([0, 1, 0, 2, 0]),
+    ...texts("note", notes),
   };
   const painted = packed(arrays);
   const drawn: Text[] = [];
@@ -115,4 +116,15 @@ test("from afar a name gives way to a shorter one, and then to none", () => {
 test.each(ZOOMS)("the value or shape in a chip is whole or left out, at zoom %d", (zoom) => {
   const chips = drawnAt(zoom).filter(({ text }) => text.startsWith("w"));
   expect(["", "w", "w 64×64"]).toContain(chips.map(({ text }) => text).join());
+});
+
+test("each colored box has its number where it has room, from afar the large ones alone", () => {
+  const notes = ["", "12 MFLOP", "", "3.1 GFLOP", ""];
+  const numbersAt = (zoom: number) =>
+    drawnAt(zoom, notes).flatMap(({ text }) => (/^[\d.]+ [MG]/.test(text) ? [text] : []));
+  for (const zoom of [1, 1.5, 3]) expect(numbersAt(zoom).sort()).toEqual(["12 MFLOP", "3.1 GFLOP"]);
+  // The op's box is 80 × 30, the scope's 120 × 64.
+  for (const zoom of [0.6, 0.5])
+    expect(numbersAt(zoom), `at ${zoom}`).toEqual([expect.stringMatching(/^3.1 G/)]);
+  expect(numbersAt(0.1)).toEqual([]);
 });

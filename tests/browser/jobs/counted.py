@@ -26,13 +26,13 @@ class Job:
 
 CLONE = Job("Clone a scope", "8", 2, 1)
 REPLACE = Job("Replace an activation", "6, and a broken drawing", 3)
-INSERT = Job("Insert an op, in its place", "3", 3)
-BYPASS = Job("Bypass a dropout in a training graph", "not possible", 1)
+INSERT = Job("Insert an op with a name, in its place", "3", 3, 1)
+BYPASS = Job("Bypass a dropout that was clicked, in a training graph", "not possible", 1)
 SAVE = Job("Strip training and save frozen, in a notebook", "not possible", 3)
 COSTS = Job("Find the most expensive layer, with its number", "1", 1)
-WEIGHTS = Job("Take the weights as an array", "not possible", 2)
-COMPARE = Job("Compare two models", "not possible", 3)
-JOIN = Job("Join two models", "not possible", 4)
+WEIGHTS = Job("Take the weights of a variable that was clicked as an array", "not possible", 2)
+COMPARE = Job("Compare two models", "not possible", 3, 1)
+JOIN = Job("Join two models", "not possible", 4, 2)
 CLONE_BY_KEYS = Job("Clone a part by keys", "14 keys and 35 Tabs", 0, 10)
 JOBS = (CLONE, REPLACE, INSERT, BYPASS, SAVE, COSTS, WEIGHTS, COMPARE, JOIN, CLONE_BY_KEYS)
 
@@ -89,6 +89,11 @@ class Hand:
     def type(self, text: str) -> None:
         """Type a text."""
         self.page.keyboard.type(text)
+        self.keys += 1
+
+    def fill(self, field: Locator, text: str) -> None:
+        """Replace the text of a field."""
+        field.fill(text)
         self.keys += 1
 
     def lines(self, count: int) -> list[str]:

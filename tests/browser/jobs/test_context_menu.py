@@ -170,8 +170,10 @@ def test_names_are_copied_and_values_are_shown(hand: Hand) -> None:
         hand.choose(entry)
         expect(hand.widget.status).to_contain_text(f"Copied {text}")
         assert hand.page.evaluate("navigator.clipboard.readText()") == text
-    hand.right_click("one/w")
-    expect(hand.menu.locator(".tgw-label")).to_contain_text("w")
+    # A badge is the op that it stands for.
+    hand.right_click("one/product/ReadVariableOp")
+    expect(hand.menu.locator(".tgw-label")).to_have_text("w · ReadVariableOp of product")
+    assert {"Clone …", "Rename …", "Upstream", "Downstream", "Copy name", "Values"} <= set(entries(hand))
     hand.page.keyboard.press("Escape")
     hand.right_click("one/act")
     hand.choose("Upstream")

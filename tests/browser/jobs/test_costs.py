@@ -60,6 +60,14 @@ def test_the_most_expensive_layer_is_one_click_away(page: Page, jupyter_server: 
     assert name["width"] > 0.9 * row["width"]
     shoot(page, "costs_light")
 
+    # The top 10 at first; the rest on demand.
+    expect(rows).to_have_count(10)
+    more = root.get_by_role("button", name="Show more (")
+    more.click()
+    expect(rows.nth(10)).to_be_attached()
+    root.get_by_role("button", name="Show the top 10").click()
+    expect(rows).to_have_count(10)
+
     # A row shows its op in the drawing; what is selected there is the row that is marked.
     hand.click(rows.nth(1))
     hand.widget.settled()

@@ -31,6 +31,14 @@ with graph.as_default():
 editor = tgw.edit(graph, session=v1.Session(graph=graph))
 editor.widget.height = 600
 """
+# What is below the pointer in the legend's padding and in the empty end of its heading.
+THROUGH = """legend => {
+    const {left, top, bottom} = legend.getBoundingClientRect();
+    const canvas = document.querySelector(".tgw-stage canvas");
+    const below = (x, y) => document.elementsFromPoint(x, y)[0].closest(".tgw-stage") !== null
+        && !legend.contains(document.elementFromPoint(x, y));
+    return below(left + 2, top + 2) && below(left + 2, (top + bottom) / 2);
+}"""
 STACK = "Stacked box: a closed scope; double-click it to open it."
 CONTROL = "Dashed line: control inputs only."
 
@@ -65,6 +73,8 @@ def test_a_part_is_cloned_with_ten_keys_and_each_mark_is_explained(page: Page, j
     meanings = legend.get_by_role("listitem").all_inner_texts()
     assert {STACK, CONTROL, "Purple glow: made or changed by the last edit."} <= set(meanings)
     shoot(root, "legend_light")
+    # Where nothing is written on it, the pointer is on the drawing.
+    assert root.locator(".tgw-legend").evaluate(THROUGH)
     hint = root.locator(".tgw-tooltip-marks")
     closed = notebook.kernel_eval("next(n for n, k in zip(editor.scene().names, editor.scene().kind) if k == 1)")
     box = root.evaluate(AT_REST, closed)
@@ -74,6 +84,12 @@ def test_a_part_is_cloned_with_ten_keys_and_each_mark_is_explained(page: Page, j
     (x, y), (_, lower) = hand.widget.place("out"), hand.widget.place("lost")
     page.mouse.move(x, (y + lower) / 2)
     expect(hint).to_contain_text("▲ out: an output of the selection.")
+    # So is a frame that the screen has beside the drawing's own marks.
+    hand.widget.click("lost")
+    hand.widget.settled()
+    picked = root.evaluate(AT_REST, "lost")
+    page.mouse.move(picked["x"] - picked["width"] / 2 - 3, picked["y"])
+    expect(hint).to_contain_text("Black frame: the op in the Op tab")
     set_theme(page, dark=True)
     hand.widget.settled()
     shoot(root, "legend_dark")

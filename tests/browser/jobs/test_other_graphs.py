@@ -1,4 +1,4 @@
-"""Two models are compared, and joined, with four clicks each; a copy is trained alone with one more."""
+"""Two models are compared, and joined, with four clicks each at most; a copy is trained alone with one more."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     hand.click_at(*corner, button="right")
     hand.choose("Compare with …")
     field = hand.menu.get_by_role("combobox", name="Graph")
-    field.fill("other_graph")
+    hand.fill(field, "other_graph")
     shoot(page, "other_compare_light")
     hand.click(hand.menu.get_by_role("button", name="Compare"))
     expect(hand.menu).to_be_hidden()
@@ -77,11 +77,11 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     hand.widget.settled()
     hand.click_at(*corner, button="right")
     hand.choose("Add a model …")
-    hand.menu.get_by_role("combobox", name="Graph").fill("head.pb")
+    hand.fill(hand.menu.get_by_role("combobox", name="Graph"), "head.pb")
     hand.click(hand.menu.get_by_role("button", name="Next"))  # its inputs are shown
     joint = hand.menu.get_by_role("combobox", name="scores:0")
     expect(joint).to_be_visible()
-    joint.fill("net/act:0")
+    hand.fill(joint, "net/act:0")
     shoot(page, "other_add_dark")
     hand.click(hand.menu.get_by_role("button", name="Add"))
     expect(hand.widget.status).to_contain_text("1 of its inputs joined")

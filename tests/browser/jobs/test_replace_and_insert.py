@@ -90,7 +90,7 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     name = hand.menu.get_by_role("textbox", name="Name")
     expect(name).to_have_value("Identity")
     expect(hand.menu.get_by_role("textbox", name="Scope")).to_have_value("")
-    name.fill("result")
+    hand.fill(name, "result")
     hand.click(hand.menu.get_by_role("button", name="Apply"))
     assert 'name="result"' in hand.lines(3)[2]
     hand.done(INSERT)
@@ -139,5 +139,19 @@ def test_an_op_type_is_dragged_from_the_palette_onto_a_line(page: Page, jupyter_
     dtype = palette.get_by_role("combobox", name="dtype")
     expect(dtype).to_be_visible()
     shoot(page, "palette_form_dark")
+    # The tooltip of the line that is below the pointer again is not cut off.
+    tooltip, canvas = root.locator(".tgw-tooltip").bounding_box(), root.locator("canvas").first.bounding_box()
+    assert tooltip
+    assert canvas
+    assert tooltip["x"] + tooltip["width"] <= canvas["x"] + canvas["width"]
+    # What is true or false is a switch, and a list has the values that its OpDef allows.
+    op_type = palette.locator("form").get_by_role("combobox", name="Op type")
+    op_type.fill("MatMul")
+    expect(palette.get_by_role("switch", name="transpose_a")).not_to_be_checked()
+    op_type.fill("AvgPool")
+    padding = palette.get_by_role("combobox", name="padding")
+    expect(padding.locator("option")).to_have_text(["Choose …", "SAME", "VALID"])
+    op_type.fill("Cast")
+    expect(dtype).to_be_visible()
     page.keyboard.press("Escape")
     expect(dtype).to_have_count(0)

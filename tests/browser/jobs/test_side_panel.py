@@ -68,6 +68,18 @@ def test_the_tab_in_front_follows_what_is_clicked(hand: Hand) -> None:
     hand.widget.settled()
     expect(tab(hand, "Costs")).to_have_attribute("aria-selected", "true")
     shoot(hand.root, "panel_costs_light")
+    # No tab is a long column, and none offers anything twice.
+    expect(hand.root.get_by_role("tablist").first.get_by_role("tab")).to_have_text(["Clone", "Op", "History", "Costs"])
+    for name in ("Costs", "History", "Op", "Clone"):
+        hand.click(tab(hand, name))
+        hand.widget.settled()
+        page = hand.root.get_by_role("tabpanel", name=name)
+        assert page.evaluate("page => page.scrollHeight <= 3 * page.clientHeight"), name
+        buttons = [each for each in page.get_by_role("button").all() if each.is_visible()]
+        offers = [
+            (each.get_attribute("title"), each.get_attribute("aria-label"), each.inner_text()) for each in buttons
+        ]
+        assert len(set(offers)) == len(offers), name
 
 
 @pytest.mark.slow

@@ -138,16 +138,17 @@ def _without_results(patch: Patch, arguments: tuple[str, ...], results: Mapping[
     return replace(patch, ends=(arguments, remaining), notes=notes)
 
 
-def no_longer_needed(index: GraphIndex, removed: set[int], protected: Mask) -> set[int]:
+def no_longer_needed(index: GraphIndex, removed: set[int], protected: Mask, stand_ins: Iterable[int] = ()) -> set[int]:
     """Find what feeds, or is waited for by, ops that are removed and no others.
 
     Args:
         index: The graph.
         removed: The ops that are removed.
         protected: The ops that stay in any case; those that an input of the graph needs are added.
+        stand_ins: The placeholders that are no inputs of the graph.
     """
     unused = _used_only_by(index, removed, protected)
-    outside = from_outside(index)
+    outside = from_outside(index) & ~traversal.mask_of(index, stand_ins)
     while True:
         after = removed | unused
         # An input that would have no consumer left: the way from it to what goes is what people call the model.

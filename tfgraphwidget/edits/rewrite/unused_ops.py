@@ -35,7 +35,8 @@ def find_unused_ops(index: GraphIndex, patches: Iterable[Patch], external: Colle
     abandoned = {index.ids[name] for name in _abandoned_ops(patches) if name in index.ids}
     if not abandoned:
         return ()
-    is_needed, renamed = _needed_ops(index, external), new_names(patches)
+    stand_ins = _stand_ins_of_detached(index, patches)
+    is_needed, renamed = _needed_ops(index, external, stand_ins), new_names(patches)
     ends = [op for op in range(len(index)) if not index.consumer_lists[op] and not index.waiting_lists[op]]
     ends = [op for op in ends if op not in abandoned]
     uses = _Uses(index, is_needed)
@@ -50,7 +51,7 @@ def find_unused_ops(index: GraphIndex, patches: Iterable[Patch], external: Colle
     more = {op for op in abandoned if not used[op]}
     while more:
         unused |= set(np.flatnonzero(traversal.forward(index, more)).tolist())
-        unused |= no_longer_needed(index, unused, is_needed | uses.colocation_targets(used))
+        unused |= no_longer_needed(index, unused, is_needed | uses.colocation_targets(used), stand_ins)
         mask = traversal.mask_of(index, unused)
         more = {op for op in gradients if not mask[op] and scope_of_gradients(index, mask, index.names[op], renamed)}
     return tuple(sorted(unused))
@@ -78,14 +79,15 @@ class _Uses:
         return traversal.mask_of(self._index, (other for op, other in self._colocations if used[op]))
 
 
-def _needed_ops(index: GraphIndex, external: Collection[str]) -> Mask:
+def _needed_ops(index: GraphIndex, external: Collection[str], stand_ins: set[int]) -> Mask:
     """The ops that are of use whether or not an op reads them."""
     is_needed = unprunable_ops(index, {split_tensor(name)[0] for name in external}, colocations=False)
     state = persistent_state(index)
     ends = {index.ids[op] for op in (split_tensor(name)[0] for name in external) if op in index.ids}
     members = {split_tensor(member.name)[0] for some in index.collections.values() for member in some}
     for op in np.flatnonzero(is_needed & ~state).tolist():
-        if _DRAWS.fullmatch(index.types[op]) and op not in ends and index.names[op] not in members:
+        is_no_result = op in stand_ins or _DRAWS.fullmatch(index.types[op])
+        if is_no_result and op not in ends and index.names[op] not in members:
             is_needed[op] = False
     return is_needed
 
@@ -94,11 +96,37 @@ def _abandoned_ops(patches: Iterable[Patch]) -> set[str]:
     """The names, after all patches, of ops that some op has stopped reading."""
     names: set[str] = set()
     for patch in patches:
-        for change in patch.changed:
-            names |= _producers(change.before.input) - _producers(change.after.input)
+        names |= _no_longer_read(patch)
         renamed = dict(patch.renamed)
         names = {renamed.get(name, name) for name in names}
     return names
+
+
+def _no_longer_read(patch: Patch) -> set[str]:
+    return {op for each in patch.changed for op in _producers(each.before.input) - _producers(each.after.input)}
+
+
+def _stand_ins_of_detached(index: GraphIndex, patches: Iterable[Patch]) -> set[int]:
+    """The placeholders that ops have read since an edit cut them off from what comes before and from their consumers.
+
+    They are no inputs that a user knows: the way from them to the ops without consumers is what was cut off.
+    """
+    cuts: list[tuple[set[str], set[str]]] = []
+    for patch in patches:
+        new = {node.name for node in patch.add.nodes if node.op == "Placeholder"}
+        read = {op for each in patch.changed for op in _producers(each.after.input)} & new
+        renamed = dict(patch.renamed)
+        cuts = [
+            ({renamed.get(name, name) for name in inputs}, {renamed.get(name, name) for name in outputs})
+            for inputs, outputs in (*cuts, *([(read, _no_longer_read(patch))] if read else []))
+        ]
+    stand_ins: set[int] = set()
+    for inputs, outputs in cuts:
+        abandoned = [index.ids[name] for name in outputs if name in index.ids]
+        for op in [index.ids[name] for name in inputs if name in index.ids]:
+            if traversal.forward(index, [op])[abandoned].any():
+                stand_ins.add(op)
+    return stand_ins
 
 
 def _producers(inputs: Iterable[str]) -> set[str]:

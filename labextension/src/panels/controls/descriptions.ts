@@ -64,7 +64,7 @@ export function aboutText(scene: Scene, item: number): string {
 }
 
 /** So many ends of a bundle are listed. */
-const MOST_ENDS = 6;
+const MOST_ENDS = 12;
 
 /** Of an edge: from where to where, and what it carries; of a bundle, all its ends. */
 export function edgeText(

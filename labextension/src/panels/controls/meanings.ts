@@ -13,9 +13,11 @@ import {
   type Paint,
   type Scene,
   SOURCE_MARK,
+  visibleItem,
 } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
 import { edgeValue } from "../../render/canvas/edge-labels";
+import { expandBox } from "../../render/canvas/pen";
 import type { Screen } from "../../state/store";
 
 type Marked = Pick<Screen, "picked" | "hitNames" | "hitOps" | "hitCounts" | "warned" | "edited" | "controls">;
@@ -27,7 +29,8 @@ interface Mark {
   readonly number?: (scene: Scene, itemOrEdge: number) => number;
   readonly item?: (scene: Scene, paint: Paint, item: number) => boolean;
   readonly edge?: (scene: Scene, paint: Paint, edge: number) => boolean;
-  readonly screen?: (screen: Marked) => boolean;
+  /** The ops and scopes with a frame of this kind around their boxes. */
+  readonly framed?: (screen: Marked) => readonly string[];
   /** Where on its box it is drawn; anywhere on the box if left out. */
   readonly place?: (box: Box, scale: number) => Box;
 }
@@ -98,12 +101,12 @@ const MARKS: readonly Mark[] = [
   { meaning: "⟲ on a line: to the next iteration of a loop.", edge: ({ back }, _, edge) => at(back, edge) > 0 },
   { meaning: "Blue line: between selected ops.", edge: ({ source, target }, paint, edge) => at(paint.coverage, at(source, edge)) > 0 && at(paint.coverage, at(target, edge)) > 0 },
   { meaning: "Pale line: to or from ops without consumers.", edge: ({ source, target }, paint, edge) => at(paint.unused, at(source, edge)) + at(paint.unused, at(target, edge)) > 0 },
-  { meaning: "Black frame: the op in the Op tab; dashed lines come to it, blue lines leave it.", screen: ({ picked }) => picked !== "" },
-  { meaning: "Pink frame: found by the search.", screen: ({ hitNames }) => hitNames.length > 0 },
-  { meaning: "“found” with a number on a closed scope: it holds so many ops found.", screen: ({ hitCounts }) => hitCounts.length > 0 },
-  { meaning: "Pink frame with a number: a match of the pattern.", screen: ({ hitOps }) => hitOps.length > 0 },
-  { meaning: "Red frame: named by the message below.", screen: ({ warned }) => warned.length > 0 },
-  { meaning: "Purple frame: changed by the edit at the pointer, or in the preview.", screen: ({ edited }) => edited.length > 0 },
+  { meaning: "Black frame: the op in the Op tab; dashed lines come to it, blue lines leave it.", framed: ({ picked }) => (picked === "" ? [] : [picked]) },
+  { meaning: "Pink frame: found by the search.", framed: ({ hitNames }) => hitNames },
+  { meaning: "“found” with a number on a closed scope: it holds so many ops found.", framed: ({ hitCounts }) => hitCounts.map(([name]) => name) },
+  { meaning: "Pink frame with a number: a match of the pattern.", framed: ({ hitOps }) => hitOps.flat() },
+  { meaning: "Red frame: named by the message below.", framed: ({ warned }) => warned },
+  { meaning: "Purple frame: changed by the edit at the pointer, or in the preview.", framed: ({ edited }) => edited },
 ];
 
 /** The meanings of the marks that are in the drawing; of a mark with a number, with the largest that is there. */
@@ -111,11 +114,11 @@ export function meaningsIn(scene: Scene | null, paint: Paint | null, screen: Mar
   if (!scene || !paint) return [];
   const isDrawn = (edge: number) => screen.controls || at(scene.tensors, edge) > 0;
   return MARKS.flatMap((mark) => {
-    const { item, edge, screen: test } = mark;
+    const { item, edge, framed } = mark;
     let example = -1;
     if (item) example = exampleOf(mark, scene, scene.length, (one) => one > 0 && item(scene, paint, one));
     if (edge) example = exampleOf(mark, scene, scene.edges, (one) => isDrawn(one) && edge(scene, paint, one));
-    return example >= 0 || test?.(screen) ? [meaningOf(mark, scene, example)] : [];
+    return example >= 0 || (framed && framed(screen).length > 0) ? [meaningOf(mark, scene, example)] : [];
   });
 }
 
@@ -152,6 +155,21 @@ export function meaningsAt(
   return found.map((mark) => meaningOf(mark, scene, item));
 }
 
+/** How far outside of a box, and inside, the pointer is on a frame around it, in CSS pixels. */
+const [BESIDE, WITHIN] = [8, 2];
+
+/** The meanings of the frames around an item, for a pointer on them. */
+export function meaningsOfFrames(
+  scene: Scene,
+  screen: Marked,
+  item: number,
+  { box, point }: { box: Box; point: Point },
+): string[] {
+  if (!isIn(expandBox(box, BESIDE), point) || isIn(expandBox(box, -WITHIN), point)) return [];
+  const isFramed = (name: string) => visibleItem(scene, name) === item;
+  return MARKS.filter(({ framed }) => framed?.(screen).some(isFramed)).map(({ meaning }) => meaning);
+}
+
 /** The meanings of the marks of an edge. */
 export function meaningsOfEdge(scene: Scene, paint: Paint, edge: number): string[] {
   return MARKS.filter((mark) => mark.edge?.(scene, paint, edge)).map((mark) => meaningOf(mark, scene, edge));
@@ -165,7 +183,11 @@ export function markedAt({ store, stage }: Parts, item: number, point: Point): [
   const { scene, paint, camera } = store.value;
   if (!scene || !paint) return [item, []];
   for (const one of item > 0 ? [item] : stage.itemsNear(point, MARK_REACH)) {
-    const found = meaningsAt(scene, paint, one, { box: stage.screenBox(one), point, zoom: camera.zoom });
+    const box = stage.screenBox(one);
+    const found = [
+      ...meaningsAt(scene, paint, one, { box, point, zoom: camera.zoom }),
+      ...meaningsOfFrames(scene, store.value, one, { box, point }),
+    ];
     if (found.length > 0) return [one, found];
   }
   return [item, []];
