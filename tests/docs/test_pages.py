@@ -1,4 +1,4 @@
-"""README and the pages in docs/: their Python runs and prints what they say, their links lead somewhere."""
+"""README and the pages in docs/: their Python and commands run and print what they say, their links lead somewhere."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,6 +16,9 @@ import pytest
 from tests.docs import gallery
 from tests.docs.reference import PAGES as GENERATED
 from tests.docs.reference import REFERENCE
+from tests.export.test_converted_models import InProcess
+from tfgraphwidget.cli import main
+from tfgraphwidget.export.formats import converted_model
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
@@ -36,11 +40,13 @@ def anchors_of(page: Path) -> set[str]:
     return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings}
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # what a save reports
 @pytest.mark.parametrize("page", RUN, ids=name_of)
 def test_the_code_of_a_page_runs_and_prints_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(converted_model, "CONVERTERS", InProcess())
     names: dict[str, object] = {"__name__": name_of(page)}
     printed = ""
     text = page.read_text(encoding="utf-8")
@@ -52,6 +58,10 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_says(
             with contextlib.redirect_stdout(output):
                 exec(compile("\n" * (line - 1) + block, str(page), "exec"), names)
             printed = output.getvalue()
+        elif language == "sh":
+            for command in re.findall(r"^tfgraphwidget (.+)$", block, re.MULTILINE):
+                code = main(shlex.split(command, comments=True))
+                assert code == ("exit code 1" in command), f"{page}:{line}: {command}"
         elif language == "text":
             assert printed == block, f"{page}:{line}"
 
