@@ -12,7 +12,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from PIL import Image
 
+import tfgraphwidget as tgw
+from tests.bench import page as performance
+from tests.browser.moving_picture import LONGEST, PICTURE, VIEWPORT
+from tests.conftest import INCEPTION
 from tests.docs import gallery
 from tests.docs.reference import PAGES as GENERATED
 from tests.docs.reference import REFERENCE
@@ -66,6 +71,34 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_says(
             assert printed == block, f"{page}:{line}"
 
 
+def test_the_figures_and_results_in_readme_are_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    ends = ["input:0"], ["net/InceptionV3/Predictions/Softmax:0"]
+    inception = tgw.edit(INCEPTION)
+    preview = inception.preview(*ends)
+    selected, copied, variables = len(inception.between(*ends)), len(preview.ops), len(preview.new)
+    for words in (f"{selected:,} ops between", f"clone has {copied:,},", f"its {variables} variables"):
+        assert words in text
+    assert f"elsewhere: {tgw.example()!r}" in text
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec("\n".join(block for language, block in FENCE.findall(text) if language == "python"), names)
+    assert re.findall(r"# (True)$", text, re.MULTILINE) == printed.getvalue().splitlines()[:1]
+
+
+def test_the_moving_picture_is_short_and_of_the_size_of_the_storyboard() -> None:
+    with Image.open(PICTURE) as picture:
+        assert picture.size == tuple(VIEWPORT.values())
+        milliseconds = 0
+        for number in range(getattr(picture, "n_frames", 1)):
+            picture.seek(number)
+            picture.load()
+            milliseconds += picture.info["duration"]
+    assert 8_000 < milliseconds <= LONGEST
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     for link in LINK.findall(re.sub(FENCE, "", page.read_text(encoding="utf-8"))):
@@ -84,6 +117,12 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("name", GENERATED)
 def test_a_page_written_from_the_code_is_up_to_date(name: str) -> None:
     assert (REFERENCE / name).read_text(encoding="utf-8") == GENERATED[name](), "run python -m tests.docs.reference"
+
+
+def test_the_tables_of_the_page_on_performance_are_those_of_the_results() -> None:
+    text = performance.PAGE.read_text(encoding="utf-8")
+    assert performance.text_of(text, performance.rows_of()) == text, "run python -m tests.bench.page"
+    assert text.count("<!-- end -->") == 7
 
 
 def test_the_gallery_shows_twelve_pictures_each_with_a_link() -> None:
