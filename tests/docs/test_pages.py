@@ -134,6 +134,16 @@ def test_the_gallery_shows_twelve_pictures_each_with_a_link() -> None:
         assert len(data) < 100_000
 
 
+def test_five_pages_that_explain_have_pictures() -> None:
+    for picture in gallery.EXPLANATIONS:
+        page = gallery.EXPLANATION / picture.link
+        assert f"![{picture.caption}]({picture.name}.png)" in page.read_text(encoding="utf-8")
+        with Image.open(gallery.EXPLANATION / f"{picture.name}.png") as image:
+            assert image.width <= gallery.WIDEST
+    assert f"]({performance.CHART.name})" in performance.PAGE.read_text(encoding="utf-8")
+    assert len({picture.link for picture in gallery.EXPLANATIONS}) + 1 == 5
+
+
 def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(
     tmp_path: Path, warm_python: list[str]
 ) -> None:
