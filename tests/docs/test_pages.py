@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -20,7 +21,7 @@ from tests.browser.moving_picture import LONGEST, PICTURE, VIEWPORT
 from tests.conftest import INCEPTION
 from tests.docs import gallery
 from tests.docs.reference import PAGES as GENERATED
-from tests.docs.reference import REFERENCE
+from tests.docs.reference import REFERENCE, by_task
 from tests.export.test_converted_models import InProcess
 from tfgraphwidget.cli import main
 from tfgraphwidget.export.formats import converted_model
@@ -117,6 +118,16 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("name", GENERATED)
 def test_a_page_written_from_the_code_is_up_to_date(name: str) -> None:
     assert (REFERENCE / name).read_text(encoding="utf-8") == GENERATED[name](), "run python -m tests.docs.reference"
+
+
+def test_the_reference_has_every_option_of_every_method() -> None:
+    sections = re.split(r"^### ", (REFERENCE / "arguments.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    listed = {part.partition("\n")[0]: re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) for part in sections}
+    for _, members in by_task():
+        for name, member in members:
+            if inspect.isfunction(member):
+                options = {*inspect.signature(member).parameters} - {"self"}
+                assert {*listed.get(name, [])} == options, name
 
 
 def test_the_tables_of_the_page_on_performance_are_those_of_the_results() -> None:
