@@ -64,6 +64,8 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_says(
             with contextlib.redirect_stdout(output):
                 exec(compile("\n" * (line - 1) + block, str(page), "exec"), names)
             printed = output.getvalue()
+            shown = page.name == "README.md" or text[fence.end() :].startswith("\n\n```text\n")
+            assert shown or not printed, f"{page}:{line} prints {printed!r}, which the page does not show"
         elif language == "sh":
             for command in re.findall(r"^tfgraphwidget (.+)$", block, re.MULTILINE):
                 code = main(shlex.split(command, comments=True))
