@@ -265,7 +265,7 @@ def thumbnail(editor: GraphEditor) -> bytes:
 
 
 def explanation(editor: GraphEditor) -> bytes:
-    """The drawing as a PNG of few colors, at most WIDEST pixels wide.
+    """The drawing as a PNG of 256 colors, at most WIDEST pixels wide.
 
     Args:
         editor: The editor, with its scopes open as they are to be shown.
@@ -274,7 +274,7 @@ def explanation(editor: GraphEditor) -> bytes:
         picture = Image.open(editor.save(Path(folder) / "picture.png")).convert("RGB")
     picture.thumbnail((WIDEST, WIDEST), Image.Resampling.LANCZOS)
     data = io.BytesIO()
-    picture.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(data, "PNG", optimize=True)
+    picture.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(data, "PNG", optimize=True)
     return data.getvalue()
 
 
