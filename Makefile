@@ -59,8 +59,9 @@ lint-page: .venv/.test
 test-page: .venv/.test
 	cd labextension && npm test
 
-# The pictures of the README, taken by the browser tests.
+# The pictures of the notebooks, and those of the README, taken by the browser tests.
 pictures: .venv/.test
+	python -m tests.docs.notebook_pictures
 	TFGRAPHWIDGET_PICTURES=1 pytest tests/browser/test_clone_by_clicking.py tests/browser/moving_picture.py
 
 # make bench BENCH=tests/bench/test_growth.py measures a part again, beside what was measured before.

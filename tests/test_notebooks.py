@@ -18,6 +18,7 @@ from nbclient import NotebookClient
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.docs import notebook_pictures
 from tests.docs.notebooks import MOST_BYTES, kept
 from tests.slow import slow_if
 
@@ -148,6 +149,16 @@ def test_a_notebook_says_what_it_teaches_how_long_it_takes_and_what_comes_next(p
         assert "**You will learn**" in cells[0].source
         assert re.search(r"\b([4-9]|10)\s+minutes\s+·\s+(beginner|intermediate|expert)", cells[0].source)
         assert "## Try it" in cells[-1].source
+
+
+def test_a_picture_at_the_top_of_a_notebook_is_taken_of_its_cells():
+    for picture in notebook_pictures.PICTURES:
+        cells = nbformat.read(FOLDER / f"{picture.name}.ipynb", as_version=4).cells
+        lines = [line for cell in cells if cell.cell_type == "code" for line in cell.source.splitlines()]
+        assert any(line.startswith(picture.after) for line in lines), picture.name
+        assert f"]({picture.name}.png)" in cells[0].source
+    shown = re.findall(r"\]\((\w+)\.png\)", "".join(path.read_text(encoding="utf-8") for path in NOTEBOOKS))
+    assert sorted(shown) == [picture.name for picture in notebook_pictures.PICTURES]
 
 
 def test_the_index_lists_every_notebook():

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
+from tests.bench import page as performance
 from tests.bench import results
 from tests.browser.conftest import browser
 from tests.browser.server import JupyterServer, free_port
@@ -37,4 +38,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """`make bench` writes what was measured, a part of it beside what was measured before; a single bench prints it."""
     way = os.environ.get("TFGRAPHWIDGET_RESULTS")
     if way and results.ROWS:
-        results.write([*(results.earlier(results.ROWS) if way == "add" else ()), *results.ROWS])
+        rows = [*(results.earlier(results.ROWS) if way == "add" else ()), *results.ROWS]
+        results.write(rows)
+        performance.write(rows)

@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+_BESIDE = ("CPU of that", "the same")  # rows that measure the one above in another way
 PACKAGES = ("tensorflow", "jupyterlab", "anywidget", "numpy", "scipy", "ipysigma")
 
 
@@ -98,6 +99,8 @@ def text_of(values: Sequence[float], unit: str) -> str:
 
 def machine() -> list[str]:
     """What the figures are of."""
+    from tests.bench.peers import PEERS
+
     cpu = re.search(r"model name\s*:\s*(.*)", _read("/proc/cpuinfo"))
     memory = re.search(r"MemTotal:\s*(\d+)", _read("/proc/meminfo"))
     return [
@@ -106,6 +109,7 @@ def machine() -> list[str]:
         else platform.machine(),
         f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
         ", ".join(map(_version, PACKAGES)),
+        ", ".join(f"{peer.name} {peer.requirement.rpartition('==')[2]}" for peer in PEERS),
         f"load at the end {os.getloadavg()[0]:.1f}",
     ]
 
@@ -137,7 +141,7 @@ def earlier(rows: Sequence[Row], folder: Path = FOLDER) -> list[Row]:
 
 
 def write(rows: Sequence[Row], folder: Path = FOLDER) -> None:
-    """Write RESULTS.md, results.json and results.svg.
+    """Write RESULTS.md and results.json.
 
     Args:
         rows: The rows.
@@ -166,30 +170,36 @@ def write(rows: Sequence[Row], folder: Path = FOLDER) -> None:
     (folder / "RESULTS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     document = {"day": day, "machine": machine(), "rows": [asdict(row) for row in rows]}
     (folder / "results.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    draw(rows, folder / "results.svg")
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
-    """Draw the rows with others as bars: how many times as long the fastest other took.
+    """Draw the times of rows with others as bars: how many times as long the fastest other took.
 
     Args:
         rows: The rows.
         path: Of the SVG.
     """
+    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    compared = [(row, row.ratio) for row in rows if row.ratio is not None and row.unit in {"s", "ms", "µs"}]
+    times = [row for row in rows if row.unit in {"s", "ms", "µs"} and not row.what.startswith(_BESIDE)]
+    compared = [(row, row.ratio) for row in times if row.ratio is not None]
     if not compared:
         return
-    figure = Figure(figsize=(9, 0.32 * len(compared) + 1))
-    axes = figure.subplots()
-    numbers = [ratio for _, ratio in compared]
-    axes.barh(range(len(compared)), numbers, color=["#3d7dca" if number >= 1 else "#c0603a" for number in numbers])
-    axes.set_yticks(range(len(compared)), [row.what for row, _ in compared], fontsize=8)
-    axes.set_xscale("log")
-    axes.axvline(1, color="#444", linewidth=1)
-    axes.invert_yaxis()
-    axes.set_xlabel("times as long as ours: the fastest other (logarithmic)")
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None})
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "results", "font.family": "sans-serif"}):
+        figure = Figure(figsize=(9, 0.26 * len(compared) + 0.8), facecolor="white")
+        axes = figure.subplots()
+        numbers = [ratio for _, ratio in compared]
+        colors = ["#3d7dca" if number >= 1 else "#c0603a" for number in numbers]
+        axes.barh(range(len(compared)), [number - 1 for number in numbers], left=1, color=colors)
+        for line, number in enumerate(numbers):
+            axes.text(max(number, 1) * 1.08, line, number_text(number), va="center", fontsize=8)
+        axes.set_yticks(range(len(compared)), [row.what for row, _ in compared], fontsize=8)
+        axes.set_xscale("log")
+        axes.set_xlim(min(0.3, *numbers), max(numbers) * 2.5)
+        axes.set_ylim(len(compared) - 0.4, -0.6)
+        axes.axvline(1, color="#444", linewidth=1)
+        axes.set_xlabel("time of the fastest other ÷ ours", fontsize=9)
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.tight_layout()
+        figure.savefig(path, metadata={"Date": None})

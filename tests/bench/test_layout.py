@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import shutil
+import statistics
 import subprocess
 import time
 from itertools import pairwise
@@ -25,6 +26,7 @@ from tfgraphwidget.visible.visible_graph import VisibleGraph, build_visible_grap
 
 pytestmark = pytest.mark.bench
 Floats = npt.NDArray[np.float64]
+RUNS = 5
 INCH = 72.0
 
 
@@ -32,18 +34,21 @@ INCH = 72.0
 @pytest.mark.parametrize("graph", ["inceptions", "stages"])
 def test_everything_open_is_laid_out_in_time(graph: str, ops: int, most: float) -> None:
     made = many_inceptions(ops // 3379) if graph == "inceptions" else stages(ops // 33)
-    index = build(made.node)
-    everything = ViewSpec(frozenset(outline_of(index)[0].names))
-    build_visible_graph(index, ViewSpec())  # what is known of the graph, whatever is open
-    start = time.process_time()
-    shown = build_visible_graph(index, everything)
-    between = time.process_time()
-    positions = place(shown)
-    end = time.process_time()
+    took, visible = [], []
+    for _ in range(RUNS):
+        index = build(made.node)  # as of a file just opened: nothing is remembered of a layout before
+        everything = ViewSpec(frozenset(outline_of(index)[0].names))
+        build_visible_graph(index, ViewSpec())  # what is known of the graph, whatever is open
+        start = time.process_time()
+        shown = build_visible_graph(index, everything)
+        between = time.process_time()
+        positions = place(shown)
+        took.append(time.process_time() - start)
+        visible.append(between - start)
     size = f"{positions.box[0, 2]:,.0f} × {positions.box[0, 3]:,.0f} pixels"
     what = f"layout of everything open, {len(index):,} ops of {graph}, {len(shown):,} items, CPU"
-    record("Draw", what, "s", end - start, note=f"{between - start:.2f} s of it for what is visible; {size}")
-    assert end - start <= most
+    record("Draw", what, "s", took, note=f"{statistics.median(visible):.2f} s of it for what is visible; {size}")
+    assert statistics.median(took) <= most
 
 
 @pytest.mark.parametrize("layers", [10, 40, 80])

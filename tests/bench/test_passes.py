@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from tfgraphwidget.runtime.measure import optimizer
 
 pytestmark = pytest.mark.bench
 v1 = tf.compat.v1
+RUNS = 5
 
 
 def graph_of(name: str, folder: Path) -> Any:
@@ -30,23 +32,27 @@ def graph_of(name: str, folder: Path) -> Any:
 @pytest.mark.parametrize("name", ["resnet", "inception", "seq2seq", "transformer"])
 def test_constants_are_folded(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph_def = graph_of(name, tmp_path)
-    editor = tgw.edit(graph_def)
-    outputs = results(editor.index)
-    start = time.process_time()
-    try:
-        report = editor.fold_constants()
-        own_text = f"{report.notes[0]} {len(report.removed):,} ops removed"
-    except GraphEditError as refusal:  # a pass with nothing to do
-        own_text = refusal.why
-    own = time.process_time() - start
+    outputs = results(tgw.edit(graph_def).index)
     monkeypatch.setattr(optimizer, "PASSES", ("constfold",))
-    start = time.process_time()
-    _, (grappler,) = optimizer.optimize(tgw.edit(graph_def).index, outputs)
-    peer = time.process_time() - start
+    own, peer = [], []
+    for _ in range(RUNS):  # in turn
+        editor = tgw.edit(graph_def)
+        len(editor.index)
+        start = time.process_time()
+        try:
+            report = editor.fold_constants()
+            own_text = f"{report.notes[0]} {len(report.removed):,} ops removed"
+        except GraphEditError as refusal:  # a pass with nothing to do
+            own_text = refusal.why
+        own.append(time.process_time() - start)
+        index = tgw.edit(graph_def).index
+        start = time.process_time()
+        _, (grappler,) = optimizer.optimize(index, outputs)
+        peer.append(time.process_time() - start)
     note = f"{own_text} grappler: {len(grappler.folded):,} folded, {len(grappler.removed):,} removed"
     what = f"fold_constants, {name}, {len(graph_def.node):,} ops, CPU"
     record("Passes", what, "s", own, {"grappler's constant folding": peer}, note)
-    assert own <= 2 * peer
+    assert statistics.median(own) <= 2 * statistics.median(peer)
 
 
 @pytest.mark.parametrize("name", ["resnet", "inception"])

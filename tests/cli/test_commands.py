@@ -579,6 +579,18 @@ def test_a_refusal_names_the_options_and_lint_finds_ends_that_do_not_exist_which
     assert main(["lint", file, "--signature", "a", "--only", "missing-ends", "--fix", "--out", out]) == 0
 
 
+@pytest.mark.parametrize("command", ["show", "info", "export", "diff", "lint"])
+def test_a_command_takes_the_file_of_an_editor_and_its_help_says_so(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = str(tgw.example().save(tmp_path / "net.tgw")), str(tmp_path / "out.html")
+    ends = {"show": ["--html", out], "export": [out], "diff": [file], "lint": ["--only", "missing-ends"]}
+    assert main([command, file, *ends.get(command, [])]) == 0
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert ".tgw" in capsys.readouterr().out
+
+
 def test_lint_lists_what_it_finds_and_writes_what_it_has_fixed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -589,6 +601,8 @@ def test_lint_lists_what_it_finds_and_writes_what_it_has_fixed(
     assert main(["lint", file, "--only", "training-ops", "--json"]) == 1
     assert [row["code"] for row in json.loads(capsys.readouterr().out)] == ["training-ops"]
     assert main(["lint", file, "--only", "training-ops", "--fix", "--out", out]) == 0
+    capsys.readouterr()
     assert main(["lint", out, "--only", "training-ops"]) == 0
+    assert capsys.readouterr().err.endswith("tfgraphwidget: nothing was found.\n")
     assert main(["lint", file, "--fix"]) == main(["lint", str(tmp_path / "none.pb")]) == 2
     assert "give --fix and --out OUT together" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """The gallery and the pages to try in a browser, made of graphs.
 
-    python -m tests.docs.gallery [NAME ...]    writes docs/gallery.md and docs/gallery/*.png, all or those named
+    python -m tests.docs.gallery [NAME ...]    writes docs/gallery.md, and all pictures in docs/gallery and
+                                               docs/explanation, or those named
 
 `play_pages` gives the pages that the site has besides: what `editor.save("….html")` writes, which needs no kernel.
 """
@@ -26,6 +27,9 @@ from tfgraphwidget.editor import GraphEditor
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "gallery"
 MODELS = ROOT / "notebooks" / "models"
+EXPLANATION = ROOT / "docs" / "explanation"
+WIDEST = 1200
+"""Pixels that a picture of an explanation is wide at most."""
 SIZE = (560, 350)
 """Pixels of a thumbnail, twice as many as it is shown with."""
 _SOFTMAX = "net/InceptionV3/Predictions/Softmax:0"
@@ -58,9 +62,44 @@ def _clone() -> GraphEditor:
     return editor
 
 
-def _expensive() -> GraphEditor:
+def _part_and_clone() -> GraphEditor:
+    editor = _clone()
+    editor.mark("x:0", "net/logits:0")
+    return editor
+
+
+def _changed() -> GraphEditor:
+    editor = _bypassed()
+    editor.color_by("diff")
+    return editor
+
+
+def _function() -> GraphEditor:
+    import tensorflow as tf
+
+    inner = tf.function(lambda x: tf.nn.relu(x) * 2.0)
+
+    @tf.function
+    def outer(x: Any) -> Any:
+        return tf.reduce_sum(inner(x) + inner(x + 1.0))
+
+    return tgw.edit(outer, signature=[tf.TensorSpec([None, 4], name="x")])
+
+
+def _body() -> GraphEditor:
+    editor = _function()
+    editor.enter("PartitionedCall")
+    return editor
+
+
+def _blocks() -> GraphEditor:
     editor = _inception()
     editor.open("net/InceptionV3", "net/InceptionV3/InceptionV3")
+    return editor
+
+
+def _expensive() -> GraphEditor:
+    editor = _blocks()
     editor.color_by("FLOPs")
     return editor
 
@@ -172,6 +211,14 @@ PICTURES = (
     Picture("twins", "Siamese twins, which share weights", "how-to/clone.md", _twins),
     Picture("formula", "A formula, bred of two", "how-to/other-graph.md", _child),
 )
+EXPLANATIONS = (
+    Picture("clones", "The marked part, hatched variables read by it, and its clone", "clones.md", _part_and_clone),
+    Picture("sessions", "Dropout is bypassed: what nothing reads any more is dashed", "sessions.md", _changed),
+    Picture("functions", "A graph with two calls of a function, each with a link", "functions.md", _function),
+    Picture("body", "The body of that function", "functions.md", _body),
+    Picture("drawing", "Inception v3, with its blocks, badges and shapes", "drawing.md", _blocks),
+)
+"""Pictures of the pages that explain, each with its caption and the page."""
 PAGES: dict[str, Callable[[], GraphEditor]] = {
     "example": _clone, "inception": _inception_marked, "translator": _translator, "q-network": _dqn,
 }  # fmt: skip
@@ -217,6 +264,20 @@ def thumbnail(editor: GraphEditor) -> bytes:
     return data.getvalue()
 
 
+def explanation(editor: GraphEditor) -> bytes:
+    """The drawing as a PNG of 256 colors, at most WIDEST pixels wide.
+
+    Args:
+        editor: The editor, with its scopes open as they are to be shown.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        picture = Image.open(editor.save(Path(folder) / "picture.png")).convert("RGB")
+    picture.thumbnail((WIDEST, WIDEST), Image.Resampling.LANCZOS)
+    data = io.BytesIO()
+    picture.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(data, "PNG", optimize=True)
+    return data.getvalue()
+
+
 def play_pages() -> Iterable[tuple[str, str]]:
     """The pages to try in a browser: path in the site, and HTML."""
     with tempfile.TemporaryDirectory() as folder:
@@ -228,11 +289,12 @@ def main(names: list[str]) -> None:
     """Write the page and the thumbnails."""
     FOLDER.mkdir(exist_ok=True)
     (FOLDER.parent / "gallery.md").write_text(page(), encoding="utf-8")
-    for picture in PICTURES:
-        if not names or picture.name in names:
-            data = thumbnail(picture.open())
-            (FOLDER / f"{picture.name}.png").write_bytes(data)
-            sys.stdout.write(f"{picture.name}.png: {len(data):,} bytes\n")
+    for folder, pictures, drawn in ((FOLDER, PICTURES, thumbnail), (EXPLANATION, EXPLANATIONS, explanation)):
+        for picture in pictures:
+            if not names or picture.name in names:
+                data = drawn(picture.open())
+                (folder / f"{picture.name}.png").write_bytes(data)
+                sys.stdout.write(f"{picture.name}.png: {len(data):,} bytes\n")
 
 
 if __name__ == "__main__":

@@ -40,19 +40,75 @@ def methods() -> str:
     lines = [
         "# Methods by task",
         "",
-        "`tgw.edit(…)` makes an editor; these are its methods and properties. Shift-Tab in a notebook,",
-        "`help(editor.clone)` and `make reference` show arguments, errors and an example of each.",
+        "`tgw.edit(…)` makes an editor; these are its methods and properties. [Arguments](arguments.md) has the",
+        "options of each; Shift-Tab in a notebook, `help(editor.clone)` and `make reference` show the rest.",
         "[What works on which source](../verbs.md).",
         "",
         "| function of the package | |",
         "|---|---|",
         *(f"| `tgw.{name}` | {sentence(getattr(tgw, name))} |" for name in FUNCTIONS),
     ]
+    for title, members in by_task():
+        lines += ["", f"## {title}", "", "| | |", "|---|---|"]
+        lines += [f"| `{name}` | {sentence(member)} |" for name, member in members]
+    return "\n".join(lines) + "\n"
+
+
+def by_task() -> Iterator[tuple[str, list[tuple[str, object]]]]:
+    """What the editor's methods and properties are for, with their names in order."""
     for base in GraphEditor.__bases__:
-        members = {name: member for name, member in vars(base).items() if not name.startswith("_")}
+        members = sorted((name, member) for name, member in vars(base).items() if not name.startswith("_"))
         if base.__name__ in TITLES and members:
-            lines += ["", f"## {TITLES[base.__name__]}", "", "| | |", "|---|---|"]
-            lines += [f"| `{name}` | {sentence(member)} |" for name, member in sorted(members.items())]
+            yield TITLES[base.__name__], members
+
+
+def arguments_of(thing: object) -> dict[str, str]:
+    """What a docstring says of each argument, lists in it as lines of a cell.
+
+    >>> def add(x, y=1):
+    ...     '''Add numbers.
+    ...
+    ...     Args:
+    ...         x: One | of
+    ...             two.
+    ...         y: The other.
+    ...
+    ...     Returns:
+    ...         The sum.
+    ...     '''
+    >>> arguments_of(add)
+    {'x': 'One \\\\| of two.', 'y': 'The other.'}
+    """
+    section = re.search(r"^Args:\n((?:    .*\n|\n)+)", f"{inspect.getdoc(thing) or ''}\n", re.MULTILINE)
+    found = re.findall(r"^    \*{0,2}(\w+): (.*\n(?: {8}.*\n|\n)*)", section[1] if section else "", re.MULTILINE)
+    return {name: _cell(text) for name, text in found}
+
+
+def _cell(text: str) -> str:
+    lines = re.sub(r"\n+ +\* ", "<br>• ", text)
+    return re.sub(r"\s+", " ", lines).strip().replace("|", r"\|")
+
+
+def arguments() -> str:
+    """The arguments of all functions and methods, by what they are for."""
+    lines = [
+        "# Arguments of all methods",
+        "",
+        "By task, as in [methods](methods.md), which has those too that take none.",
+    ]
+    functions: list[tuple[str, object]] = [(f"tgw.{name}", getattr(tgw, name)) for name in FUNCTIONS]
+    for title, members in (("Functions of the package", functions), *by_task()):
+        lines += ["", f"## {title}"]
+        for name, member in members:
+            texts = arguments_of(member)
+            if not callable(member) or not texts:
+                continue
+            defaults = {key: each.default for key, each in inspect.signature(member).parameters.items()}
+            lines += ["", f"### {name}", "", sentence(member), "", "| argument | default | |", "|---|---|---|"]
+            for key, text in texts.items():
+                default = defaults.get(key, inspect.Parameter.empty)
+                shown = "" if default is inspect.Parameter.empty else f"`{default!r}`"
+                lines.append(f"| `{key}` | {shown} | {text} |")
     return "\n".join(lines) + "\n"
 
 
@@ -94,7 +150,7 @@ def error_classes() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"methods.md": methods, "command-line.md": command_line, "errors.md": error_classes}
+PAGES = {"methods.md": methods, "arguments.md": arguments, "command-line.md": command_line, "errors.md": error_classes}
 
 if __name__ == "__main__":
     for file, write in PAGES.items():

@@ -1,20 +1,30 @@
-"""README and the pages in docs/: their Python runs and prints what they say, their links lead somewhere."""
+"""README and the pages in docs/: their Python and commands run and print what they say, their links lead somewhere."""
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import os
 import re
+import shlex
 import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from PIL import Image
 
+import tfgraphwidget as tgw
+from tests.bench import page as performance
+from tests.browser.moving_picture import LONGEST, PICTURE, VIEWPORT
+from tests.conftest import INCEPTION
 from tests.docs import gallery
 from tests.docs.reference import PAGES as GENERATED
-from tests.docs.reference import REFERENCE
+from tests.docs.reference import REFERENCE, by_task
+from tests.export.test_converted_models import InProcess
+from tfgraphwidget.cli import main
+from tfgraphwidget.export.formats import converted_model
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
@@ -36,11 +46,13 @@ def anchors_of(page: Path) -> set[str]:
     return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings}
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # what a save reports
 @pytest.mark.parametrize("page", RUN, ids=name_of)
 def test_the_code_of_a_page_runs_and_prints_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(converted_model, "CONVERTERS", InProcess())
     names: dict[str, object] = {"__name__": name_of(page)}
     printed = ""
     text = page.read_text(encoding="utf-8")
@@ -52,8 +64,42 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_says(
             with contextlib.redirect_stdout(output):
                 exec(compile("\n" * (line - 1) + block, str(page), "exec"), names)
             printed = output.getvalue()
+            shown = page.name == "README.md" or text[fence.end() :].startswith("\n\n```text\n")
+            assert shown or not printed, f"{page}:{line} prints {printed!r}, which the page does not show"
+        elif language == "sh":
+            for command in re.findall(r"^tfgraphwidget (.+)$", block, re.MULTILINE):
+                code = main(shlex.split(command, comments=True))
+                assert code == ("exit code 1" in command), f"{page}:{line}: {command}"
         elif language == "text":
             assert printed == block, f"{page}:{line}"
+
+
+def test_the_figures_and_results_in_readme_are_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    ends = ["input:0"], ["net/InceptionV3/Predictions/Softmax:0"]
+    inception = tgw.edit(INCEPTION)
+    preview = inception.preview(*ends)
+    selected, copied, variables = len(inception.between(*ends)), len(preview.ops), len(preview.new)
+    for words in (f"{selected:,} ops between", f"clone has {copied:,},", f"its {variables} variables"):
+        assert words in text
+    assert f"elsewhere: {tgw.example()!r}" in text
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec("\n".join(block for language, block in FENCE.findall(text) if language == "python"), names)
+    assert re.findall(r"# (True)$", text, re.MULTILINE) == printed.getvalue().splitlines()[:1]
+
+
+def test_the_moving_picture_is_short_and_of_the_size_of_the_storyboard() -> None:
+    with Image.open(PICTURE) as picture:
+        assert picture.size == tuple(VIEWPORT.values())
+        milliseconds = 0
+        for number in range(getattr(picture, "n_frames", 1)):
+            picture.seek(number)
+            picture.load()
+            milliseconds += picture.info["duration"]
+    assert 8_000 < milliseconds <= LONGEST
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -76,6 +122,22 @@ def test_a_page_written_from_the_code_is_up_to_date(name: str) -> None:
     assert (REFERENCE / name).read_text(encoding="utf-8") == GENERATED[name](), "run python -m tests.docs.reference"
 
 
+def test_the_reference_has_every_option_of_every_method() -> None:
+    sections = re.split(r"^### ", (REFERENCE / "arguments.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    listed = {part.partition("\n")[0]: re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) for part in sections}
+    for _, members in by_task():
+        for name, member in members:
+            if inspect.isfunction(member):
+                options = {*inspect.signature(member).parameters} - {"self"}
+                assert {*listed.get(name, [])} == options, name
+
+
+def test_the_tables_of_the_page_on_performance_are_those_of_the_results() -> None:
+    text = performance.PAGE.read_text(encoding="utf-8")
+    assert performance.text_of(text, performance.rows_of()) == text, "run python -m tests.bench.page"
+    assert text.count("<!-- end -->") == 7
+
+
 def test_the_gallery_shows_twelve_pictures_each_with_a_link() -> None:
     assert (DOCS / "gallery.md").read_text(encoding="utf-8") == gallery.page(), "run python -m tests.docs.gallery"
     assert len(gallery.PICTURES) == 12
@@ -83,6 +145,16 @@ def test_the_gallery_shows_twelve_pictures_each_with_a_link() -> None:
         data = (DOCS / "gallery" / f"{picture.name}.png").read_bytes()
         assert data[:8] == b"\x89PNG\r\n\x1a\n"
         assert len(data) < 100_000
+
+
+def test_five_pages_that_explain_have_pictures() -> None:
+    for picture in gallery.EXPLANATIONS:
+        page = gallery.EXPLANATION / picture.link
+        assert f"![{picture.caption}]({picture.name}.png)" in page.read_text(encoding="utf-8")
+        with Image.open(gallery.EXPLANATION / f"{picture.name}.png") as image:
+            assert image.width <= gallery.WIDEST
+    assert f"]({performance.CHART.name})" in performance.PAGE.read_text(encoding="utf-8")
+    assert len({picture.link for picture in gallery.EXPLANATIONS}) + 1 == 5
 
 
 def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(

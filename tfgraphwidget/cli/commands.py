@@ -9,7 +9,7 @@ import os
 import runpy
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -32,6 +32,7 @@ _SEE_INFO = "; tfgraphwidget info lists what they may be"
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.edits import Command
+    from tfgraphwidget.lint import Report
 
 
 def print_code(options: argparse.Namespace) -> int:
@@ -153,21 +154,27 @@ def print_lint(options: argparse.Namespace) -> int:
         if not options.fix:
             rules["never"] += ("missing-ends",)  # of the whole file, which the first report has
             reports |= {_signature_name(other): other.lint(options.target, **rules) for other in others}
-    if options.json:
-        named = [(name, row) for name, each in reports.items() for row in each.rows()]
-        rows = [{"signature": name, **row} for name, row in named] if others else [row for _, row in named]
-        print_output(json.dumps(rows, indent=1))
-    else:
-        for name, each in reports.items():
-            if each:
-                head = [f"signature {name!r}:"] if others else []
-                print_output("\n".join(map(escape, [*head, *repr(each).splitlines()])))
+    _print_reports(reports, as_json=options.json, of_signatures=bool(others))
     if options.fix:
         _print_notes(editor)
         if others:
             names = ", ".join(repr(_signature_name(other)) for other in others)
             print_note(f"tfgraphwidget: note: signature {names} was left as it is; give --signature NAME to mend it.")
     return 1 if any(reports.values()) else 0
+
+
+def _print_reports(reports: Mapping[str, Report], *, as_json: bool, of_signatures: bool) -> None:
+    if as_json:
+        named = [(name, row) for name, each in reports.items() for row in each.rows()]
+        rows = [{"signature": name, **row} for name, row in named] if of_signatures else [row for _, row in named]
+        print_output(json.dumps(rows, indent=1))
+        return
+    for name, each in reports.items():
+        if each:
+            head = [f"signature {name!r}:"] if of_signatures else []
+            print_output("\n".join(map(escape, [*head, *repr(each).splitlines()])))
+    if not any(reports.values()):
+        print_note("tfgraphwidget: nothing was found.")
 
 
 def _signature_name(editor: GraphEditor) -> str:

@@ -10,7 +10,10 @@ from contextlib import suppress
 from shlex import quote
 from typing import TextIO
 
+from tfgraphwidget.naming import FIND_OPS
+
 _CALL = re.compile(r"\btgw\.edit\((?:path|'[^']*'), (\w+='[^']*')\)")
+_FIND_OPS = (FIND_OPS, "tfgraphwidget info FILE lists inputs and outputs")
 _ARGUMENT = re.compile(r"(?<![\w'])(signature|checkpoint|tags)=('[^']*'|\[[^\]]*\]|(?=[ ;,.]|$))")
 
 
@@ -70,7 +73,10 @@ def in_option_words(why: str, options: Collection[str]) -> str:
     'Open it with its checkpoint: --checkpoint model.ckpt.'
     >>> in_option_words("Give signature='a'.", [])
     "Give signature='a'."
+    >>> in_option_words("This graph has no op 'softmax'; editor.find(text) finds ops.", [])
+    "This graph has no op 'softmax'; tfgraphwidget info FILE lists inputs and outputs."
     """
+    why = why.replace(*_FIND_OPS)
 
     def option(match: re.Match[str]) -> str:
         name, value = match.groups()

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from tfgraphwidget.sources import listed_suffixes
-from tfgraphwidget.writable import CONVERSIONS
+from tfgraphwidget.sources import file_suffixes, listed_suffixes
+from tfgraphwidget.writable import CONVERSIONS, EDITOR
 
 _EXAMPLES = """\
 examples:
@@ -43,7 +43,8 @@ def create_parser() -> argparse.ArgumentParser:
     """The parser of `tfgraphwidget`; its result has the name of the command as `command`."""
     about = (
         "See, edit and export TensorFlow graphs.\n\n"
-        f"FILE is a SavedModel's directory or its saved_model.pb, or a {listed_suffixes()} file with a graph.\n"
+        f"FILE is a SavedModel's directory or its saved_model.pb, or a {listed_suffixes()} file with a graph,\n"
+        f"or a {EDITOR} file, which an editor has saved.\n"
     )
     parser: argparse.ArgumentParser = _create(argparse.ArgumentParser, about, _EXAMPLES, prog="tfgraphwidget")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
@@ -81,7 +82,7 @@ def _port(text: str) -> int:
 
 
 def _file() -> str:
-    return f"a SavedModel's directory, or a {listed_suffixes()} file"
+    return f"a SavedModel's directory, or a {', '.join(file_suffixes())} or {EDITOR} file"
 
 
 def _add_demo(add: Add) -> None:
