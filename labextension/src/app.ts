@@ -188,7 +188,7 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     menu: () => void contextMenu.openHere(),
     clone: () => void cloneHere(root, parts),
   });
-  if (!parts.readOnly) listenToFiles(host, contextMenu.openDropped, (file) => actions.edits.upload(file));
+  if (!parts.readOnly) listenToFiles(host, contextMenu.openDropped, actions.edits);
   const leaveHover = () => {
     store.set({ hover: -1, hoverEdge: -1 });
     tooltip.root.hidden = true;

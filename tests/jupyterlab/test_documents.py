@@ -83,29 +83,6 @@ def as_sent(told: dict[str, Any]) -> dict[str, Any]:
 # Where a file lies
 
 
-def test_a_path_is_found_below_the_root_the_kernels_folder_or_one_above(tmp_path: Path) -> None:
-    file = tmp_path / "one" / "two" / "g.pb"
-    file.parent.mkdir(parents=True)
-    file.touch()
-    assert documents.resolve_path("one/two/g.pb", str(tmp_path), Path("/")) == file
-    assert documents.resolve_path("one/two/g.pb", "", file.parent) == file
-    assert documents.resolve_path("one/two/g.pb", "/elsewhere", tmp_path) == file
-
-
-def test_the_home_folder_may_stand_for_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "g.pb").touch()
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert documents.resolve_path("g.pb", "~/work", Path("/")) == tmp_path / "work" / "g.pb"
-
-
-def test_what_the_server_says_of_the_session_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "g.pb").touch()
-    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "sub" / "g.pb"))
-    assert documents.resolve_path("sub/g.pb", "", Path("/")) == tmp_path / "sub" / "g.pb"
-
-
 @pytest.mark.parametrize("path", ["none.pb", "a\0b.pb", "x" * 5000, "/", ""])
 def test_a_path_that_is_nowhere_is_refused_in_one_sentence(tmp_path: Path, path: str) -> None:
     if path in {"", "/"}:
@@ -410,6 +387,26 @@ def test_a_saved_models_own_folder_can_be_replaced(saved_model: Path) -> None:
         document.save({"kind": "saved_model", "name": "model/"})
     document.save({"kind": "saved_model", "name": "model/", "replace": True})
     assert tf.saved_model.load(str(saved_model.parent)).signatures
+
+
+def test_what_is_saved_beside_a_saved_model_is_found_from_its_folder(saved_model: Path) -> None:
+    document = open_at(saved_model)
+    saved = document.save({"kind": "graph", "name": "beside.pb"})
+    assert saved["about"].startswith("Saved as beside.pb, ")
+    assert saved["relative"] == "../beside.pb"
+    assert (saved_model.parent / saved["relative"]).is_file()
+
+
+def test_a_folder_of_jupyterlab_is_named_from_the_folder_on_that_names_are_relative_to(
+    frozen: Path, saved_model: Path
+) -> None:
+    (saved_model.parent.parent / "models").mkdir()
+    root = str(saved_model.parents[2])
+    for document in (open_at(frozen), open_at(saved_model)):
+        chosen = {"path": f"{saved_model.parents[1].name}/models", "root": root}
+        assert document.locate(chosen) == "models"
+    with pytest.raises(UnknownName, match="not on a disk that this kernel can read"):
+        document.locate({"path": "nowhere", "root": root})
 
 
 @pytest.mark.parametrize(

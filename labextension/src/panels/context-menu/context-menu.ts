@@ -5,6 +5,7 @@ import type { Parts } from "../../interaction/parts";
 import type { InspectReply } from "../../protocol/messages";
 import { labelOf, type Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
+import { isBrowsing } from "../controls/browse-button";
 import { commandForm, type EditCommand, showForm } from "../controls/edit-form";
 import { markedAt, STACKED } from "../controls/meanings";
 import { handleMenuKey, menuItem, placeMenu } from "../controls/menus";
@@ -178,7 +179,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   // A form grows with what is typed.
   new ResizeObserver(() => !root.hidden && placeMenu(root, place.x, place.y)).observe(root);
   root.addEventListener("focusout", (event) => {
-    if (!(event.relatedTarget instanceof Node && root.contains(event.relatedTarget))) close();
+    const isInside = event.relatedTarget instanceof Node && root.contains(event.relatedTarget);
+    if (!isInside && !isBrowsing(root)) close();
   });
   // The menu key again, or a right click on the menu: it stays.
   root.addEventListener("contextmenu", (event) => {
