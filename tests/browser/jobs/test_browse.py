@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -184,3 +185,23 @@ def test_a_document_is_saved_in_a_folder_that_is_browsed_for(
     page.locator(".tgw-file-actions").get_by_role("button", name="Open").click()
     expect(page.locator(".lm-TabBar-tab", has_text="saved.pb")).to_have_count(1)
     assert (folder.parent / "models" / "saved.pb").is_file()
+
+
+@pytest.mark.slow
+def test_a_saved_folder_opens_in_notebook_7_on_a_page_of_its_own(
+    page: Page, jupyter_server: JupyterServer, folder: Path
+) -> None:
+    shutil.rmtree(folder / "graph", ignore_errors=True)
+    hand = opened(page, jupyter_server, "notebook")
+    for name, side in (("x", "input"), ("act", "output")):
+        hand.right_click(name)
+        hand.choose(f"Mark as {side}")
+        hand.widget.settled()
+    hand.root.get_by_role("button", name="Export").click()
+    hand.root.get_by_role("menuitem", name="SavedModel", exact=True).click()
+    hand.root.get_by_role("form", name="Save SavedModel").get_by_role("button", name="Save").click()
+    expect(hand.widget.status).to_contain_text("Saved as graph/")
+    with page.context.expect_page() as opening:
+        hand.widget.status.get_by_role("button", name="Open").click()
+    expect(opening.value.locator(".jp-DirListing-item", has_text="saved_model.pb")).to_be_visible()
+    assert "/tree/browse/work/graph" in opening.value.url
