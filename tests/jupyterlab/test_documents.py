@@ -471,3 +471,63 @@ def test_an_interrupt_behind_the_writing_claims_nothing_of_the_file(
     line.say({"id": 2, "type": "save", "kind": "graph", "name": "other.pb"})
     assert (frozen.parent / "other.pb").is_file()
     assert line.sent[-1] == {"type": "refusal", "why": "This was interrupted.", "error": "Interrupted", "id": 2}
+
+
+# A file with edits
+
+
+@pytest.fixture
+def edited(frozen: Path) -> Path:
+    """The same graph in a .tgw file, with one edit."""
+    document = open_at(frozen)
+    op = next(
+        name
+        for name, kind in zip(document.editor.index.names, document.editor.index.types, strict=True)
+        if kind != "Placeholder"
+    )
+    document.editor.rename(op, f"{op}_renamed")
+    document.save({"kind": "editor", "name": "work.tgw"})
+    return frozen.parent / "work.tgw"
+
+
+def test_a_file_with_edits_goes_on_with_them_and_has_nothing_to_save_yet(edited: Path) -> None:
+    document = open_at(edited)
+    status = document.status()
+    assert (len(document.editor.history.done), status["count"], status["dirty"]) == (1, 0, False)
+    assert status["edits"] == []
+    document.editor.rename(document.editor.index.names[0], "first")
+    status = document.status()
+    assert (status["count"], status["dirty"]) == (1, True)
+    assert len(as_sent(status)["edits"]) == 1
+    document.editor.undo()
+    document.editor.undo()  # one of the file's own
+    assert document.status()["dirty"]
+
+
+def test_a_file_with_edits_is_saved_under_its_own_name_by_default(edited: Path) -> None:
+    document = open_at(edited)
+    first = document.kinds()["kinds"][0]
+    assert (first["kind"], first["name"]) == ("editor", "work.tgw")
+    document.editor.rename(document.editor.index.names[0], "first")
+    with pytest.raises(FileExists):
+        document.save({"kind": "editor", "name": "work.tgw"})
+    document.save({"kind": "editor", "name": "work.tgw", "replace": True})
+    assert not document.status()["dirty"]
+    assert [line.partition("(")[0] for line in tgw.edit(edited).lines] == ["editor.rename"] * 2
+
+
+def test_edits_that_a_file_with_edits_does_not_hold_are_made_again_after_a_restart(edited: Path) -> None:
+    document = open_at(edited)
+    document.editor.rename(document.editor.index.names[0], "first")
+    status = as_sent(document.status())
+    again = open_at(edited, again=True, edits=status["edits"], stamp=status["stamp"], saved=status["saved"])
+    assert again.notice == ""
+    assert len(again.editor.history.done) == 2
+    assert again.status()["dirty"]
+
+
+def test_a_file_with_edits_that_is_written_elsewhere_is_not_opened_on_top_of_them(edited: Path) -> None:
+    document = open_at(edited)
+    edited.touch()
+    document.editor.rename(document.editor.index.names[0], "first")
+    assert len(document.editor.history.done) == 2

@@ -68,13 +68,13 @@ class Document:
         self.path = path
         self.editor = _create_editor(path, self._show)
         self.exporter = Exporter(self.editor, path, self._keep)
-        watch_file(self.editor.core, path, lambda: _open(self.path))
+        self._watch()
         self.notice = ""
         self._stamp = _stamp(path)
         self._source = self.editor.core.source
-        self._base: tuple[Command, ...] = ()  # the edits that the file itself holds
-        self._saved: tuple[Command, ...] = ()  # those that some file holds
-        self._on_page: tuple[Command, ...] = ()
+        self._base = self._commands()  # the edits that the file itself holds
+        self._saved = self._base  # those that some file holds
+        self._on_page = self._base
         self._followers: list[Tell] = []
         self.editor.listeners.append(self._follow)
 
@@ -107,7 +107,12 @@ class Document:
         source.reopen_code = reopen_expression(path, _title(path), {"checkpoint": find_checkpoint(self.path)})
         source.title = _title(path)
         self.path = self.exporter.path = path
-        watch_file(self.editor.core, path, lambda: _open(self.path))
+        self._watch()
+
+    def _watch(self) -> None:
+        """Follow changes of the file; not of one with edits, which are this editor's and would be made again."""
+        if self.editor.core.source.saved_editor is None:
+            watch_file(self.editor.core, self.path, lambda: _open(self.path))
 
     def restore(self, stored: Mapping[str, object]) -> None:
         """Apply the edits that a page has stored; all of them, or none and a `notice`."""
@@ -157,7 +162,7 @@ class Document:
             "title": self.title,
             "dirty": dirty,
             "line": line,
-            "count": len(commands),
+            "count": len(commands) - (len(self._base) if _same(commands[: len(self._base)], self._base) else 0),
             "edits": edits,
             "stamp": self._stamp,
             "saved": bool(commands) and not dirty,

@@ -86,7 +86,9 @@ export class GraphDocument {
     const save = () => void this.save().catch(() => {});
     const cancel = () => void sessionContext.session?.kernel?.interrupt().catch(() => {});
     const bar = createFileToolbar(sessionContext, this.#services.dialogs, save, cancel);
-    for (const [name, item] of bar.items) widget.toolbar.addItem(name, item);
+    // A file that leads to a notebook has neither a kernel nor anything to save; its news has a place.
+    const items = notebookFile(this.#path) ? bar.items.filter(([name]) => name === "news") : bar.items;
+    for (const [name, item] of items) widget.toolbar.addItem(name, item);
     const tab = { widget, pane: new Pane(), bar };
     widget.content.addWidget(tab.pane);
     this.#tabs.add(tab);
@@ -118,6 +120,7 @@ export class GraphDocument {
 
   async #save(): Promise<void> {
     const comm = this.#comm;
+    if (notebookFile(this.#path)) return refuseSave("Nothing is edited here: open the file in a notebook.");
     if (!comm?.isOpen) return refuseSave();
     const saved = await saveAs(
       comm,

@@ -139,9 +139,10 @@ export function cancelError(): Error {
   return Object.assign(new Error("Cancel"), { name: CANCEL_ERROR });
 }
 
-/** Say that it is too early; rejects. */
-export async function refuseSave(): Promise<never> {
-  const body = "The file is not open yet, so there is nothing to save; see its tab.";
+/** Say why there is nothing to save, by default that it is too early; rejects. */
+export async function refuseSave(
+  body = "The file is not open yet, so there is nothing to save; see its tab.",
+): Promise<never> {
   await showDialog({ title: "Not saved", body, buttons: [Dialog.okButton()] });
   throw cancelError();
 }
