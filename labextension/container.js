@@ -1,6 +1,6 @@
 // The module-federation container that JupyterLab loads; federated.mjs calls this function with the bundled code.
 // Modules that JupyterLab shares (its own, Lumino's) come from its share scope, never from a second copy.
-// A part is { needs: names of shared modules, run(module, require, importLazyBundle) }; `entry` runs when the page is
+// A part is { needs: names of shared modules, run(result, require, importLazyBundle) }; `entry` runs when the page is
 // loaded, the file `lazyFile` is loaded when the user first needs it.
 (name, lazyFile, entry) => {
   const place = document.currentScript.src;
@@ -27,14 +27,14 @@
     // A module that is missing matters only to the code that requires it: its import() fails alone.
     const shares = part.needs.map((wanted) => loadShared(wanted).catch((error) => [wanted, error]));
     const modules = new Map(await Promise.all(shares));
-    const module = { exports: {} };
+    const result = { exports: {} };
     const require = (wanted) => {
       const shared = modules.get(wanted);
       if (shared instanceof Error) throw shared;
       return shared;
     };
-    part.run(module, require, importLazyBundle);
-    return module.exports;
+    part.run(result, require, importLazyBundle);
+    return result.exports;
   }
 
   function importLazyBundle() {

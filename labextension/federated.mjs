@@ -9,16 +9,21 @@ import { minify } from "terser";
 /** Bytes that every page loads. */
 const LIMIT = 10 * 1024;
 const NAME = "tfgraphwidget";
+/** What container.js takes from the sources; esbuild's own way to export it is half a kilobyte. */
+const ENTRY = `import plugins from "./src/jupyterlab/plugin.ts";
+result.exports = { default: plugins, __esModule: true };`;
+const LAZY = `import { lazyBundle } from "./src/jupyterlab/lazy-bundle.ts";
+result.exports = { lazyBundle };`;
 
 /** Returns one line with the sizes; throws when the entry exceeds its limit. */
 export async function buildExtension(here, plugins) {
   const folder = resolve(here, "../tfgraphwidget/labextension");
-  const lazy = await part(here, "src/jupyterlab/lazy-bundle.ts", plugins);
+  const lazy = await part(here, LAZY, plugins);
   const lazyFile = hashed("lazy", await shrunk(`export const part = ${lazy};`, true));
   const container = (await readFile(resolve(here, "container.js"), "utf8"))
     .replace(/^(\/\/.*\n)+/, "")
     .replace(/;\s*$/, "");
-  const entry = await part(here, "src/jupyterlab/plugin.ts", plugins);
+  const entry = await part(here, ENTRY, plugins);
   const call = `(${container})(${JSON.stringify(NAME)}, ${JSON.stringify(lazyFile.name)}, ${entry});`;
   const entryFile = hashed("remoteEntry", await shrunk(call, false));
   if (entryFile.code.length > LIMIT) {
@@ -39,10 +44,10 @@ export async function buildExtension(here, plugins) {
 }
 
 /** One part for container.js, as JavaScript: its code as a function, and the shared modules that it needs. */
-async function part(here, source, plugins) {
+async function part(here, contents, plugins) {
   const { metafile, outputFiles } = await build({
     absWorkingDir: here,
-    entryPoints: [source],
+    stdin: { contents, resolveDir: here, sourcefile: "part" },
     bundle: true,
     format: "cjs",
     target: "es2022",
@@ -58,7 +63,19 @@ async function part(here, source, plugins) {
   });
   const [output] = Object.values(metafile.outputs);
   const needs = [...new Set(output.imports.filter((one) => one.external).map((one) => one.path))].sort();
-  return `{ needs: ${JSON.stringify(needs)}, run: (module, require, importLazyBundle) => {\n${outputFiles[0].text}\n} }`;
+  return `{ needs: ${JSON.stringify(needs)}, run: (result, require, importLazyBundle) => {\n${requiredOnce(outputFiles[0].text)}\n} }`;
+}
+
+/** Each source file looks its modules up under names of its own, "import_apputils2": all become the first one's. */
+function requiredOnce(code) {
+  const names = new Map();
+  const renamed = new Map();
+  const once = code.replace(/^var (\w+) = require\("([^"]+)"\);\n/gm, (line, name, path) => {
+    if (!names.has(path)) names.set(path, name);
+    else renamed.set(name, names.get(path));
+    return renamed.has(name) ? "" : line;
+  });
+  return once.replace(/\bimport_\w+/g, (name) => renamed.get(name) ?? name);
 }
 
 async function shrunk(code, module) {

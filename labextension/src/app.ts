@@ -9,6 +9,7 @@ import type { Parts } from "./interaction/parts";
 import { hasSelection } from "./interaction/selection-commands";
 import { Visibility } from "./interaction/visibility";
 import { createContextMenu } from "./panels/context-menu/context-menu";
+import { listenToRightClicks } from "./panels/context-menu/right-click";
 import { createBreadcrumb } from "./panels/controls/breadcrumb";
 import { createHelp } from "./panels/controls/help";
 import { createLegend } from "./panels/controls/legend";
@@ -188,12 +189,13 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     menu: () => void contextMenu.openHere(),
     clone: () => void cloneHere(root, parts),
   });
-  if (!parts.readOnly) listenToFiles(host, contextMenu.openDropped, (file) => actions.edits.upload(file));
+  if (!parts.readOnly) listenToFiles(host, contextMenu.openDropped, actions.edits);
   const leaveHover = () => {
     store.set({ hover: -1, hoverEdge: -1 });
     tooltip.root.hidden = true;
   };
   watchPopups(root, leaveHover);
+  listenToRightClicks(root, body, contextMenu.openNamed);
   // Otherwise Shift-click would select the notebook's cells.
   root.addEventListener("mousedown", (event) => event.shiftKey && event.stopPropagation());
   stage.canvas.addEventListener("mousedown", (event) => {

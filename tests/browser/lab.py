@@ -68,11 +68,13 @@ KERNEL_SPEC = {"name": "python3", "display_name": "Python 3 (ipykernel)", "langu
 
 # Jupyter's own noise: a part of the message, and a part of the address or the stack it came with.
 NOT_OURS = (
-    # Notebook 7.6 asks for the settings schema of a plugin that only JupyterLab has; with no extension installed too.
+    # Notebook 7.6's plugin of shortcuts asks for its own settings before it has loaded them: in each page, with our
+    # plugins disabled too. It has no effect, and we cannot keep it away; JupyterLab does not do that.
     ("Cannot read properties of undefined (reading 'schema')", "notebook_core."),
     # JupyterLab's debugger asks each kernel for its state; the page may be closed before the answer.
     ("Could not restore the debugger state", "jlab_core."),
-    # Notebook 7.6 has no such command, and runs it when its page has opened a notebook.
+    # Notebook 7.6 restores JupyterLab's file browser in a notebook's page, which does not have its commands; whether it
+    # comes to the command depends on what is loaded first. What we open ourselves: jupyterlab/host-requests.ts.
     ("Command 'filebrowser:open-path' not registered", "notebook_core."),
     # Two pages on one kernel: what one of them opens, and the kernel closes again, the other has never heard of.
     ("Comm not found for comm id", "jlab_core."),

@@ -83,29 +83,6 @@ def as_sent(told: dict[str, Any]) -> dict[str, Any]:
 # Where a file lies
 
 
-def test_a_path_is_found_below_the_root_the_kernels_folder_or_one_above(tmp_path: Path) -> None:
-    file = tmp_path / "one" / "two" / "g.pb"
-    file.parent.mkdir(parents=True)
-    file.touch()
-    assert documents.resolve_path("one/two/g.pb", str(tmp_path), Path("/")) == file
-    assert documents.resolve_path("one/two/g.pb", "", file.parent) == file
-    assert documents.resolve_path("one/two/g.pb", "/elsewhere", tmp_path) == file
-
-
-def test_the_home_folder_may_stand_for_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "g.pb").touch()
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert documents.resolve_path("g.pb", "~/work", Path("/")) == tmp_path / "work" / "g.pb"
-
-
-def test_what_the_server_says_of_the_session_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "g.pb").touch()
-    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "sub" / "g.pb"))
-    assert documents.resolve_path("sub/g.pb", "", Path("/")) == tmp_path / "sub" / "g.pb"
-
-
 @pytest.mark.parametrize("path", ["none.pb", "a\0b.pb", "x" * 5000, "/", ""])
 def test_a_path_that_is_nowhere_is_refused_in_one_sentence(tmp_path: Path, path: str) -> None:
     if path in {"", "/"}:
@@ -412,6 +389,26 @@ def test_a_saved_models_own_folder_can_be_replaced(saved_model: Path) -> None:
     assert tf.saved_model.load(str(saved_model.parent)).signatures
 
 
+def test_what_is_saved_beside_a_saved_model_is_found_from_its_folder(saved_model: Path) -> None:
+    document = open_at(saved_model)
+    saved = document.save({"kind": "graph", "name": "beside.pb"})
+    assert saved["about"].startswith("Saved as beside.pb, ")
+    assert saved["relative"] == "../beside.pb"
+    assert (saved_model.parent / saved["relative"]).is_file()
+
+
+def test_a_folder_of_jupyterlab_is_named_from_the_folder_on_that_names_are_relative_to(
+    frozen: Path, saved_model: Path
+) -> None:
+    (saved_model.parent.parent / "models").mkdir()
+    root = str(saved_model.parents[2])
+    for document in (open_at(frozen), open_at(saved_model)):
+        chosen = {"path": f"{saved_model.parents[1].name}/models", "root": root}
+        assert document.locate(chosen) == "models"
+    with pytest.raises(UnknownName, match="not on a disk that this kernel can read"):
+        document.locate({"path": "nowhere", "root": root})
+
+
 @pytest.mark.parametrize(
     "name",
     ["", "  ", "x\0y", "sub/", "nowhere/g.pb", ".", "..", "./..", "~no one is called so/g.pb", "a\ud800"],
@@ -474,3 +471,63 @@ def test_an_interrupt_behind_the_writing_claims_nothing_of_the_file(
     line.say({"id": 2, "type": "save", "kind": "graph", "name": "other.pb"})
     assert (frozen.parent / "other.pb").is_file()
     assert line.sent[-1] == {"type": "refusal", "why": "This was interrupted.", "error": "Interrupted", "id": 2}
+
+
+# A file with edits
+
+
+@pytest.fixture
+def edited(frozen: Path) -> Path:
+    """The same graph in a .tgw file, with one edit."""
+    document = open_at(frozen)
+    op = next(
+        name
+        for name, kind in zip(document.editor.index.names, document.editor.index.types, strict=True)
+        if kind != "Placeholder"
+    )
+    document.editor.rename(op, f"{op}_renamed")
+    document.save({"kind": "editor", "name": "work.tgw"})
+    return frozen.parent / "work.tgw"
+
+
+def test_a_file_with_edits_goes_on_with_them_and_has_nothing_to_save_yet(edited: Path) -> None:
+    document = open_at(edited)
+    status = document.status()
+    assert (len(document.editor.history.done), status["count"], status["dirty"]) == (1, 0, False)
+    assert status["edits"] == []
+    document.editor.rename(document.editor.index.names[0], "first")
+    status = document.status()
+    assert (status["count"], status["dirty"]) == (1, True)
+    assert len(as_sent(status)["edits"]) == 1
+    document.editor.undo()
+    document.editor.undo()  # one of the file's own
+    assert document.status()["dirty"]
+
+
+def test_a_file_with_edits_is_saved_under_its_own_name_by_default(edited: Path) -> None:
+    document = open_at(edited)
+    first = document.kinds()["kinds"][0]
+    assert (first["kind"], first["name"]) == ("editor", "work.tgw")
+    document.editor.rename(document.editor.index.names[0], "first")
+    with pytest.raises(FileExists):
+        document.save({"kind": "editor", "name": "work.tgw"})
+    document.save({"kind": "editor", "name": "work.tgw", "replace": True})
+    assert not document.status()["dirty"]
+    assert [line.partition("(")[0] for line in tgw.edit(edited).lines] == ["editor.rename"] * 2
+
+
+def test_edits_that_a_file_with_edits_does_not_hold_are_made_again_after_a_restart(edited: Path) -> None:
+    document = open_at(edited)
+    document.editor.rename(document.editor.index.names[0], "first")
+    status = as_sent(document.status())
+    again = open_at(edited, again=True, edits=status["edits"], stamp=status["stamp"], saved=status["saved"])
+    assert again.notice == ""
+    assert len(again.editor.history.done) == 2
+    assert again.status()["dirty"]
+
+
+def test_a_file_with_edits_that_is_written_elsewhere_is_not_opened_on_top_of_them(edited: Path) -> None:
+    document = open_at(edited)
+    edited.touch()
+    document.editor.rename(document.editor.index.names[0], "first")
+    assert len(document.editor.history.done) == 2

@@ -181,3 +181,43 @@ def test_a_dropped_file_that_is_too_large_or_cut_is_refused(requests: RequestHan
     requests.handle(p.Upload("a.pb", "AAAA", 0, 6))
     with pytest.raises(UnknownName):
         requests.handle(p.Inputs("a.pb"))  # half of it
+
+
+def located(requests: RequestHandler, path: str, root: object = "") -> str:
+    """The path to type for a file that was chosen in Jupyter."""
+    reply, _ = requests.handle(p.Locate(path, str(root)))
+    assert isinstance(reply, p.KernelPath)
+    return reply.path
+
+
+def test_a_file_of_jupyter_is_named_from_the_notebooks_folder_and_not_taken_for_another(
+    requests: RequestHandler, notebook: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "frozen.pb").write_bytes(b"this is another file of that name")
+    (tmp_path / "sub" / "graph").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    # "frozen.pb" of the server's root is not the notebook's, though that has the name.
+    assert located(requests, "frozen.pb", tmp_path) == "../frozen.pb"
+    reply, _ = requests.handle(p.Inputs("../frozen.pb"))
+    assert isinstance(reply, p.Joints)
+    assert located(requests, "sub/frozen.pb", tmp_path) == "frozen.pb"
+    # A folder that has the name of a variable.
+    assert "graph" in notebook
+    assert located(requests, "sub/graph", tmp_path) == "./graph"
+    with pytest.raises(UnknownName, match=r"'none\.pb' is not on a disk that this kernel can read"):
+        located(requests, "none.pb", tmp_path)
+    with pytest.raises(UnknownName, match=r"does not tell where its first folder is on the disk; type the path"):
+        located(requests, "")
+
+
+def test_a_path_that_is_whole_is_not_looked_for_below_the_kernels_folder(
+    requests: RequestHandler, editor: tgw.GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "frozen.pb"
+    copy = tmp_path / "sub" / file.relative_to(file.anchor)
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(b"another file")
+    monkeypatch.chdir(tmp_path / "sub")
+    requests.handle(p.Compare(True, str(file)))
+    assert editor.difference is not None

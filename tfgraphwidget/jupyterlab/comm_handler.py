@@ -5,6 +5,7 @@
     {id, type: "file", path, ...}         → "opened" {model_id, title, notice, ...}: see `open_document`
     {id, type: "moved", path, root}       → "moved" {title, ...}: the file has another name now
     {id, type: "kinds"}, "save"           → of the file's document
+    {id, type: "locate", path, root}      → "located" {path}: from the folder that names are relative to
     pushed, without an id                   "changed" {title, dirty, line, ...}: after each edit
 
 A request that has `tells` hears, before its reply, how far long work is: {id, type: "working", what, done, total}.
@@ -147,6 +148,9 @@ class CommHandler:
     def _save(self, request: Message) -> dict[str, object]:
         return {"type": "saved", **self._document().save(request)}
 
+    def _locate(self, request: Message) -> dict[str, object]:
+        return {"type": "located", "path": self._document().locate(request)}
+
     def _document(self) -> Document:
         from tfgraphwidget.jupyterlab import documents
 
@@ -170,4 +174,5 @@ _ANSWERS: Mapping[str, Callable[[CommHandler, Message], dict[str, object]]] = {
     "moved": CommHandler._move,
     "kinds": CommHandler._kinds,
     "save": CommHandler._save,
+    "locate": CommHandler._locate,
 }

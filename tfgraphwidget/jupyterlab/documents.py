@@ -7,21 +7,28 @@ its own name and confirms.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 from tfgraphwidget.editor import GraphEditor, watch_file
 from tfgraphwidget.edits import Command
-from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources import Source, find_checkpoint, locate_file, open_source, reopen_expression
-from tfgraphwidget.widget import Exporter, GraphWidget, SaveFormat, in_page_words, is_saved_model, output_stem
+from tfgraphwidget.widget import (
+    Exporter,
+    GraphWidget,
+    SaveFormat,
+    in_page_words,
+    is_saved_model,
+    output_stem,
+    path_from,
+    resolve_path,
+)
 
 Tell = Callable[[dict[str, object]], None]
 _MOST_STORED = 2_000_000  # characters of JSON that the page's store takes; arrays in an edit can be larger
 _DOCUMENTS: dict[Path, Document] = {}
-_SESSION = "JPY_SESSION_NAME"  # set by jupyter_server: the file, by its absolute path, that the kernel was started for
 
 
 def open_document(request: Mapping[str, object]) -> Document:
@@ -61,13 +68,13 @@ class Document:
         self.path = path
         self.editor = _create_editor(path, self._show)
         self.exporter = Exporter(self.editor, path, self._keep)
-        watch_file(self.editor.core, path, lambda: _open(self.path))
+        self._watch()
         self.notice = ""
         self._stamp = _stamp(path)
         self._source = self.editor.core.source
-        self._base: tuple[Command, ...] = ()  # the edits that the file itself holds
-        self._saved: tuple[Command, ...] = ()  # those that some file holds
-        self._on_page: tuple[Command, ...] = ()
+        self._base = self._commands()  # the edits that the file itself holds
+        self._saved = self._base  # those that some file holds
+        self._on_page = self._base
         self._followers: list[Tell] = []
         self.editor.listeners.append(self._follow)
 
@@ -100,7 +107,12 @@ class Document:
         source.reopen_code = reopen_expression(path, _title(path), {"checkpoint": find_checkpoint(self.path)})
         source.title = _title(path)
         self.path = self.exporter.path = path
-        watch_file(self.editor.core, path, lambda: _open(self.path))
+        self._watch()
+
+    def _watch(self) -> None:
+        """Follow changes of the file; not of one with edits, which are this editor's and would be made again."""
+        if self.editor.core.source.saved_editor is None:
+            watch_file(self.editor.core, self.path, lambda: _open(self.path))
 
     def restore(self, stored: Mapping[str, object]) -> None:
         """Apply the edits that a page has stored; all of them, or none and a `notice`."""
@@ -150,7 +162,7 @@ class Document:
             "title": self.title,
             "dirty": dirty,
             "line": line,
-            "count": len(commands),
+            "count": len(commands) - (len(self._base) if _same(commands[: len(self._base)], self._base) else 0),
             "edits": edits,
             "stamp": self._stamp,
             "saved": bool(commands) and not dirty,
@@ -160,6 +172,17 @@ class Document:
     def kinds(self) -> dict[str, object]:
         """The formats to save it in (see `SaveFormat`), and the directory that names are relative to."""
         return {"kinds": [asdict(kind) for kind in self.exporter.formats()], "folder": str(self.exporter.folder)}
+
+    def locate(self, request: Mapping[str, object]) -> str:
+        """The path of a folder that was chosen in JupyterLab, from the folder on that names are relative to.
+
+        Raises UnknownName for one that the kernel cannot read.
+
+        Args:
+            request: `path` and `root` as for `open_document`.
+        """
+        folder = self.exporter.folder
+        return path_from(resolve_path(_text(request, "path"), _text(request, "root"), folder), folder)
 
     def save(self, request: Mapping[str, object]) -> dict[str, object]:
         """Save the document.
@@ -274,61 +297,3 @@ def _options(request: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     ):
         raise GraphEditError("The options of the format are not pairs of texts; reload the page.")
     return tuple((name, value) for name, value in pairs)
-
-
-# Files: the page has their paths below the server's root, the kernel another directory
-
-
-def resolve_path(path: str, root: str = "", folder: Path | None = None) -> Path:
-    """Find the file of a path of JupyterLab on this machine.
-
-    Args:
-        path: A "/"-separated path below the root of the Jupyter server.
-        root: The root as the page knows it, "~" for the home directory; "" if it does not know it.
-        folder: The working directory of the kernel; None for the current one.
-
-    Returns:
-        The absolute path.
-
-    Raises:
-        UnknownName: If this machine does not have the file.
-    """
-    here = Path.cwd() if folder is None else folder
-    for candidate in _candidates(path, root, here):
-        if _is_there(candidate):
-            return candidate
-    raise UnknownName(
-        f"{_short(path)} is not on a disk that this kernel can read; start JupyterLab on the machine that has the "
-        "file, or copy it there."
-    )
-
-
-def _candidates(path: str, root: str, here: Path) -> Iterator[Path]:
-    inside = path.lstrip("/")
-    if root:
-        yield _home(root) / inside
-    started_for = os.environ.get(_SESSION, "")
-    if started_for.endswith("/" + inside) or Path(started_for).name == inside:
-        yield Path(started_for)
-    for above in (here, *here.parents):
-        yield above / inside
-    if Path(path).is_absolute():
-        yield Path(path)
-
-
-def _home(root: str) -> Path:
-    try:
-        return Path(root).expanduser()
-    except RuntimeError:  # of someone whom this machine does not know
-        return Path(root)
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return os.path.lexists(path)
-    except (OSError, ValueError):  # a NUL, a name too long
-        return False
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 200 else f"{text[:200]}…")

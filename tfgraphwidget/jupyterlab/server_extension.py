@@ -22,7 +22,9 @@ from tornado import web
 from tfgraphwidget.sources import file_suffixes
 
 ROUTE = "tfgraphwidget/kernels"
-IN_NOTEBOOKS = (".keras", ".tgw")
+EDITOR = ".tgw"
+"""The suffix of the files with an editor's graph, edits and values."""
+IN_NOTEBOOKS = (".keras",)
 """The suffixes of files whose document leads to a notebook, which opens them: notebook-files.ts."""
 
 
@@ -39,7 +41,7 @@ def _load_jupyter_server_extension(server: Any) -> None:
     settings = server.web_app.settings
     page_config = settings.setdefault("page_config_data", {})
     page_config["tfgraphwidgetKernels"] = ROUTE
-    page_config["tfgraphwidgetSuffixes"] = " ".join((*file_suffixes(), *IN_NOTEBOOKS))
+    page_config["tfgraphwidgetSuffixes"] = " ".join((*file_suffixes(), *IN_NOTEBOOKS, EDITOR))
     server.web_app.add_handlers(".*$", [(url_path_join(settings["base_url"], ROUTE), KernelsHandler)])
 
 

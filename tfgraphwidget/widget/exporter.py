@@ -46,7 +46,8 @@ class SavedFile:
 
     Attributes:
         path: The file, or the folder of a SavedModel.
-        relative: Its path in the exporter's folder, with "/" at the end of a folder; absolute for one elsewhere.
+        relative: Its path from the folder of the document or notebook on, with "/" at the end of a folder; absolute for
+            one outside of the exporter's folder.
         about: A sentence with the notices.
     """
 
@@ -124,9 +125,11 @@ class Exporter:
         if self._saved is not None:
             self._saved(path, save_format)
         ending = "/" if save_format.suffix == "/" else ""
-        relative = f"{_relative_name(path, self.folder)}{ending}"
-        about = " ".join([f"Saved as {relative}, {_size(path)}.", *notices])
-        return SavedFile(path, relative, about)
+        name = f"{_relative_name(path, self.folder)}{ending}"
+        about = " ".join([f"Saved as {name}, {_size(path)}.", *notices])
+        # The page knows the folder of the file that is open, which for a SavedModel is its own.
+        above = self.path is not None and self.folder == self.path.parent.parent and not Path(name).is_absolute()
+        return SavedFile(path, f"../{name}" if above else name, about)
 
     def download(self, kind: object, options: Options = (), name: str = "") -> tuple[str, bytes, str]:
         """Save the current graph in a temporary folder.

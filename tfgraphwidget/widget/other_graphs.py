@@ -12,10 +12,11 @@ from tfgraphwidget.editor import opened_navigator
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import is_placeholder
 from tfgraphwidget.naming import did_you_mean, split_tensor
-from tfgraphwidget.sources import file_suffixes, main_files, open_source
+from tfgraphwidget.sources import file_suffixes, main_files, open_source, parse_path
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_requests import tensor_type
 from tfgraphwidget.widget.kernel_namespace import graphs_in, user_namespace
+from tfgraphwidget.widget.server_paths import path_from, resolve_path
 from tfgraphwidget.writable import format_size
 
 if TYPE_CHECKING:
@@ -36,6 +37,18 @@ class OtherGraphs:
         self._editor, self._exporter = editor, exporter
         self._dropped: dict[str, bytes] = {}
         self._arriving = bytearray()
+
+    def reply(self, request: p.Names | p.Inputs | p.Locate | p.Upload) -> p.Reply:
+        """The answer to a question about other graphs and files."""
+        match request:
+            case p.Names():
+                return self.names()
+            case p.Inputs(source):
+                return self.inputs(source)
+            case p.Locate():
+                return self.locate(request)
+            case p.Upload():
+                return self.upload(request)
 
     def upload(self, request: p.Upload) -> p.UploadReply:
         """Take a piece of a file. Raises GraphEditError for one that is too large, or pieces out of order.
@@ -65,6 +78,19 @@ class OtherGraphs:
         self._dropped = dict([*uploads.items(), (request.name, bytes(self._arriving))][-_KEPT:])
         self._arriving = bytearray()
         return p.UploadReply(received, request.name)
+
+    def locate(self, request: p.Locate) -> p.KernelPath:
+        """The path to type for a file or folder of Jupyter. Raises UnknownName for one that the kernel cannot read.
+
+        Args:
+            request: The path as Jupyter has it.
+        """
+        if not (request.root or request.path.strip("/")):
+            raise UnknownName("Jupyter does not tell where its first folder is on the disk; type the path.")
+        folder = self._exporter.folder
+        path = path_from(resolve_path(request.path, request.root, folder), folder)
+        others = {*self._dropped, *(name for name, _, _ in graphs_in(user_namespace()))}
+        return p.KernelPath(f"./{path}" if path in others else path)
 
     def names(self) -> p.Sources:
         """The variables of the notebook that hold another graph than this one, and the files beside it."""
@@ -139,11 +165,11 @@ class OtherGraphs:
                 return thing.graph, thing
             sessions = (one for one, what in variables.values() if what == "session" and one.graph is thing)
             return thing, next(sessions, None) if kind == "tf.Graph" else None
-        inside = name.lstrip("/")
         here = self._exporter.folder  # the kernel of a document does not run beside its file
-        for folder in (here, *here.parents):  # the page's paths begin at the server's root
-            if inside and os.path.exists(folder / inside):  # noqa: PTH110  # Path.exists raises for a name too long
-                return str(folder / inside), None
+        above = (here, *here.parents)  # a path that is copied from the file browser begins at the server's root
+        for path in (here / parse_path(name, "source"), *(folder / name.lstrip("/") for folder in above)):
+            if name and os.path.exists(path):  # noqa: PTH110  # Path.exists raises for a name too long
+                return str(path), None
         if not name:
             raise GraphEditError("No graph is named; choose a variable of the notebook, or type the path of a file.")
         place = " and no graph in the notebook" if self._exporter.path is None else ""

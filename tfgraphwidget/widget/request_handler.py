@@ -92,7 +92,7 @@ class RequestHandler:
                 return self._inspector.examine(name), []
             case (
                 p.FindEditOps() | p.ListFormats() | p.Export() | p.Download() | p.PrefetchScene() | p.Picture()
-                | p.Ping() | p.Script() | p.Names() | p.Inputs() | p.Upload() | p.Crossings()
+                | p.Ping() | p.Script() | p.Names() | p.Inputs() | p.Locate() | p.Upload() | p.Crossings()
             ):  # fmt: skip
                 return self._without_state(request)
             case (
@@ -148,12 +148,8 @@ class RequestHandler:
                 return p.EditOps(self._core.view.with_closed_groups(names)), []
             case p.ListFormats() | p.Export() | p.Download():
                 return self._export(request)
-            case p.Names():
-                return self._others.names(), []
-            case p.Upload():
-                return self._others.upload(request), []
-            case p.Inputs(source):
-                return self._others.inputs(source), []
+            case p.Names() | p.Inputs() | p.Locate() | p.Upload():
+                return self._others.reply(request), []
             case p.Crossings(side, name):
                 return self._selections.crossings(side, name), []
             case p.Script():

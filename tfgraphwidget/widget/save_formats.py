@@ -82,7 +82,7 @@ _ALL = (
         "editor",
         "Graph, edits and values",
         ".tgw",
-        "To go on with in another notebook, with undo: tgw.edit opens it.",
+        "To go on with later, with undo: a double-click opens it, or tgw.edit.",
         "Edits",
         True,
     ),
@@ -99,6 +99,7 @@ _ALL = (
 )
 _BY_NAME = {kind.kind: kind for kind in _ALL}
 _OWN = {kind.suffix: kind.kind for kind in _ALL if kind.kind in ("graph", "text", "meta")}
+_EDITOR = _BY_NAME["editor"]
 _CONVERTED = frozenset(suffix[1:] for suffix in CONVERSIONS)
 _PACKAGES = {".png": "matplotlib", ".pdf": "matplotlib", ".graphml": "networkx"}
 _RUNNABLE = frozenset({"saved_model", "frozen", "meta"}) | _CONVERTED
@@ -140,14 +141,18 @@ def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[Sav
     """
     stem, ending = (_notebook_stem(editor), "") if path is None else (output_stem(path), "_edited")
     own = "saved_model" if path is None or is_saved_model(path) else _OWN.get(path.suffix.lower(), "graph")
+    # A file with its edits: saved under its own name again it loses nothing.
+    editor_name = path.name if path is not None and path.suffix.lower() == _EDITOR.suffix else ""
     formats = []
     for kind in _ALL:
         about = kind.about.format(outputs=_outputs_text(editor)) if kind.kind == "frozen" else kind.about
         if kind.kind == "meta" and editor.core.target.came_without_values():
             about = _BARE
         name = f"{stem}{'_frozen' if kind.kind == 'frozen' else ending}{kind.suffix}"
+        if editor_name and kind is _EDITOR:
+            name = editor_name
         formats.append(replace(kind, name=name, refused=_refusal(editor, kind), about=about))
-    groups = list(dict.fromkeys(kind.group for kind in _ALL))
+    groups = sorted({kind.group: None for kind in _ALL}, key=lambda group: editor_name != "" and group != _EDITOR.group)
     return sorted(formats, key=lambda one: (groups.index(one.group), one.refused != "", one.kind != own))
 
 

@@ -18,6 +18,7 @@ import type {
 import type { Answer } from "../rpc/model-channel";
 import type { RequestQueue } from "../state/request-queue";
 import { bringForward, type Store } from "../state/store";
+import type { ServerPath } from "./host-application";
 
 export type ChangeVerb = ChangeRequest["verb"];
 /** Arguments by name, as Python expressions; see `quote`. */
@@ -166,6 +167,12 @@ export class Edits {
   async inputsOf(source: string): Promise<Joints | null> {
     const answer = await this.#queue.reply(() => ({ type: "inputs", source }));
     return answer?.type === "joints" ? answer : null;
+  }
+
+  /** The path to type for a file of the application; null if the kernel cannot read it, which is shown. */
+  async locate(file: ServerPath): Promise<string | null> {
+    const answer = await this.#queue.reply(() => ({ type: "locate", ...file }));
+    return answer?.type === "kernel_path" ? answer.path : null;
   }
 
   /** Send a file of the desktop to the kernel, in pieces; resolves to its name as a graph, or null if refused. */

@@ -4,9 +4,7 @@ import type { Answer } from "../rpc/model-channel";
 import type { RequestQueue } from "../state/request-queue";
 import type { Status, Store } from "../state/store";
 import { download } from "./download";
-
-/** The event that asks the application around the widget for something; see jupyterlab/host-requests.ts. */
-const HOST = "tfgraphwidget:host";
+import { openFile } from "./host-application";
 
 /** What has become of a request: done, or why not; `exists` is why a file is not replaced unasked. */
 export interface Outcome {
@@ -86,10 +84,4 @@ export class Exports {
     );
     this.#store.set({ status: { kind: "notice", text } });
   }
-}
-
-/** Open a file through the application, or (`ask`) only check whether that is possible. */
-function openFile(from: Element, path: string, ask: boolean): boolean {
-  const init = { bubbles: true, cancelable: true, detail: { path, ask } };
-  return !from.dispatchEvent(new CustomEvent(HOST, init));
 }

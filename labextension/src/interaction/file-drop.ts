@@ -1,6 +1,7 @@
 // Files that are dropped on the drawing: those of JupyterLab's file browser, which have a path that the kernel can read,
 // and those of the desktop, which are sent to it.
 import type { Point } from "../render/camera/camera";
+import { locateDragged, type ServerPath } from "./host-application";
 
 /** The data of a drag from JupyterLab's file browser: paths below the server's root. */
 const CONTENTS = "application/x-jupyter-icontents";
@@ -14,11 +15,17 @@ interface LuminoDrag extends Event {
   dropAction: string;
 }
 
-/** Call `dropped` with the path of a file, or with what `upload` calls a file of the desktop. */
+/** What makes a path of the kernel out of a file, or null if it cannot, which is shown. */
+export interface FileIntake {
+  locate(file: ServerPath): Promise<string | null>;
+  upload(file: File): Promise<string | null>;
+}
+
+/** Call `dropped` with the path of a file as the kernel takes it. */
 export function listenToFiles(
   target: HTMLElement,
   dropped: (path: string, point: Point) => void,
-  upload: (file: File) => Promise<string | null>,
+  files: FileIntake,
 ): void {
   for (const kind of ["lm-dragenter", "lm-dragover"])
     target.addEventListener(kind, (event) => {
@@ -27,7 +34,7 @@ export function listenToFiles(
       drag.dropAction = drag.proposedAction;
       stop(event);
     });
-  target.addEventListener("lm-drop", (event) => {
+  target.addEventListener("lm-drop", async (event) => {
     const drag = event as LuminoDrag;
     const paths = drag.mimeData.getData(CONTENTS);
     const path = Array.isArray(paths) ? paths[0] : undefined;
@@ -35,7 +42,8 @@ export function listenToFiles(
     drag.dropAction = drag.proposedAction;
     stop(event);
     const { left, top } = target.getBoundingClientRect();
-    dropped(path, { x: drag.clientX - left, y: drag.clientY - top });
+    const source = await files.locate(await locateDragged(target, path));
+    if (source !== null) dropped(source, { x: drag.clientX - left, y: drag.clientY - top });
   });
   target.addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && stop(event));
   target.addEventListener("drop", async (event) => {
@@ -43,7 +51,7 @@ export function listenToFiles(
     if (!file) return;
     stop(event);
     const { left, top } = target.getBoundingClientRect();
-    const source = await upload(file);
+    const source = await files.upload(file);
     if (source) dropped(source, { x: event.clientX - left, y: event.clientY - top });
   });
 }

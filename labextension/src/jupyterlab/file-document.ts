@@ -1,5 +1,6 @@
 // One open file: its kernel, its editor in the kernel, and the tabs that show it. In every state of the kernel a tab
 // shows the editor or a message with suggested actions; long operations show their progress.
+import { PathExt } from "@jupyterlab/coreutils";
 import type { DocumentRegistry } from "@jupyterlab/docregistry";
 import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { Kernel } from "@jupyterlab/services";
@@ -9,6 +10,7 @@ import type { DocumentContext, FileWidget } from "./context";
 import { EditStore, rejectedActions, type SavedEdits } from "./file-edits";
 import { isolateKernels, KernelShare } from "./file-kernel";
 import { createFileToolbar, type DocumentTab, DocumentTabs } from "./file-tabs";
+import { chooseFile } from "./host-files";
 import { openFile } from "./host-requests";
 import {
   isEnding,
@@ -84,7 +86,9 @@ export class GraphDocument {
     const save = () => void this.save().catch(() => {});
     const cancel = () => void sessionContext.session?.kernel?.interrupt().catch(() => {});
     const bar = createFileToolbar(sessionContext, this.#services.dialogs, save, cancel);
-    for (const [name, item] of bar.items) widget.toolbar.addItem(name, item);
+    // A file that leads to a notebook has neither a kernel nor anything to save; its news has a place.
+    const items = notebookFile(this.#path) ? bar.items.filter(([name]) => name === "news") : bar.items;
+    for (const [name, item] of items) widget.toolbar.addItem(name, item);
     const tab = { widget, pane: new Pane(), bar };
     widget.content.addWidget(tab.pane);
     this.#tabs.add(tab);
@@ -116,14 +120,28 @@ export class GraphDocument {
 
   async #save(): Promise<void> {
     const comm = this.#comm;
+    if (notebookFile(this.#path)) return refuseSave("Nothing is edited here: open the file in a notebook.");
     if (!comm?.isOpen) return refuseSave();
-    const saved = await saveAs(comm, this.#title || this.#path, this.#tabs.setProgress);
+    const saved = await saveAs(
+      comm,
+      { title: this.#title || this.#path, chooseFolder: () => this.#chooseFolder(comm) },
+      this.#tabs.setProgress,
+    );
     if (!saved) throw cancelError();
     const { commands } = this.#services.app;
-    const open = paneAction("Open", () => openFile(commands, this.#path, saved.relative));
+    const open = paneAction("Open", () => openFile(this.#services.app, this.#path, saved.relative));
     this.#tabs.setNews(saved.about, false, saved.relative.startsWith("/") ? [] : [open]);
     if (commands.hasCommand("filebrowser:refresh"))
       await commands.execute("filebrowser:refresh").catch(() => {});
+  }
+
+  /** A folder that the user chooses, as a path in the folder that names are relative to; null if there is none. */
+  async #chooseFolder(comm: KernelComm): Promise<string | null> {
+    const { app } = this.#services;
+    const choice = { title: "Choose the folder to save in", kind: "folder" } as const;
+    const chosen = await chooseFile(app, choice, PathExt.dirname(this.#path));
+    if (chosen === null) return null;
+    return String((await comm.request({ type: "locate", ...fileLocation(app, chosen) }))["path"]);
   }
 
   /** Reload the file and discard the edits. The caller has asked the user. */

@@ -1,6 +1,6 @@
-// Registers the file types .pb, .pbtxt and .meta in JupyterLab and Notebook 7, and .keras and .tgw, whose document leads
-// to a notebook: JupyterLab by itself opens them as text, and fails. It contains only what every page loads;
-// file-document.ts has the behavior and is loaded with the first document.
+// Registers the file types .pb, .pbtxt, .meta and .tgw in JupyterLab and Notebook 7, and .keras, whose document leads to a
+// notebook: JupyterLab by itself opens them as text, and fails. It contains only what every page loads; file-document.ts
+// has the behavior and is loaded with the first document.
 import { ILayoutRestorer, type JupyterFrontEnd, type JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { type ISessionContext, ISessionContextDialogs, WidgetTracker } from "@jupyterlab/apputils";
 import { PageConfig } from "@jupyterlab/coreutils";
@@ -158,7 +158,10 @@ function addToKernelMenu(
   { kernelMenu: { kernelUsers } }: IMainMenu,
 ): void {
   type Run = (session: ISessionContext) => unknown;
-  const isEnabled = () => tracker.currentWidget !== null && tracker.currentWidget === shell.currentWidget;
+  const isEnabled = () => {
+    const front = tracker.currentWidget;
+    return front === shell.currentWidget && front?.context.sessionContext.kernelPreference.canStart === true;
+  };
   const add = (users: typeof kernelUsers.restartKernel, id: string, label: string, run: Run) => {
     const command = `tfgraphwidget:file-${id}`;
     const execute = async () => {

@@ -1,8 +1,8 @@
 // What an editor asks of the application around it: insert a cell, or open what was saved beside the notebook or document.
 
-import { PathExt } from "@jupyterlab/coreutils";
+import type { JupyterFrontEnd } from "@jupyterlab/application";
+import { PageConfig, PathExt, URLExt } from "@jupyterlab/coreutils";
 import type { NotebookPanel } from "@jupyterlab/notebook";
-import type { CommandRegistry } from "@lumino/commands";
 import { insertCell } from "./insert-cell";
 
 /** The detail of the event "tfgraphwidget:host"; `ask` only checks whether it is possible. */
@@ -15,7 +15,7 @@ export interface HostRequest {
 }
 
 interface Surroundings {
-  readonly commands: CommandRegistry;
+  readonly app: JupyterFrontEnd;
   readonly notebook: NotebookPanel | null;
   /** The path of the notebook or document. */
   readonly beside: string | undefined;
@@ -26,15 +26,20 @@ const BROWSE = "filebrowser:open-path";
 
 export async function serve(
   { text, path }: HostRequest,
-  { commands, notebook, beside, from }: Surroundings,
+  { app, notebook, beside, from }: Surroundings,
 ): Promise<void> {
-  if (path && beside) await openFile(commands, beside, path);
+  if (path && beside) await openFile(app, beside, path);
   else if (notebook && text) await insertCell(notebook, text, from);
 }
 
-/** Open a file in a tab, or a folder, which ends in "/", in the file browser. */
-export async function openFile(commands: CommandRegistry, beside: string, path: string): Promise<void> {
+/**
+ * Open a file in a tab, or a folder, which ends in "/", in the file browser; Notebook 7 has that on a page of its own, to
+ * which JupyterLab without a file browser has no way either.
+ */
+export async function openFile({ commands }: JupyterFrontEnd, beside: string, path: string): Promise<void> {
   const full = PathExt.join(PathExt.dirname(beside), path);
+  const folder = full.replace(/\/$/, "");
   if (!path.endsWith("/")) await commands.execute("docmanager:open", { path: full });
-  else if (commands.hasCommand(BROWSE)) await commands.execute(BROWSE, { path: full.replace(/\/$/, "") });
+  else if (commands.hasCommand(BROWSE)) await commands.execute(BROWSE, { path: folder });
+  else open(URLExt.join(PageConfig.getBaseUrl(), "tree", URLExt.encodeParts(folder)), "_blank", "noopener");
 }

@@ -1,7 +1,8 @@
 // Entry of the second bundle: all that is needed only after the first user action. lazy-loader.ts loads it.
 import { GraphDocument } from "./file-document";
 import { GraphPanel } from "./graph-panel";
+import { serveFiles } from "./host-files";
 import { serve } from "./host-requests";
 import { pickNotebook } from "./notebook-picker";
 
-export const lazyBundle = { GraphDocument, GraphPanel, pickNotebook, serve };
+export const lazyBundle = { GraphDocument, GraphPanel, pickNotebook, serve, serveFiles };

@@ -20,11 +20,6 @@ const FILES: Readonly<Record<string, NotebookFile>> = {
     code: (name) =>
       `import keras\nimport tfgraphwidget as tgw\n\nmodel = keras.models.load_model(${name})\neditor = tgw.edit(model)\neditor`,
   },
-  ".tgw": {
-    what: "a graph with its edits and values",
-    why: "An editor in Python goes on with the edits.",
-    code: (name) => `import tfgraphwidget as tgw\n\neditor = tgw.edit(${name})\neditor`,
-  },
 };
 
 /** What a file is that is opened in a notebook; undefined for others. */

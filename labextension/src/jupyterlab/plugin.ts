@@ -11,9 +11,10 @@ import { INotebookTracker } from "@jupyterlab/notebook";
 import { ISettingRegistry } from "@jupyterlab/settingregistry";
 import { SETTINGS, SETTINGS_CHANGED } from "../state/preferences";
 import { files } from "./file-plugin";
+import type { FileRequest } from "./host-files";
 import type { HostRequest } from "./host-requests";
 import { resetShownNotebooks } from "./kernel-restarts";
-import { withLazyBundle } from "./lazy-loader";
+import { loadLazyBundle, withLazyBundle } from "./lazy-loader";
 import { addPanels } from "./panel-commands";
 import { guardSavedWidgets } from "./untrusted-notebooks";
 import { WidgetOwners } from "./widget-owners";
@@ -53,9 +54,13 @@ const plugin: JupyterFrontEndPlugin<void> = {
 
 export default [plugin, files];
 
-// Handles the events with which an editor asks the application to interrupt the kernel, insert a cell or open a file.
+// Handles the events with which an editor asks the application to interrupt the kernel, insert a cell, open or find a file.
 
-export function listenToEditors(owners: WidgetOwners, { commands }: JupyterFrontEnd): void {
+/** What JupyterLab's dialog of files needs. */
+const FILE_DIALOG = "@jupyterlab/docmanager-extension:manager";
+
+export function listenToEditors(owners: WidgetOwners, app: JupyterFrontEnd): void {
+  const besideOf = (node: Node) => owners.notebookOf(node)?.context.path ?? owners.documentOf(node);
   document.addEventListener("tfgraphwidget:interrupt", (event) => {
     const kernel = owners.kernelOf(event.target as Node);
     if (!kernel) return;
@@ -67,10 +72,20 @@ export function listenToEditors(owners: WidgetOwners, { commands }: JupyterFront
     const { target, detail } = event as CustomEvent<HostRequest>;
     const from = target as Node;
     const notebook = owners.notebookOf(from);
-    const beside = notebook?.context.path ?? owners.documentOf(from);
+    const beside = besideOf(from);
     if (!(detail.path ? beside : notebook)) return;
     event.preventDefault();
-    if (!detail.ask) void withLazyBundle(({ serve }) => serve(detail, { commands, notebook, beside, from }));
+    if (!detail.ask) void withLazyBundle(({ serve }) => serve(detail, { app, notebook, beside, from }));
+  });
+  document.addEventListener("tfgraphwidget:files", (event) => {
+    const { target, detail } = event as CustomEvent<FileRequest>;
+    if (!app.hasPlugin(FILE_DIALOG)) return;
+    event.preventDefault();
+    if (!detail.ask)
+      void loadLazyBundle().then(
+        ({ serveFiles }) => serveFiles(app, detail, besideOf(target as Node)),
+        () => detail.done(null),
+      );
   });
 }
 

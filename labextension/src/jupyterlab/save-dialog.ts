@@ -1,5 +1,6 @@
 // The Save as dialog: the formats that the kernel offers for this file, a name, and confirmation to overwrite.
 import { Dialog, showDialog } from "@jupyterlab/apputils";
+import { PathExt } from "@jupyterlab/coreutils";
 import { Widget } from "@lumino/widgets";
 import type { Progress } from "../rpc/client";
 import { type KernelComm, type KernelReply, RefusedError } from "./kernel-comm";
@@ -37,8 +38,18 @@ export interface Saved {
   readonly relative: string;
 }
 
+/** The document that is saved: its name, and how the user chooses a folder, as a path in that of the document. */
+export interface SaveTarget {
+  readonly title: string;
+  chooseFolder(): Promise<string | null>;
+}
+
 /** Returns what was saved; null if the user cancels. */
-export async function saveAs(comm: KernelComm, title: string, tell: ReportProgress): Promise<Saved | null> {
+export async function saveAs(
+  comm: KernelComm,
+  { title, chooseFolder }: SaveTarget,
+  tell: ReportProgress,
+): Promise<Saved | null> {
   tell("Asking the kernel …", { what: "", done: 0, total: 0 });
   const { kinds, folder } = (await comm
     .request({ type: "kinds" })
@@ -48,13 +59,15 @@ export async function saveAs(comm: KernelComm, title: string, tell: ReportProgre
   };
   let choice: SaveChoice | undefined;
   for (let why = ""; ; ) {
-    const body = new Form(kinds, folder, why, choice);
-    const buttons = [Dialog.cancelButton(), Dialog.okButton({ label: "Save" })];
-    const answer = await showDialog({ title: `Save ${title}`, body, buttons, focusNodeSelector: "input" });
-    if (!answer.button.accept || !answer.value) return null;
-    choice = answer.value;
+    const form = new Form(kinds, folder, why, choice);
+    const wish = await askFor(form, title);
+    if (wish === "cancel") return null;
+    choice = form.getValue();
     try {
-      return await saveOrReplace(comm, choice, tell);
+      if (wish === "save") return await saveOrReplace(comm, choice, tell);
+      // Jupyter shows one dialog at a time.
+      choice = movedTo(await chooseFolder(), choice);
+      why = "";
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error;
       if (error.kind === "Interrupted") {
@@ -64,6 +77,25 @@ export async function saveAs(comm: KernelComm, title: string, tell: ReportProgre
       why = error.message;
     }
   }
+}
+
+/** The same name in another folder; null is none. */
+function movedTo(folder: string | null, choice: SaveChoice): SaveChoice {
+  return folder === null ? choice : { ...choice, name: PathExt.join(folder, PathExt.basename(choice.name)) };
+}
+
+/** Show the form; what the user wants. Only the button that saves has the color of the default one. */
+async function askFor(body: Form, title: string): Promise<"save" | "browse" | "cancel"> {
+  const buttons = [
+    Dialog.createButton({ label: "Browse …", accept: false, actions: ["browse"] }),
+    Dialog.cancelButton(),
+    Dialog.okButton({ label: "Save" }),
+  ];
+  const defaultButton = buttons.length - 1;
+  const options = { title: `Save ${title}`, body, buttons, defaultButton, focusNodeSelector: "input" };
+  const { button } = await showDialog(options);
+  if (button.accept) return "save";
+  return button.actions.includes("browse") ? "browse" : "cancel";
 }
 
 /** Save; if the file exists, ask whether to replace it. */
@@ -107,9 +139,10 @@ export function cancelError(): Error {
   return Object.assign(new Error("Cancel"), { name: CANCEL_ERROR });
 }
 
-/** Say that it is too early; rejects. */
-export async function refuseSave(): Promise<never> {
-  const body = "The file is not open yet, so there is nothing to save; see its tab.";
+/** Say why there is nothing to save, by default that it is too early; rejects. */
+export async function refuseSave(
+  body = "The file is not open yet, so there is nothing to save; see its tab.",
+): Promise<never> {
   await showDialog({ title: "Not saved", body, buttons: [Dialog.okButton()] });
   throw cancelError();
 }

@@ -523,6 +523,13 @@ export interface InputsRequest {
   source: string;
 }
 
+/** The path to type for a file or folder that was chosen in Jupyter; `path` begins at `root`, the server's. */
+export interface LocateRequest {
+  type: "locate";
+  path: string;
+  root: string;
+}
+
 /** A piece of a file that was dropped on the page: `data` in base64, from byte `start` on of `size` in all. */
 export interface UploadRequest {
   type: "upload";
@@ -898,6 +905,12 @@ export interface Joints {
   into: string;
 }
 
+/** The path of a file as the kernel takes it; "" for the folder that paths are relative to. */
+export interface KernelPath {
+  type: "kernel_path";
+  path: string;
+}
+
 /** How many bytes of a file have arrived; once all have, `source` names it as a graph. */
 export interface UploadReply {
   type: "upload_reply";
@@ -1021,6 +1034,7 @@ export type Request =
   | CrossingsRequest
   | NamesRequest
   | InputsRequest
+  | LocateRequest
   | UploadRequest
   | InspectRequest
   | SearchRequest
@@ -1067,6 +1081,7 @@ export type Reply =
   | BoundaryTensors
   | Sources
   | Joints
+  | KernelPath
   | UploadReply
   | ScriptReply
   | PictureReply

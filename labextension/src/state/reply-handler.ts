@@ -60,6 +60,7 @@ export class ReplyHandler {
       case "boundary_tensors":
       case "sources":
       case "joints":
+      case "kernel_path":
       case "upload_reply":
       case "script_reply":
       case "picture_reply":

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Actions } from "../../src/interaction/actions";
 import type { LineTensor } from "../../src/interaction/line-tensor";
 import { entriesFor, type MenuContext, scopesLike, titleOf } from "../../src/panels/context-menu/entries";
-import { type Target, targetAt } from "../../src/panels/context-menu/target";
+import { type Target, targetAt, targetOf } from "../../src/panels/context-menu/target";
 import type { EditCommand } from "../../src/panels/controls/edit-form";
 import type { InspectReply, State } from "../../src/protocol/messages";
 import { decodePaint, decodeScene, INPUT_MARK } from "../../src/protocol/scene";
@@ -101,7 +101,31 @@ describe("what a menu is of", () => {
   });
 });
 
+test("a list names an op, a scope or a tensor, drawn or not", () => {
+  const { scene } = world();
+  expect(targetOf("input:0", scene)).toEqual({ kind: "op", item: INPUT, key: "input" });
+  expect(targetOf("^input", scene)).toMatchObject({ kind: "op", item: INPUT });
+  expect(targetOf("net/dense", scene)).toEqual({ kind: "scope", item: CLOSED_SCOPE, key: "net/dense/" });
+  expect(targetOf("net/dense/w:0", scene)).toEqual({ kind: "name", key: "net/dense/w" });
+});
+
 describe("what a menu lists", () => {
+  test("of a name that is not drawn: what needs no place in the drawing, and the way there", async () => {
+    const { texts, choose } = world();
+    const target = { kind: "name", key: "net/dense/w" } as const;
+    expect(texts(target, relu({ name: "net/dense/w" }))).toEqual([
+      ["Show in the drawing"],
+      ["Clone …"],
+      ["Bypass", "Replace …", "Insert after …", "Rename …", "Move to scope …", "Remove"],
+      ["Upstream", "Downstream", "Hide"],
+      ["Copy name", "Copy tensor name", "Values"],
+      ["Find more like this"],
+    ]);
+    expect(await choose(target, "Show in the drawing", relu())).toEqual([["reveal", "net/dense/w"]]);
+    // An edit has removed it, or the kernel is busy.
+    expect(texts(target)).toEqual([["Copy name"]]);
+  });
+
   test("of an op: the edits that make sense for it, its tensor, its marks as they are", () => {
     const { hit, texts, store } = world();
     const target = hit({ item: INPUT });
@@ -150,7 +174,7 @@ describe("what a menu lists", () => {
 
   test("of the canvas: undo and redo, if there are any, and the view", () => {
     expect(world().texts({ kind: "canvas" })).toEqual([
-      ["Show the whole graph", "Expand all scopes", "Collapse all scopes"],
+      ["Show the whole graph", "Expand all scopes", "Collapse all scopes", "Toggle minimap"],
       ["Add a model …", "Compare with …"],
     ]);
     const later = world({ undo: "editor.bypass('a')", selected_ops: 2, hidden: 3 });

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import tensorflow as tf
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.hands import AT_REST, Widget
 from tests.browser.jobs.counted import CLONE, REPLACE, Hand
@@ -256,6 +256,105 @@ def test_shift_gives_the_menu_of_jupyterlab_and_without_it_ours_replaces_it(hand
     expect(theirs.first).to_be_visible()
     expect(theirs).to_contain_text("Delete Cell")
     expect(hand.menu).to_be_hidden()
+
+
+@pytest.mark.slow
+def test_all_parts_of_the_widget_have_its_menu_and_text_has_that_of_the_browser(hand: Hand) -> None:
+    page, root = hand.page, hand.root
+    page.set_viewport_size({"width": 1440, "height": 860})  # there is room for the minimap
+    theirs = page.locator(".lm-Menu")
+    # What the page's own menu would be is seen by what has become of the event.
+    page.evaluate("addEventListener('contextmenu', (event) => { window.rightClick = event; }, true)")
+    page.evaluate("document.body.addEventListener('contextmenu', () => { window.reachedJupyter = true; })")
+
+    def right_click(what: Locator, ours: bool = True) -> None:
+        page.evaluate("window.reachedJupyter = false")
+        what.click(button="right")
+        expect(hand.menu).to_be_visible() if ours else expect(hand.menu).to_be_hidden()
+        expect(theirs).to_have_count(0)
+        assert page.evaluate("window.reachedJupyter") is False
+
+    def title() -> str:
+        expect(hand.menu).to_have_attribute("aria-busy", "false")
+        return hand.menu.locator(".tgw-label").inner_text()
+
+    # A row of the panel has the menu of its op, and stays what it is.
+    hand.widget.click("one/act")
+    hand.widget.settled()
+    hand.widget.tab("Op")
+    link = root.locator(".tgw-panel .tgw-link", has_text="product").first
+    right_click(link)
+    assert title().startswith("product")
+    assert "Replace …" in entries(hand)
+    shoot(page, "menu_row_light")
+    page.keyboard.press("Escape")
+    expect(hand.menu).to_be_hidden()
+    inspector = root.get_by_role("tabpanel", name="Op")
+    expect(inspector).to_contain_text("one/act")
+    # By keys, with the focus back on the row.
+    link.focus()
+    page.keyboard.press("Shift+F10")
+    expect(hand.menu).to_be_visible()
+    expect(theirs).to_have_count(0)
+    assert title().startswith("product")
+    page.keyboard.press("Escape")
+    expect(link).to_be_focused()
+
+    # An op in a closed scope.
+    hand.widget.click("two", double=True)
+    hand.widget.settled()
+    root.get_by_role("tab", name="Op").click()
+    hand.widget.click("y")
+    hand.widget.settled()
+    right_click(root.locator(".tgw-panel .tgw-link", has_text="act").first)
+    assert title() == "two/act"
+    assert entries(hand)[0] == "Show in the drawing"
+    hand.choose("Show in the drawing")
+    hand.widget.settled()
+    hand.widget.place("two/act")
+
+    # What names no op has the menu of the canvas.
+    toolbar = root.get_by_role("toolbar", name="Graph editor")
+    for part in (
+        root.get_by_role("button", name="Legend"),
+        toolbar.get_by_role("button", name="Help"),
+        hand.widget.status,
+    ):
+        right_click(part)
+        assert "Show the whole graph" in entries(hand)
+        page.keyboard.press("Escape")
+        expect(hand.menu).to_be_hidden()
+    root.focus()
+    for _ in range(6):
+        page.keyboard.press("+")
+    hand.widget.settled()
+    right_click(root.locator(".tgw-minimap"))
+    hand.choose("Toggle minimap")
+    expect(root.locator(".tgw-minimap")).to_be_hidden()
+
+    # Text is copied and pasted with the browser's menu, in the menu's own forms too.
+    right_click(root.locator(".tgw-search-input"), ours=False)
+    hand.widget.click("one/act")
+    root.focus()
+    page.keyboard.press("f")
+    hand.widget.settled()
+    hand.right_click("one/act")
+    hand.choose("Rename …")
+    field = hand.menu.get_by_role("textbox", name="Name")
+    right_click(field)
+    assert page.evaluate("window.rightClick.defaultPrevented") is False
+    expect(field).to_be_visible()
+    page.keyboard.press("Escape")
+    text = inspector.get_by_text("Computes rectified linear")
+    text.dblclick()
+    right_click(text, ours=False)
+
+    # With Shift it is JupyterLab's.
+    page.keyboard.down("Shift")
+    root.locator(".tgw-toolbar").click(button="right", position={"x": 4, "y": 4})
+    page.keyboard.up("Shift")
+    expect(theirs).to_contain_text("Delete Cell")
+    page.keyboard.press("Escape")
 
 
 @pytest.mark.parametrize("key", ["Shift+F10", slow("ContextMenu")])

@@ -154,5 +154,5 @@ def test_a_name_that_hints_at_a_format_does_not_decide(toy: Path, line: Any) -> 
 
 def test_the_page_registers_the_same_suffixes_when_the_server_does_not_say() -> None:
     page = Path(tgw.__file__).parents[1] / "labextension" / "src"
-    written = " ".join((*file_suffixes(), *server_extension.IN_NOTEBOOKS))
+    written = " ".join((*file_suffixes(), *server_extension.IN_NOTEBOOKS, server_extension.EDITOR))
     assert any(f'"{written}"' in file.read_text(encoding="utf-8") for file in page.rglob("file-plugin.ts"))

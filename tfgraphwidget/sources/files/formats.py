@@ -349,7 +349,7 @@ def _archive(name: str) -> Callable[..., Any]:
 EDITOR = register_format(
     SourceFormat(
         "editor",
-        (),  # JupyterLab does not open it: its edits are those of the editor that wrote it
+        (),  # it is an editor's file, which is not proposed where a graph is asked for
         matches=lambda container: container.is_archive,
         open=_archive("open_archive"),
         describe=_archive("describe_archive"),

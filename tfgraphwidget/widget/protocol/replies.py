@@ -651,6 +651,13 @@ class UploadReply:
 
 
 @dataclasses.dataclass(frozen=True)
+class KernelPath:
+    """The path of a file as the kernel takes it; "" for the folder that paths are relative to."""
+
+    path: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Joints:
     """The inputs of another graph, and a free name scope for it."""
 
@@ -815,6 +822,7 @@ Reply = (
     | BoundaryTensors
     | Sources
     | Joints
+    | KernelPath
     | UploadReply
     | ScriptReply
     | PictureReply

@@ -264,6 +264,14 @@ class Upload:
 
 
 @dataclasses.dataclass(frozen=True)
+class Locate:
+    """The path to type for a file or folder that was chosen in Jupyter; `path` begins at `root`, the server's."""
+
+    path: str
+    root: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class Add(EditRequest):
     """Add another graph, whole; the consumers of its `inputs` read `tensors` of this graph, but for those of ""."""
 
@@ -550,6 +558,7 @@ Question = (
     | Crossings
     | Names
     | Inputs
+    | Locate
     | Upload
     | Inspect
     | Search

@@ -5,6 +5,7 @@ import type { Parts } from "../../interaction/parts";
 import type { InspectReply } from "../../protocol/messages";
 import { labelOf, type Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
+import { isBrowsing } from "../controls/browse-button";
 import { commandForm, type EditCommand, showForm } from "../controls/edit-form";
 import { markedAt, STACKED } from "../controls/meanings";
 import { handleMenuKey, menuItem, placeMenu } from "../controls/menus";
@@ -12,7 +13,7 @@ import { element, setAttributes, uniqueId } from "../dom";
 import { feedForm, runWithFeeds } from "../forms/feed-form";
 import { ADD_MODEL, COMPARE_WITH, type OtherGraphForm } from "../other-graphs/other-graphs";
 import { entriesFor, type MenuGroups, titleOf } from "./entries";
-import { type Target, targetAt } from "./target";
+import { type Target, targetAt, targetOf } from "./target";
 
 /** Milliseconds for which the menu waits for the details of an op: a kernel that is busy does not hold it up. */
 const PATIENCE = 1000;
@@ -31,6 +32,8 @@ export interface ContextMenu {
   openAt(item: number, point: Point): Promise<void>;
   /** Open the menu of the current item, or of the canvas, beside it. */
   openHere(): Promise<void>;
+  /** Open the menu of an op or scope that a list names, or of the canvas for "", at a point of the drawing. */
+  openNamed(name: string, point: Point): Promise<void>;
   /** Ask what to do with a file that was dropped at a point of the drawing. */
   openDropped(path: string, point: Point): void;
 }
@@ -46,15 +49,17 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   let turn = 0;
   let place: Point = { x: 0, y: 0 };
   let subject = "";
+  /** What had the focus before a menu of a list, and has it again afterwards; else the drawing. */
+  let origin: HTMLElement | null = null;
 
   const close = () => {
     turn += 1;
     if (root.hidden) return;
     const had = root.contains(document.activeElement);
     root.hidden = true;
-    if (had) focusDrawing();
+    if (had) (origin?.isConnected ? origin : widget())?.focus({ preventScroll: true });
   };
-  const focusDrawing = () => root.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
+  const widget = () => root.closest<HTMLElement>(".tfgraphwidget");
   const show = (title: string, content: HTMLElement) => {
     heading.textContent = title;
     body.replaceChildren(content);
@@ -116,22 +121,30 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   };
   /** What the kernel knows of a target. */
   const find = async (target: Target, scene: Scene): Promise<Found> => {
-    if (target.kind !== "edge")
-      return { details: "key" in target ? await inspect(target.key) : null, line: null };
+    if (target.kind !== "edge") {
+      // A list of the panel stays as it is while its menu is open.
+      const ask = origin ? (key: string) => actions.describe(key) : inspect;
+      return { details: "key" in target ? await ask(target.key) : null, line: null };
+    }
     const line = await lineTensor(scene, target.edge, (key) => actions.describe(key));
     const details = line && (await actions.describe(line.tensor.replace(/:\d+$/, "")));
     return { details, line };
   };
-  const open = async (target: Target, point: Point) => {
+  const open = async (target: Target, point: Point, from: HTMLElement | null = null) => {
     const { scene, state } = store.value;
     if (!scene) return;
     turn += 1;
     const mine = turn;
     place = point;
-    focusDrawing();
+    origin = from;
+    widget()?.focus({ preventScroll: true });
     const isOpen = () => mine === turn && store.value.scene === scene;
-    const entries = ({ details, line }: Found) =>
-      entriesFor(target, target.kind === "group" ? null : details, context, line);
+    // Keys are for the current item, which that of a list is not.
+    const isElsewhere = from !== null && "key" in target;
+    const entries = ({ details, line }: Found) => {
+      const groups = entriesFor(target, target.kind === "group" ? null : details, context, line);
+      return isElsewhere ? groups.map((group) => group.map((item) => ({ ...item, key: "" }))) : groups;
+    };
     const finding = find(target, scene).catch(() => NOTHING);
     const soon = await withPatience(finding);
     if (!isOpen()) return;
@@ -168,8 +181,18 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     await open(targetAt({ item, edge: -1, inside: false }, scene, paint, state), { x, y });
   };
 
+  const openNamed = async (name: string, point: Point) => {
+    const { scene, connecting, picking } = store.value;
+    if (connecting || picking) return actions.cancel();
+    if (!scene) return;
+    const focused = document.activeElement;
+    const from = focused instanceof HTMLElement && widget()?.contains(focused) ? focused : widget();
+    await open(name === "" ? { kind: "canvas" } : targetOf(name, scene), point, from);
+  };
+
   const openDropped = (path: string, point: Point) => {
     place = point;
+    origin = null;
     const act = (form: OtherGraphForm) => () => otherGraph(form, path);
     const name = path.slice(path.lastIndexOf("/") + 1);
     showMenu(name, [[ADD_MODEL, COMPARE_WITH].map((form) => ({ text: `${form.name} …`, act: act(form) }))]);
@@ -178,14 +201,10 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   // A form grows with what is typed.
   new ResizeObserver(() => !root.hidden && placeMenu(root, place.x, place.y)).observe(root);
   root.addEventListener("focusout", (event) => {
-    if (!(event.relatedTarget instanceof Node && root.contains(event.relatedTarget))) close();
+    const isInside = event.relatedTarget instanceof Node && root.contains(event.relatedTarget);
+    if (!isInside && !isBrowsing(root)) close();
   });
-  // The menu key again, or a right click on the menu: it stays.
-  root.addEventListener("contextmenu", (event) => {
-    event.preventDefault();
-    event.stopPropagation();
-  });
-  return { root, openAt, openHere, openDropped };
+  return { root, openAt, openHere, openNamed, openDropped };
 }
 
 /** What comes soon; null if the kernel is busy. */

@@ -69,6 +69,7 @@ const LONGEST = 28;
 /** The heading of a menu. */
 export function titleOf(target: Target, scene: Scene, state: State | null): string {
   if (target.kind === "canvas") return state?.path.at(-1) ?? "graph";
+  if (target.kind === "name") return target.key;
   if (target.kind === "selection") return `${(state?.selected_ops ?? 0).toLocaleString("en")} selected ops`;
   if (target.kind === "edge") {
     const [source, consumer] = endsOf(scene, target.edge);
@@ -106,6 +107,8 @@ function groupsFor(
     case "scope":
     case "group":
       return scopeGroups(target.item, target.kind, scene, details, context);
+    case "name":
+      return nameGroups(target.key, details, context);
     case "edge":
       return edgeGroups(target.edge, scene, line && details && { ...line, details }, context);
     case "selection":
@@ -124,19 +127,40 @@ function opGroups(
   const { actions, readOnly } = context;
   const name = scene.names[item] ?? "";
   const enter = { text: "Open the function", key: "Enter", act: () => actions.enter(name) };
-  const [tensor, ...more] = details?.outputs ?? [];
-  const copies = [copy("Copy name", name, context)];
-  if (tensor) copies.push(copy("Copy tensor name", tensor.name, context));
-  for (const { name: other } of more.slice(0, 3)) copies.push(copy(`Copy ${portOf(other)}`, other, context));
-  const values = { text: "Values", act: () => context.values(name) };
   return [
     at(scene.door, item) === 1 ? [enter] : [],
     readOnly ? [] : [...cloneEntries([name], [], context), ...markEntries(item, context)],
     readOnly || !details ? [] : namedEdits(details, context),
     traceEntries([name], [], context),
-    [...copies, ...(readOnly || !tensor ? [] : [values])],
+    nameEntries(name, details, context),
     details ? [findMore([name], `type:${details.op_type}`, context)] : [],
   ];
+}
+
+/** Of what is not drawn, as far as it is in this graph: what is marked or opened must be seen. */
+function nameGroups(name: string, details: InspectReply | null, context: MenuContext): MenuGroups {
+  const { actions, readOnly } = context;
+  if (!details) return [[copy("Copy name", name, context)]];
+  const isScope = details.op_type === "";
+  const [ops, scopes] = isScope ? [[], [name.replace(/\/$/, "")]] : [[name], []];
+  return [
+    [{ text: "Show in the drawing", act: () => actions.reveal(name) }],
+    readOnly ? [] : cloneEntries(ops, scopes, context),
+    readOnly ? [] : namedEdits(details, context),
+    traceEntries(ops, scopes, context),
+    isScope ? [copy("Copy name", name, context)] : nameEntries(name, details, context),
+    [findMore([name], isScope ? scopesLike(name.replace(/\/$/, "")) : `type:${details.op_type}`, context)],
+  ];
+}
+
+/** Of an op: its name and those of its tensors, and their values. */
+function nameEntries(name: string, details: InspectReply | null, context: MenuContext): MenuItem[] {
+  const [tensor, ...more] = details?.outputs ?? [];
+  const copies = [copy("Copy name", name, context)];
+  if (tensor) copies.push(copy("Copy tensor name", tensor.name, context));
+  for (const { name: other } of more.slice(0, 3)) copies.push(copy(`Copy ${portOf(other)}`, other, context));
+  const values = { text: "Values", act: () => context.values(name) };
+  return [...copies, ...(context.readOnly || !tensor ? [] : [values])];
 }
 
 function scopeGroups(
@@ -239,7 +263,10 @@ function canvasGroups(context: MenuContext): MenuGroups {
   return [
     readOnly ? [] : cloneSelection("Clone the selection …", context),
     [...(!readOnly && state?.undo ? [undo] : []), ...(!readOnly && state?.redo ? [redo] : [])],
-    keyEntries(["f", "E", "C", ...(state?.hidden ? ["A"] : []), ...(inside ? ["Backspace"] : [])], context),
+    keyEntries(
+      ["f", "E", "C", ...(state?.hidden ? ["A"] : []), ...(inside ? ["Backspace"] : []), "m"],
+      context,
+    ),
     [...deriveEntries(["invert"], context), ...(isMarked ? [clear] : [])],
     readOnly
       ? []

@@ -1,9 +1,11 @@
-// What a context menu is of: an op, a scope, a group, an edge, the selection or the canvas.
+// What a context menu is of: an op, a scope, a group, an edge, the selection, the canvas, or a name in a list.
 import type { State } from "../../protocol/messages";
 import { at, isScope, keyOf, type Paint, type Scene } from "../../protocol/scene";
 
 export type Target =
   | { readonly kind: "op" | "scope" | "group"; readonly item: number; readonly key: string }
+  /** An op or a scope that is not drawn: a closed scope is, in its place. */
+  | { readonly kind: "name"; readonly key: string }
   | { readonly kind: "edge"; readonly edge: number }
   | { readonly kind: "selection" }
   | { readonly kind: "canvas" };
@@ -26,6 +28,15 @@ export function targetAt(
   if (item <= 0) return { kind: "canvas" };
   if (isOneOfMany(item, scene, paint, state)) return { kind: "selection" };
   return { kind: kindOf(scene, item), item, key: keyOf(scene, item) };
+}
+
+/** Of an op, a scope or a tensor that a list names. */
+export function targetOf(name: string, scene: Scene): Target {
+  const key = name.replace(/^\^/, "").replace(/:\d+$/, "");
+  const item = scene.byKey.get(key) ?? scene.byKey.get(`${key}/`);
+  return item === undefined
+    ? { kind: "name", key }
+    : { kind: kindOf(scene, item), item, key: keyOf(scene, item) };
 }
 
 function kindOf(scene: Scene, item: number): "op" | "scope" | "group" {

@@ -4,7 +4,7 @@ import type { Point } from "../../render/camera/camera";
 import { button, element, ICONS, icon, setAttributes, uniqueId } from "../dom";
 
 /** What lies over the drawing while it has the focus: menus, the forms in them, and dialogs. */
-const POPUP = ":is(.tgw-menu, .tgw-dropdown, [role='dialog'])";
+export const POPUP = ":is(.tgw-menu, .tgw-dropdown, [role='dialog'])";
 
 /** Whether a menu, or a form in its place, lies over the drawing; a dialog leaves nothing of it to be pointed at. */
 export function isPopupOpen(root: HTMLElement): boolean {

@@ -2,6 +2,7 @@
 import type { Outcome } from "../../interaction/exports";
 import type { Parts } from "../../interaction/parts";
 import type { Formats, SaveFormat } from "../../protocol/messages";
+import { browseButton, isBrowsing } from "../controls/browse-button";
 import { checkboxField, labeledField, selectField, TEXT } from "../controls/form-fields";
 import { handleMenuKey, menuItem } from "../controls/menus";
 import { button, element, ICONS, icon, setAttributes, uniqueId, whileBusy } from "../dom";
@@ -41,7 +42,8 @@ class ExportMenu {
     );
     this.root = element("div", { class: "tgw-dropper" }, this.#opener, this.#popup);
     this.root.addEventListener("focusout", ({ relatedTarget }) => {
-      if (!(relatedTarget instanceof Node && this.root.contains(relatedTarget))) this.#close();
+      const isInside = relatedTarget instanceof Node && this.root.contains(relatedTarget);
+      if (!isInside && !isBrowsing(this.#popup)) this.#close();
     });
     // A click on its text keeps it open.
     this.#popup.addEventListener("mousedown", (event) => {
@@ -208,6 +210,7 @@ function exportForm(
     element("p", { class: "tgw-hint" }, format.about),
     path,
     element("p", { class: "tgw-hint tgw-export-folder" }, `in ${folder}`),
+    ...browseButton(path, parts, { title: "Choose the folder to save in", kind: "folder" }),
     ...fields.map(({ label, field }) => labeledField(label, field.select)),
     ...(isPicture(format.kind) ? [checkboxField("Only the visible part", visible)] : []),
     why,

@@ -1,6 +1,7 @@
 // The form that asks for the values of placeholders, where a run needs them; what was fed last is proposed again.
 import type { Parts } from "../../interaction/parts";
 import type { Feed, FeedField, Feeds } from "../../protocol/messages";
+import { browseButton } from "../controls/browse-button";
 import { formFoot, selectField, TEXT } from "../controls/form-fields";
 import { element, releaseFocus, setAttributes, uniqueId, whileBusy } from "../dom";
 import { withDrawnShapes } from "../shape-text";
@@ -65,7 +66,7 @@ export function feedForm(
   parts: Parts,
   close: () => void,
 ): HTMLFormElement {
-  const rows = fields.map((field) => feedRow(field, variables));
+  const rows = fields.map((field) => feedRow(field, variables, parts));
   const submit = element("button", { type: "submit", class: "tgw-button" }, "Run");
   const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
   const form = element(
@@ -118,7 +119,11 @@ interface FeedRow {
   refuse(why: string): void;
 }
 
-function feedRow({ tensor, dtype, shape, feed }: FeedField, variables: readonly string[]): FeedRow {
+function feedRow(
+  { tensor, dtype, shape, feed }: FeedField,
+  variables: readonly string[],
+  parts: Parts,
+): FeedRow {
   const label = element("span", { class: "tgw-label tgw-feed-name" }, tensor.replace(/:0$/, ""));
   const about = element("span", { class: "tgw-dtype" }, withDrawnShapes(`${dtype} ${shape}`));
   const kind = selectField("kind", KINDS);
@@ -144,6 +149,8 @@ function feedRow({ tensor, dtype, shape, feed }: FeedField, variables: readonly 
     { id: uniqueId() },
     ...variables.map((value) => element("option", { value })),
   );
+  const file = { title: "Choose a .npy file", kind: "file", suffix: ".npy" } as const;
+  const browse = element("div", { class: "tgw-feed-browse" }, ...browseButton(source, parts, file));
   const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
   const range = element("span", { class: "tgw-feed-range" }, low, "to", high);
   const root = element(
@@ -151,6 +158,7 @@ function feedRow({ tensor, dtype, shape, feed }: FeedField, variables: readonly 
     { class: "tgw-feed", role: "group", "aria-label": tensor },
     element("div", { class: "tgw-titled" }, label, about),
     element("div", { class: "tgw-feed-line" }, kind.select, sizes, source, names),
+    browse,
     range,
     error,
   );
@@ -159,6 +167,7 @@ function feedRow({ tensor, dtype, shape, feed }: FeedField, variables: readonly 
     const isMade = chosen !== "variable" && chosen !== "file";
     sizes.hidden = !isMade || sizes.value === "[]";
     source.hidden = isMade;
+    browse.hidden = chosen !== "file";
     range.hidden = chosen !== "random";
     setAttributes(source, {
       list: chosen === "variable" ? names.id : undefined,
@@ -166,6 +175,7 @@ function feedRow({ tensor, dtype, shape, feed }: FeedField, variables: readonly 
     });
   };
   kind.select.addEventListener("change", () => {
+    kind.select.focus(); // some browsers leave the focus in a field that is hidden now, and a menu closes without it
     update();
     if (!source.hidden) source.focus();
   });

@@ -1,5 +1,6 @@
 // Inserts a cell below that of the widget. A widget has no access to the application around it, so this simulates the
 // user: the key for a new cell, then the text in its editor. It works in JupyterLab and Notebook 7.
+import { insertCellByHost } from "../../interaction/host-application";
 
 /** The part of CodeMirror that takes text; it is found on the element that it draws. */
 interface EditorView {
@@ -19,12 +20,7 @@ const BETWEEN = 50;
 /** Whether there is a notebook around an element that took the text as a new cell. */
 export async function insertCell(from: Element, text: string): Promise<boolean> {
   // In JupyterLab our extension does it, also from a panel, which is in no cell.
-  const insertion = new CustomEvent("tfgraphwidget:host", {
-    detail: { text },
-    bubbles: true,
-    cancelable: true,
-  });
-  if (!from.dispatchEvent(insertion)) return true;
+  if (insertCellByHost(from, text)) return true;
   const cell = from.closest<HTMLElement>(".jp-Cell");
   const notebook = cell?.closest<HTMLElement>(".jp-Notebook");
   if (!cell || !notebook) return false;

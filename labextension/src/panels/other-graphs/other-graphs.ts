@@ -1,6 +1,7 @@
 // Forms for another graph, of a file or a variable of the notebook: add it to this one, or compare with it.
 import type { Parts } from "../../interaction/parts";
 import type { Joint } from "../../protocol/messages";
+import { browseButton } from "../controls/browse-button";
 import { completion } from "../controls/edit-form";
 import { formFoot, labeledField, TEXT } from "../controls/form-fields";
 import { element, uniqueId, whileBusy } from "../dom";
@@ -22,10 +23,11 @@ const JOINED = "Each of its inputs, and the tensor that it becomes:";
 const NEXT = "Next";
 const ADD = "Add";
 
-function compareForm({ actions }: Parts, source: string, close: () => void): HTMLFormElement {
-  const { field, input } = sourceField(actions, source);
+function compareForm(parts: Parts, source: string, close: () => void): HTMLFormElement {
+  const { actions } = parts;
+  const { field, input, browse } = sourceField(parts, source);
   const submit = element("button", { type: "submit", class: "tgw-button" }, "Compare");
-  const form = element("form", { class: "tgw-inline" }, field, hint(HINT), formFoot(submit));
+  const form = element("form", { class: "tgw-inline" }, field, ...browse, hint(HINT), formFoot(submit));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void whileBusy(submit, async () => {
@@ -37,12 +39,12 @@ function compareForm({ actions }: Parts, source: string, close: () => void): HTM
 
 function addForm(parts: Parts, source: string, close: () => void): HTMLFormElement {
   const { edits } = parts.actions;
-  const { field, input } = sourceField(parts.actions, source);
+  const { field, input, browse } = sourceField(parts, source);
   const into = element("input", { ...TEXT, class: "tgw-input tgw-mono", name: "into" });
   const joints = element("div", { class: "tgw-joints" });
   const submit = element("button", { type: "submit", class: "tgw-button" }, NEXT);
   const rest = element("div", { hidden: true }, labeledField("Scope", into), joints);
-  const form = element("form", { class: "tgw-inline" }, field, hint(HINT), rest, formFoot(submit));
+  const form = element("form", { class: "tgw-inline" }, field, ...browse, hint(HINT), rest, formFoot(submit));
   let known = "";
   const show = async (): Promise<boolean> => {
     const name = input.value.trim();
@@ -91,16 +93,19 @@ function jointField({ input: name, about, tensor }: Joint, parts: Parts): HTMLEl
   return [labeledField(name, input), ...completion(input, parts)];
 }
 
-/** Which graph: a variable is chosen from the list, or the path of a file typed. */
-function sourceField(
-  actions: Parts["actions"],
-  source: string,
-): { field: HTMLElement; input: HTMLInputElement } {
+interface SourceField {
+  readonly field: HTMLElement;
+  readonly input: HTMLInputElement;
+  readonly browse: HTMLButtonElement[];
+}
+
+/** Which graph: a variable is chosen from the list, or the path of a file typed or browsed for. */
+function sourceField(parts: Parts, source: string): SourceField {
   const list = element("datalist", { id: uniqueId() });
   const attributes = { ...TEXT, class: "tgw-input tgw-mono", name: "source", required: true, list: list.id };
   const input = element("input", attributes);
   input.value = source;
-  void actions.edits.sources().then((sources) => {
+  void parts.actions.edits.sources().then((sources) => {
     list.replaceChildren(
       ...sources.map(({ name, kind }) => element("option", { value: name }, `${name} (${kind})`)),
     );
@@ -113,7 +118,8 @@ function sourceField(
       input.dispatchEvent(new Event("change"));
     }
   });
-  return { field: element("div", {}, labeledField("Graph", input), list), input };
+  const browse = browseButton(input, parts, { title: "Choose a graph", kind: "file" });
+  return { field: element("div", {}, labeledField("Graph", input), list), input, browse };
 }
 
 function hint(text: string): HTMLElement {

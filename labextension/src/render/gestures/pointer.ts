@@ -15,14 +15,17 @@ export interface Gestures extends DragListener {
 
 const RIGHT_BUTTON = 2;
 
-/** Shift and the right button: the menu of the application around, as without Shift elsewhere; else the browser's. */
-function showHostMenu(event: MouseEvent): void {
+/**
+ * If it is Shift and the right button, show the menu of the application around, as without Shift elsewhere, or else the
+ * browser's; whether it is. `above` is outside of what takes a right click itself.
+ */
+export function showHostMenu(event: MouseEvent, above: EventTarget | null): boolean {
+  if (!event.shiftKey || event.button !== RIGHT_BUTTON) return false;
   const { clientX, clientY, screenX, screenY, button } = event;
   const init = { clientX, clientY, screenX, screenY, button, bubbles: true, cancelable: true, view: window };
-  // Sent from above the canvas, which would take it for its own.
-  const above = event.target instanceof Element ? event.target.parentElement : null;
   const isTaken = above !== null && !above.dispatchEvent(new MouseEvent("contextmenu", init));
   if (isTaken) event.preventDefault();
+  return true;
 }
 
 export function listenToPointer(stage: Stage, store: Store, gestures: Gestures): void {
@@ -40,7 +43,7 @@ export function listenToPointer(stage: Stage, store: Store, gestures: Gestures):
   });
   canvas.addEventListener("contextmenu", (event) => {
     event.stopPropagation();
-    if (event.shiftKey && event.button === RIGHT_BUTTON) return showHostMenu(event);
+    if (showHostMenu(event, canvas.parentElement)) return;
     event.preventDefault();
     gestures.contextMenu(stage.itemAt(pointOf(event)), pointOf(event));
   });
