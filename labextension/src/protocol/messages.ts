@@ -194,6 +194,7 @@ export interface FeedField {
   dtype: string;
   shape: string;
   feed: Feed;
+  variables: string[];
 }
 
 /** The costs of an op, or of a scope, whose name ends with a slash; -1 if unknown. `time` is in µs. */
@@ -814,11 +815,10 @@ export interface FormReply {
   scope: string;
 }
 
-/** The placeholders that need a value. `variables` are names of the notebook that can be fed. */
+/** The placeholders that need a value. `remembered`: each has a value that was fed before. */
 export interface Feeds {
   type: "feeds";
   fields: FeedField[];
-  variables: string[];
   remembered: boolean;
 }
 

@@ -61,9 +61,10 @@ export class RequestQueue {
       if (!message) return null;
       const { scene } = this.#store.value;
       const answer = await this.send(message, this.#closed.signal, arrival);
-      // "reveal" inspects its own op next; after a run the inspected op has new values.
+      // "reveal" inspects its own op next; after a run the inspected op has new values, which the caller shows.
       const drawn = this.#store.value.scene !== scene && message.type !== "reveal";
-      if ((drawn && !this.#isInspected(answer)) || message.type === "probe" || message.type === "measure")
+      if (message.type === "probe") await this.#refreshInspector();
+      else if ((drawn && !this.#isInspected(answer)) || message.type === "measure")
         void this.#refreshInspector();
       return answer;
     });
