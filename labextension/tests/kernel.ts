@@ -51,7 +51,7 @@ export async function openedOn(first: Answer, ...answers: (Answer | Error)[]) {
     store.set({ ...change, scene });
   };
   const actions = new Actions(store, channel, { show });
-  await actions.open();
+  await actions.reopen();
   sent.length = 0;
   arrivals.length = 0;
   return { store, actions, sent, arrivals, channel };

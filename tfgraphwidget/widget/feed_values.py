@@ -112,8 +112,10 @@ def feed_array(value: object, tensor: str, source: str, dtype: str, static: Shap
         raise InvalidArgument(tensor, f"{tensor}: {name} is not an array ({why}); choose another.") from None
     target = tf_protos.numpy_dtype(dtype)
     if array.size and not _kind_fits(_kind(array.dtype), _kind(target)):
-        given = "string" if array.dtype.kind in "SU" else array.dtype.name
-        raise InvalidArgument(tensor, f"{tensor}: {name} is {given}, which does not fit {dtype}; cast it in a cell.")
+        dtype_name = "string" if array.dtype.kind in "SU" else array.dtype.name
+        raise InvalidArgument(
+            tensor, f"{tensor}: {name} is {dtype_name}, which does not fit {dtype}; cast it in a cell."
+        )
     check_shape(tensor, array.shape, static)
     converted = array.astype(target)
     if _kind(target) in "iu" and not np.array_equal(converted, array):
@@ -130,8 +132,8 @@ def check_shape(tensor: str, shape: tuple[int, ...], static: Shape) -> None:
         static: The static shape of the placeholder.
     """
     if not _shape_fits(shape, static):
-        given, expected = (shape_text(one) if one else "a scalar" for one in (shape, static))
-        why = f"{'shape ' if shape else ''}{given} does not fit {expected}; give one that does."
+        actual, expected = (shape_text(one) if one else "a scalar" for one in (shape, static))
+        why = f"{'shape ' if shape else ''}{actual} does not fit {expected}; give one that does."
         raise InvalidArgument(tensor, f"{tensor}: {why}")
 
 

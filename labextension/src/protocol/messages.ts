@@ -319,8 +319,7 @@ export interface SignatureRow {
 /** Send the scene; the first thing a view says. */
 export interface OpenRequest {
   type: "open";
-  width: number;
-  height: number;
+  alone: boolean;
 }
 
 /** Open the scope or group if it is closed, else close it; `deep`: with all that is inside. */
@@ -389,12 +388,10 @@ export interface PinRequest {
   y: number;
 }
 
-/** Let the layout decide again where an item stands; "" means all items, on a canvas of this size. */
+/** Let the layout decide again where an item stands; "" means all items. */
 export interface UnpinRequest {
   type: "unpin";
   name: string;
-  width: number;
-  height: number;
 }
 
 /** Take these op or tensor names as the boundary; both empty to clear. */
