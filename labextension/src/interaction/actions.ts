@@ -126,9 +126,7 @@ export class Actions {
       { anchor },
     );
     // If the kernel has not confirmed it, the prefetched drawing is wrong.
-    await this.#queue.enqueue(() =>
-      shown && shown === this.#store.value.state ? REOPEN : null,
-    );
+    await this.#queue.enqueue(() => (shown && shown === this.#store.value.state ? REOPEN : null));
   }
 
   /** Change the view: coloring, hiding, pins, direction, open scopes. */

@@ -108,9 +108,9 @@ describe("channel", () => {
     const answer = channel.request({ type: "open", alone: false }, { signal: control.signal });
     control.abort();
     await expect(answer).rejects.toThrow("given up");
-    await expect(
-      channel.request({ type: "open", alone: false }, { signal: control.signal }),
-    ).rejects.toThrow("given up");
+    await expect(channel.request({ type: "open", alone: false }, { signal: control.signal })).rejects.toThrow(
+      "given up",
+    );
     expect(model.sent).toHaveLength(1);
   });
 
@@ -244,10 +244,7 @@ describe("channel", () => {
   test("a reply in pieces is put together, in whatever order and however often they come", async () => {
     const model = new FakeModel();
     const progress = vi.fn();
-    const answer = openChannel(model).request(
-      { type: "open", alone: false },
-      { onProgress: progress },
-    );
+    const answer = openChannel(model).request({ type: "open", alone: false }, { onProgress: progress });
     const id = model.sent[0]?.id;
     const text = new TextEncoder().encode(JSON.stringify({ ...refused, id, why: "größer" }));
     const data = new Uint8Array([...text, 1, 2, 3]);
