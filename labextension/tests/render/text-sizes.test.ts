@@ -39,10 +39,11 @@ function example(): Scene {
   return decodeScene(fields, buffer);
 }
 
-function drawnAt(zoom: number): Text[] {
+function drawnAt(zoom: number, note = ""): Text[] {
   const scene = example();
   const arrays = {
     ...paintArrays(),
+    ...texts("note", ["", "", "", note, ""]),
     mark: Uint8Array.from([0, 3, 0, 0, 0]),
     differs: Uint8Array.from([0, 1, 0, 2, 0]),
   };
@@ -115,4 +116,14 @@ test("from afar a name gives way to a shorter one, and then to none", () => {
 test.each(ZOOMS)("the value or shape in a chip is whole or left out, at zoom %d", (zoom) => {
   const chips = drawnAt(zoom).filter(({ text }) => text.startsWith("w"));
   expect(["", "w", "w 64×64"]).toContain(chips.map(({ text }) => text).join());
+});
+
+test("from afar the number of a scope gives way to one without its unit, and then to none", () => {
+  const numberAt = (zoom: number, note: string) =>
+    drawnAt(zoom, note).find(({ text }) => text.startsWith("123"))?.text ?? "";
+  expect(numberAt(0.6, "123.5 GFLOP")).toBe("123.5 GFLOP");
+  expect(numberAt(0.5, "123.5 GFLOP")).toBe("123.5 G");
+  expect(numberAt(0.5, "123.5 KFLOP")).toBe("123.5 K");
+  expect(numberAt(0.5, "1234.5 seconds")).toBe("");
+  expect(numberAt(0.3, "123.5 GFLOP")).toBe("");
 });

@@ -25,14 +25,16 @@ export function createTooltip(parts: Parts): Tooltip {
     root.hidden = true;
   });
   const describe = (hovered: number, point: Point, edge: number): Content => {
-    const { scene, paint, connecting } = store.value;
+    const { scene, paint, state, connecting } = store.value;
     if (!scene || !paint) return NOTHING;
     const [item, meanings] = connecting ? [hovered, []] : markedAt(parts, hovered, point);
     if (item > 0) {
       const why = connecting?.refused?.get(scene.names[item] ?? "") ?? "";
+      // Also where the box is too narrow for it.
+      const note = paint.notes[item] ? [`${state?.legend?.by ?? ""}: ${paint.notes[item]}`] : [];
       return {
         title: scene.names[item] ?? "",
-        text: why || textOf(scene, item),
+        text: why || [...note, textOf(scene, item)].join("\n"),
         meanings,
         refused: why !== "",
       };
