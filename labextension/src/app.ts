@@ -33,6 +33,7 @@ import { createHiddenCount } from "./panels/selection/hide-ops";
 import { createSidePanel } from "./panels/side-panel";
 import { TABS } from "./panels/tabs";
 import { at, keyOf, labelOf, OPEN, visibleItem } from "./protocol/scene";
+import type { Viewport } from "./render/camera/camera";
 import { labelHeights } from "./render/canvas/far-labels";
 import { pointOf } from "./render/gestures/drag";
 import { hasControl, listenToPointer } from "./render/gestures/pointer";
@@ -52,6 +53,8 @@ export interface Settings {
   readonly readOnly?: boolean;
   /** The kernel's. */
   readonly revision: () => number;
+  /** Whether no other view of this page shows the graph. */
+  readonly isAlone: () => boolean;
 }
 
 export interface View {
@@ -111,7 +114,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
   const unwatch = channel.watch?.((gone) => {
     store.set({ kernelGone: gone });
     setInert(root, gone);
-    if (!gone) void actions.open();
+    if (!gone) void actions.reopen();
   });
   const visibility = new Visibility(root, () => void actions.catchUp(settings.revision));
   const view = {
@@ -133,8 +136,9 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
     // Where the panel is decides how much of the view is canvas.
     placePanel(root, store);
     const size = await stage.size();
-    if (!parts.readOnly) unshape = followShape(root, parts, size);
-    return actions.open(size);
+    const open = (canvas: Viewport) => actions.open(canvas, canvas.width > 0 && settings.isAlone());
+    if (!parts.readOnly) unshape = followShape(root, parts, size, open);
+    return open(size);
   });
   return view;
 }

@@ -60,6 +60,7 @@ export default function tfgraphwidget() {
       height: model.get("height"),
       software: model.get("software_canvas"),
       revision: () => model.get("revision"),
+      isAlone: () => views.size === 1,
     };
     const view = createView(el, channel, settings);
     views.add(view);

@@ -1,6 +1,6 @@
 // Actions with a made-up kernel behind them, on the graph of example-graph.ts.
 import { Actions } from "../src/interaction/actions";
-import type { Request } from "../src/protocol/messages";
+import type { InspectReply, Request } from "../src/protocol/messages";
 import type { Scene } from "../src/protocol/scene";
 import type { Arrival } from "../src/render/camera/destination";
 import type { Answer, Channel } from "../src/rpc/model-channel";
@@ -23,6 +23,31 @@ export const refused = (why: string, ops: string[] = []): Answer => ({
   argument: "",
   buffer: NOTHING,
 });
+
+/** What the kernel says of an op or scope: of an op of type Identity without tensors, unless it is changed. */
+export function inspected(
+  name: string,
+  change: Partial<InspectReply> = {},
+): InspectReply & { buffer: DataView } {
+  return {
+    type: "inspect_reply",
+    name,
+    op_type: "Identity",
+    device: "",
+    ops: 1,
+    variables: 0,
+    inputs: [],
+    outputs: [],
+    control_inputs: [],
+    attributes: [],
+    shape: "",
+    value: "",
+    called_functions: [],
+    contexts: [],
+    ...change,
+    buffer: NOTHING,
+  };
+}
 
 /** Actions on a store, with a kernel that answers from a list and a stage that only stores the scene. */
 export async function opened(...answers: (Answer | Error)[]) {
@@ -51,7 +76,7 @@ export async function openedOn(first: Answer, ...answers: (Answer | Error)[]) {
     store.set({ ...change, scene });
   };
   const actions = new Actions(store, channel, { show });
-  await actions.open();
+  await actions.reopen();
   sent.length = 0;
   arrivals.length = 0;
   return { store, actions, sent, arrivals, channel };

@@ -188,25 +188,21 @@ def test_a_refusal_names_the_field_that_it_is_about(
     assert editor.lines == ()
 
 
-def test_functions_layers_and_arrays_of_the_notebook_are_told_apart_without_running_them() -> None:
+def test_functions_and_layers_of_the_notebook_are_told_apart_without_running_them() -> None:
     class Odd:
         def __getattr__(self, name: str) -> None:
             raise RuntimeError(name)
 
     layer, fn = tf.keras.layers.Dense(2), tf.function(lambda x: x)
     things = Notebook(layer=layer, fn=fn, plain=swish, Odd=Odd, odd=Odd(), adam=tf.keras.optimizers.Adam(), np=np)
-    things |= {"array": np.ones(2), "tensor": tf.ones(2), "number": 2.5, "_hidden": swish, 3: swish, "text": "a"}
-    with tf.Graph().as_default():
-        things |= {"symbolic": tf.compat.v1.placeholder(tf.float32), "keras_tensor": tf.keras.Input([3])}
-    namespace = KernelNamespace(lambda: things)
-    assert namespace.functions() == ("plain", "fn", "layer")
-    assert namespace.arrays() == ("number", "tensor", "array")
+    things |= {"array": np.ones(2), "_hidden": swish, 3: swish, "text": "a"}
+    assert KernelNamespace(lambda: things).functions() == ("plain", "fn", "layer")
 
 
 def test_a_variable_that_is_not_there_is_refused_with_those_that_the_user_has_made(monkeypatch) -> None:
     monkeypatch.setattr("tfgraphwidget.widget.kernel_namespace._hidden_names", lambda: frozenset({"In", "Out"}))
     namespace = KernelNamespace(lambda: Notebook(In=[], Out={}, x=1, batch=np.ones(2)))
-    assert namespace.arrays() == ("batch", "x")
+    assert [name for name, _ in namespace.variables()] == ["batch", "x"]
     with pytest.raises(UnknownName, match=r"no variable 'digits'; it has 'batch' and 'x'\.$"):
         namespace.value("digits")
     with pytest.raises(UnknownName, match="No variable of the notebook is named; choose one"):
@@ -221,7 +217,7 @@ def test_the_placeholders_that_need_a_value_are_listed_with_a_proposal(answers: 
     (field,) = form.fields
     assert (field.tensor, field.dtype, field.shape) == ("x:0", "float32", "(None, 4)")
     assert (field.feed.kind, field.feed.shape) == ("random", "[1, 4]")
-    assert (form.variables, form.remembered) == (("batch",), False)
+    assert (field.variables, form.remembered) == (("batch",), False)
     assert reply(answers, p.Feedable("net/w")).fields == ()
 
 
@@ -276,6 +272,9 @@ def test_each_kind_of_feed_gives_its_values(
         p.Feed("x:0", "ones", "[1000000000, 4]", 0.0, 1.0, ""),
         p.Feed("x:0", "random", "[2, 4]", 1.0, 0.0, ""),
         p.Feed("x:0", "file", "", 0.0, 1.0, "nowhere.npy"),
+        p.Feed("x:0", "variable", "", 0.0, 1.0, "nothing"),
+        p.Feed("x:0", "variable", "", 0.0, 1.0, "text"),
+        p.Feed("x:0", "variable", "", 0.0, 1.0, "module"),
     ],
 )
 def test_a_feed_that_does_not_fit_is_refused_at_its_field(answers: RequestHandler, feed: p.Feed) -> None:

@@ -117,6 +117,10 @@ def test_what_is_no_message_gets_a_reply_to_nobody(front: FrontEnd, message: Any
         ({"type": "clone", **PART, "into": "c" * 5_000}, "at most 1,000 characters"),
         ({"type": "search", "text": "x", "limit": 2**70}, "reload the page"),
         ({"type": "jump", "to": 10**12}, "from 0 to 0"),
+        *(
+            ({"type": "open", "pane": pane}, "reload the page")
+            for pane in ([], [1], [500, 0], [500, 700, 1], [-500, 700], [float("nan"), 1], ["a", 1], "ab", {}, 7)
+        ),
         ({"type": "leave", "depth": -5}, "depth must be 0 to 0"),
         ({"type": "mend", "line": "__import__('os').abort()"}, "try the edit again"),
         ({"type": "change", "verb": "save", "what": ["x"]}, "reload the page"),
@@ -173,7 +177,7 @@ def test_what_goes_wrong_after_a_request_was_handled_is_a_reply_too(
         monkeypatch.setattr(handler, "refusal_reply", lambda _: 1 / 0)
         replies, kind = front.say({"id": 71, "type": "clone", **PART, "into": "not a scope"}), ZeroDivisionError
     else:
-        monkeypatch.setattr(handler, "handle", lambda _: (p.PictureReply(HALF), []))
+        monkeypatch.setattr(handler, "handle", lambda *_: (p.PictureReply(HALF), []))
         replies, kind = front.say({"id": 71, "type": "picture", "suffix": "svg"}), UnicodeEncodeError
     ((reply, buffers),) = replies
     assert (reply["id"], reply["type"], buffers) == (71, "refusal", [])

@@ -162,30 +162,58 @@ def test_a_drawing_has_the_shape_of_the_pane_that_shows_it_unless_it_is_the_user
     handler = RequestHandler(editor)
     changes: list[int] = []
 
-    def shape(request: p.Request) -> float:
-        width, height = arrays(handler.handle(request))["box"][0, 2:]
+    def shape(request: p.Request, *pane: float) -> float:
+        width, height = arrays(handler.handle(request, pane or None))["box"][0, 2:]  # type: ignore[arg-type]
         return float(width / height)
 
-    wide = shape(p.Open(1500, 1000))
+    wide = shape(p.Open(alone=True), 1500, 1000)
     editor.listeners.append(lambda: changes.append(1))
-    assert shape(p.Open()) == shape(p.Open(1500, 1000)) == wide
+    assert shape(p.Open()) == shape(p.Open(alone=True), 1500, 1000) == wide
     assert not changes
     # Opened again in a narrow pane, and in a wide one; other views hear of it.
-    narrow = shape(p.Open(500, 1000))
+    narrow = shape(p.Open(alone=True), 500, 1000)
     assert narrow < wide / 2
     assert len(changes) == 1
-    assert shape(p.Open(1500, 1000)) == wide
+    assert shape(p.Open(alone=True), 1500, 1000) == wide
     # Between the two: a pane that is as wide as high.
-    assert narrow < shape(p.Open(1000, 1000)) < wide
-    assert shape(p.Open(1500, 1000)) == wide
-    # What is put somewhere stays there in any pane, until the layout is reset.
+    assert narrow < shape(p.Open(alone=True), 1000, 1000) < wide
+    assert shape(p.Open(alone=True), 1500, 1000) == wide
+    # With another scope open, or something in another place, it still wraps to the pane.
     handler.handle(p.Pin("x", 40, 40))
-    assert shape(p.Open(500, 1000)) > narrow
-    assert shape(p.Unpin("", 500, 1000)) == shape(p.Unpin()) == narrow
-    # So does what has another scope open.
     handler.handle(p.Toggle("branch_0"))
-    before = shape(p.Open())
-    assert shape(p.Open(1500, 1000)) == before
+    assert shape(p.Open(alone=True), 500, 1000) < wide / 2
+    assert shape(p.Unpin(), 500, 1000) < wide / 2
+
+
+def test_views_in_panes_of_different_shape_keep_drawings_of_their_own() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        for branch in range(12):
+            tf.negative(tf.abs(x, name=f"branch_{branch}/abs"), name=f"branch_{branch}/end")
+    editor = tgw.edit(graph)
+    handler = RequestHandler(editor)
+    wide, narrow = (1500.0, 1000.0), (500.0, 1000.0)
+
+    def boxes(request: p.Request, pane: tuple[float, float]) -> list[list[float]]:
+        return arrays(handler.handle(request, pane))["box"].tolist()  # type: ignore[no-any-return]
+
+    first = boxes(p.Open(alone=True), wide)
+    opened = editor.opened
+    second = boxes(p.Open(), narrow)
+    assert editor.opened == opened, "the view that was there first has as many scopes open as before"
+    assert second[0][2] / second[0][3] < first[0][2] / first[0][3] / 2
+    assert boxes(p.Open(), wide) == first
+    # What one of them opens is open in both, where it was and in the shape of each.
+    wider = boxes(p.Toggle("branch_0"), wide)
+    narrower = boxes(p.Open(), narrow)
+    assert len(wider) == len(narrower) > len(first)
+    assert boxes(p.Open(), wide) == wider
+    # One is wrapped again, which is nothing to the other; a selection is painted on the drawing of its own view.
+    assert boxes(p.Unpin(), narrow) != wider
+    reply = handler.handle(p.Select("set", ("x",), ()), wide)
+    assert len(arrays(reply)["coverage"]) == len(wider)
+    assert boxes(p.Open(), wide) == wider
+    assert boxes(p.Toggle("branch_0"), wide) == first
 
 
 @pytest.mark.parametrize(

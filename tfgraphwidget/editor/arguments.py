@@ -291,7 +291,8 @@ class ArgumentResolver:
             else:
                 part = selectors.ops(index, *(split_tensor(name)[0] for name in self.names(item)))
             if not part.variables:
-                raise GraphEditError(f"{item!r} contains no variable to train; name variables or their scopes.")
+                name = item.rstrip("/") if isinstance(item, str) else item
+                raise GraphEditError(f"{name!r} contains no variable to train; choose variables or their scopes.")
             names = [variable.handle for variable in part.variables]
             handles |= dict.fromkeys([name for name in names if name not in slots] or names)
         return tuple(sorted(handles, key=index.op))

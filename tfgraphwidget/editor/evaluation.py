@@ -94,9 +94,20 @@ class GraphRun:
         runtime.measure.probe.check_feeds(self.index, tensors, feeds, self.state.names if self.is_body else ())
 
     def placeholders(self, tensors: Sequence[str]) -> tuple[str, ...]:
-        """The placeholders that the tensors need values of."""
+        """The placeholders that the tensors need values of. Raises GraphEditError for a handle, which cannot be fed."""
         return runtime.measure.probe.needed_placeholders(
             self.index, tensors, (), self.state.names if self.is_body else ()
+        )
+
+    def without_handles(self, tensors: Sequence[str], feeds: Feeds) -> tuple[str, ...]:
+        """The tensors that can be computed and fetched: no handles, and none that depends on a placeholder of one.
+
+        Args:
+            tensors: The names of the tensors.
+            feeds: Values by the name of the tensor.
+        """
+        return runtime.measure.probe.without_handles(
+            self.index, tensors, feeds, self.state.names if self.is_body else ()
         )
 
     def values(self, outputs: Sequence[str], feeds: Feeds, known_values: Values) -> dict[VariableKey, object]:
@@ -357,8 +368,11 @@ class Evaluator:
             fetches = view.boundary[1] or (view.selection.outputs if view.selection else ())
         tensors = self._arguments.readable(self._arguments.fetches(fetches))
         if not tensors:
-            outputs = tuple(self.current_run().outputs(self._executor.patches()))
-            tensors = outputs or tuple(_before_updates(view.index, default_outputs(view.index, feeds)))
+            now = self.current_run()
+            outputs = tuple(now.outputs(self._executor.patches()))
+            tensors = now.without_handles(
+                outputs or _before_updates(view.index, default_outputs(view.index, feeds)), feeds
+            )
         if not tensors:
             raise GraphEditError("These give no tensors that could be fetched; name some: editor.measure(['loss:0']).")
         return tensors

@@ -24,7 +24,7 @@ from tfgraphwidget.graph import (
     traversal,
 )
 from tfgraphwidget.hierarchy import Outline, outline_of
-from tfgraphwidget.layout import Layout, LayoutCache
+from tfgraphwidget.layout import Layout, LayoutCache, aspect_of, level_of
 from tfgraphwidget.layout.free_form import pinning
 from tfgraphwidget.naming import by_new_name, enclosing_scopes, last_part, names_text, scope_around, split_tensor
 from tfgraphwidget.scene import Scene, candidates, first_drawing, prefetch
@@ -44,7 +44,7 @@ Choice = tuple[Boundary, Selection | None]
 """A boundary, or a selection."""
 MOST_ITEMS = 250_000  # a page moves 76,000 boxes at 60 frames a second; with 760,000 it runs out of memory
 _UNMARKED: Boundary = ((), ())
-_NARROW, _TALLEST = 1.3, 0.4  # width : height of a pane that the drawing wraps to
+_NARROW = 1.3  # width : height of a pane that the drawing wraps to
 _FARTHEST = 10_000_000  # pixels; further out, the drawing's float32 knows no single pixels
 
 
@@ -105,11 +105,16 @@ class GraphView:
         self.opened = self._default_open = visible_graph.default_open(self.index)
         self.hidden: frozenset[str] = frozenset()
         self.direction: Direction = "down"
-        self.aspect: float | None = None
-        self._pane: tuple[float, float] | None = None  # that the drawing has the shape of
+        self.aspect = ROOT_ASPECT
+        self.first_pane: tuple[float, float] | None = None  # that the open scopes were chosen for
         self._first_open: frozenset[str] | None = None  # in the first drawing
         self.pinned: dict[str, tuple[float, float]] = {}
-        self.memo = LayoutCache()
+        self._memos: dict[float, LayoutCache] = {}
+
+    @property
+    def memo(self) -> LayoutCache:
+        """Results and history of the layout, of drawings of the present shape: those of another pane are its own."""
+        return self._memos.setdefault(self.aspect, LayoutCache())
 
     @property
     def body(self) -> Body:
@@ -346,7 +351,7 @@ class GraphView:
         around = [outer for node in nodes for outer in self.outline.ancestors(node)]
         opened = self.opened | self._names(around + (self._inside(nodes) if deep else nodes))
         pinned = pinning.pins_in_sight(self.pinned, self.index, opened, self.hidden)
-        return ViewSpec(opened, self.hidden, self.direction, pinned, aspect=self.aspect or ROOT_ASPECT)
+        return ViewSpec(opened, self.hidden, self.direction, pinned, aspect=self.aspect)
 
     def open(self, scopes: Iterable[str], *, deep: bool = False) -> None:
         """Open name scopes and groups, and those around them; `deep`: and all inside.
@@ -508,28 +513,27 @@ class GraphView:
         return index.names[op], node, [node, *self.outline.ancestors(node)]
 
     def shape(self, width: float, height: float) -> None:
-        """Let the drawing wrap to the shape of a narrow pane; nothing changes without a size.
+        """Let the drawing wrap to the shape of a pane that is narrow; each pane keeps its own drawing.
 
         Args:
             width: The width of the pane.
             height: The height of the pane.
         """
-        if width > 0 < height:
-            self.aspect = max(width / height, _TALLEST) if width < _NARROW * height else ROOT_ASPECT
-            self._pane = width, height
+        # Rounded as layouts are, so that few drawings are kept.
+        self.aspect = aspect_of(level_of(width / height)) if width < _NARROW * height else ROOT_ASPECT
 
     def first_drawing(self, width: float, height: float) -> Scene | None:
-        """The first drawing, such that it can be read in a pane; None if there was one before, which stays as it is.
+        """The first drawing, such that it can be read in a pane; None if there was one before.
 
-        It has the shape of the pane, and fewer scopes are open in a small one, unless the user has chosen them.
+        Fewer scopes are open in a small pane, unless the user has chosen them.
 
         Args:
             width: The width of the pane, in pixels.
             height: The height of the pane, in pixels.
         """
-        if self.aspect is not None:
+        if self.first_pane is not None:
             return None
-        self.shape(width, height)
+        self.first_pane = width, height
         if self.opened is not self._default_open or self._layout is not None:
             return None
         self.opened, scene = first_drawing(self.index, self.view_spec, width, height, self.memo)
@@ -549,9 +553,9 @@ class GraphView:
             Whether `first_drawing` makes another one.
         """
         is_changed = self.opened is not self._first_open or self.pinned or self.hidden or self._layout is not None
-        if is_changed or self._pane == (width, height):
+        if is_changed or self.first_pane == (width, height):
             return False
-        self.opened, self.aspect = self._default_open, None
+        self.opened, self.first_pane = self._default_open, None
         self.memo.forget_history()
         return True
 

@@ -1,3 +1,4 @@
+from .aspect import aspect_of as aspect_of
 from .aspect import level_of as level_of
 from .cache import Layout as Layout
 from .cache import LayoutCache as LayoutCache

@@ -1,4 +1,4 @@
-"""The variables of the notebook: graphs, functions that edits can use, arrays that can be fed, and names for values.
+"""The variables of the notebook: graphs, functions that edits can use, and names for values.
 
 No code of the user runs while variables are listed: functions are recognized by their types, graphs by the module and
 name of their classes, read from the type itself, without a property, a proxy's `__class__` or a lazy module's
@@ -13,8 +13,6 @@ import sys
 from collections.abc import Callable, Iterator, MutableMapping
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
-
-import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import InvalidArgument, NameTaken, UnknownName
@@ -33,12 +31,6 @@ _KINDS = {
     "tensorflow.python.framework.func_graph.FuncGraph": "FuncGraph",
     "tensorflow.python.framework.ops.Graph": "tf.Graph",
 }
-# They have `__array__`, which raises.
-_SYMBOLIC = {
-    "tensorflow.python.framework.ops.SymbolicTensor",
-    "tensorflow.python.framework.ops.Tensor",
-    "keras.src.backend.common.keras_tensor.KerasTensor",
-}
 _NAMED = type.__dict__["__module__"].__get__, type.__dict__["__qualname__"].__get__
 
 
@@ -55,7 +47,26 @@ def graph_kind(thing: object) -> str:
     Args:
         thing: Any object.
     """
-    return next((kind for cls in _MRO(type(thing)) if (kind := _KINDS.get(_qualified_name(cls)))), "")
+    return next((kind for name in class_names(thing) if (kind := _KINDS.get(name))), "")
+
+
+def class_names(thing: object) -> list[str]:
+    """Module and name of the class of an object, and of those that it inherits from; "" for one that has none.
+
+    Args:
+        thing: Any object.
+    """
+    return [_qualified_name(cls) for cls in _MRO(type(thing))]
+
+
+def has_method(kind: type, method: str) -> bool:
+    """Whether a class defines or inherits a method.
+
+    Args:
+        kind: The class.
+        method: The name of the method.
+    """
+    return any(method in vars(cls) for cls in _MRO(kind))
 
 
 def _qualified_name(cls: type) -> str:
@@ -86,11 +97,7 @@ class KernelNamespace:
 
     def functions(self) -> tuple[str, ...]:
         """The names of functions, Keras layers and models of the notebook, the newest first."""
-        return tuple(name for name, value in self._variables() if _is_function(value))[::-1]
-
-    def arrays(self) -> tuple[str, ...]:
-        """The names of variables that can be fed, the newest first."""
-        return tuple(name for name, value in self._variables() if _is_array(value))[::-1]
+        return tuple(name for name, value in self.variables() if _is_function(value))
 
     def value(self, name: str) -> object:
         """The value of a variable. Raises UnknownName.
@@ -103,7 +110,7 @@ class KernelNamespace:
             return variables[name]
         if not name.strip():
             raise UnknownName("No variable of the notebook is named; choose one, or type its name.")
-        names = [variable for variable, _ in self._variables()][::-1]
+        names = [variable for variable, _ in self.variables()]
         raise UnknownName(f"The notebook has no variable {name!r}{known_instead(name, names)}")
 
     def free_name(self, preferred_name: str) -> str:
@@ -140,12 +147,14 @@ class KernelNamespace:
             raise NameTaken(f"The notebook has a variable {name!r}; choose another name, or replace it.", name=name)
         variables[name] = value
 
-    def _variables(self) -> Iterator[tuple[str, object]]:
-        """Those that the user has made, in their order."""
+    def variables(self) -> list[tuple[str, object]]:
+        """Those that the user has made, the newest first."""
         hidden = _hidden_names()
-        for name, value in list(self._read().items()):
-            if isinstance(name, str) and not name.startswith("_") and name not in hidden:
-                yield name, value
+        return [
+            (name, value)
+            for name, value in reversed(list(self._read().items()))
+            if isinstance(name, str) and not name.startswith("_") and name not in hidden
+        ]
 
 
 def first_line(function: object) -> str:
@@ -165,20 +174,10 @@ def _hidden_names() -> frozenset[str]:
 
 def _is_function(value: object) -> bool:
     kind = type(value)
-    is_tf_function = _has(kind, "__call__") and kind.__module__.startswith("tensorflow.")
+    is_tf_function = has_method(kind, "__call__") and kind.__module__.startswith("tensorflow.")
     return isinstance(value, _FUNCTIONS) or is_tf_function or _is_layer(kind)
 
 
 def _is_layer(kind: type) -> bool:
     """Whether a class of the user is one of Keras's layers or models."""
     return any(cls.__qualname__ == "Layer" and cls.__module__.startswith("keras.") for cls in _MRO(kind))
-
-
-def _is_array(value: object) -> bool:
-    if _qualified_name(type(value)) in _SYMBOLIC:
-        return False
-    return isinstance(value, int | float | list | np.generic) or _has(type(value), "__array__")
-
-
-def _has(kind: type, method: str) -> bool:
-    return any(method in vars(cls) for cls in _MRO(kind))

@@ -38,7 +38,10 @@ Answer = tuple[p.Reply, list[bytes]]
 
 
 class RequestHandler:
-    """Answers the requests of a widget; keeps the scene that was drawn last, which a new selection only repaints."""
+    """Answers the requests of a widget; keeps the scene that was drawn last, which a new selection only repaints.
+
+    Views in panes of another shape have a scene of their own.
+    """
 
     def __init__(
         self, editor: GraphEditor, exporter: Exporter | None = None, namespace: KernelNamespace | None = None
@@ -46,9 +49,9 @@ class RequestHandler:
         self._editor, self._core = editor, editor.core
         self._exporter = exporter or Exporter(editor)
         namespace = namespace or KernelNamespace()
-        self._scene: scenes.Scene | None = None
+        self._scenes: dict[float, scenes.Scene] = {}  # by the shape of the pane
         self._likely: tuple[str, ...] = ()
-        self._pane: tuple[float, float] | None = None  # the width and height of the canvas that was opened last
+        self._pane: tuple[float, float] | None = None  # the width and height that the drawing of the view wraps to
         self._clones = CloneRequests(editor)
         self._edits = EditRequests(editor, namespace)
         self._ops = OpRequests(editor, namespace)
@@ -64,14 +67,25 @@ class RequestHandler:
         """The present view and selection, to be restored when a request is canceled."""
         return EditorSnapshot(self._core, self._edits, self._selections)
 
-    def handle(self, request: p.Request) -> Answer:
+    def handle(self, request: p.Request, pane: tuple[float, float] | None = None) -> Answer:
         """The reply, in the words of the page, and its buffers; raises GraphEditError for a refusal.
 
         Args:
             request: The message of the page.
+            pane: The width and height that the drawing of the view wraps to; None for a view without a size.
         """
+        self._pane = pane
+        self._shape()
         reply, buffers = self._answer(request)
         return reply_in_page_words(reply), buffers
+
+    def _shape(self) -> None:
+        if self._pane is not None:
+            self._core.view.shape(*self._pane)
+
+    @property
+    def _scene(self) -> scenes.Scene | None:
+        return self._scenes.get(self._core.view.aspect)
 
     def _answer(self, request: p.Request) -> Answer:
         match request:
@@ -214,11 +228,9 @@ class RequestHandler:
                 editor.leave(depth)
             case p.Refresh():
                 editor.refresh()
-            case p.Open(width, height):
-                if width > 0 < height:
-                    self._pane = width, height
-                    if self._core.view.reopen(width, height):
-                        self._core.listeners.notify()  # other views show it, too
+            case p.Open(alone=True) if self._pane is not None:
+                if self._core.view.reopen(*self._pane):
+                    self._core.listeners.notify()  # pages elsewhere may show it, too
             case _:
                 self._arrange(request)
         return self._drawing()
@@ -234,9 +246,7 @@ class RequestHandler:
                 editor.direction = direction
             case p.Pin(name, x, y):
                 editor.pin(name, x, y)
-            case p.Unpin(name, width, height):
-                if not name:
-                    self._core.view.shape(width, height)
+            case p.Unpin(name):
                 editor.unpin(name)
 
     def _hide(self, verb: str, names: tuple[str, ...]) -> None:
@@ -319,8 +329,9 @@ class RequestHandler:
     def _drawing(self, focus: str = "", stamp: str = "", edited: p.EditReport | None = None) -> Answer:
         editor = self._editor
         self._edits.update_difference()
+        self._shape()  # of the function that was entered
         first = self._core.view.first_drawing(*self._pane) if self._pane else None
-        self._scene = scene = first or editor.scene()
+        scene = self._scenes[self._core.view.aspect] = first or editor.scene()
         self._likely = self._core.view.prefetch_candidates(scene)
         if stamp and stamp == _stamp(scene):
             return self._painting()
@@ -328,10 +339,11 @@ class RequestHandler:
         return p.SceneReply(self._state(), _fields(fields), focus, edited), [data]
 
     def _painting(self, text: str = "") -> Answer:
-        if self._scene is None or self._scene.index is not self._editor.index:
+        scene = self._scene
+        if scene is None or scene.index is not self._editor.index:
             # Other cells have added ops since.
             return self._drawing(edited=p.EditReport(text, (), None) if text else None)
-        fields, data = scenes.to_bytes(self._paint(self._scene))
+        fields, data = scenes.to_bytes(self._paint(scene))
         return p.SelectionReply(self._state(), _fields(fields), text), [data]
 
     def _paint(self, scene: scenes.Scene) -> scenes.Arrays:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, InvalidArgument, NameTaken
+from tfgraphwidget.errors import GraphEditError, InvalidArgument, NameTaken, UnknownName
 from tfgraphwidget.graph import Shape, shape_text
 from tfgraphwidget.naming import identifier, last_part, split_tensor
 from tfgraphwidget.sources import parse_path, tf_protos
 from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.feed_values import ArraySpec, array_spec, check_shape, feed_array
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 
 if TYPE_CHECKING:
@@ -40,11 +41,16 @@ class ValueForms:
         names = self._editor.core.evaluator.placeholders(tensors)
         leading = (shape[0] for _, shape in map(self._spec, names) if shape and shape[0] is not None)
         batch = next(leading, 1)  # what is fed beside a batch of a fixed size is most often of as many
-        fields = (
-            p.FeedField(name, *self._texts(name), self._last.get(name, self._proposal(name, batch))) for name in names
-        )
+        specs = ((variable, array_spec(value)) for variable, value in self._namespace.variables())
+        arrays = [(variable, spec) for variable, spec in specs if spec is not None] if names else []
         is_known = all(name in self._last for name in names)
-        return p.Feeds(tuple(fields), self._namespace.arrays()[:_MOST_NAMES], is_known)
+        return p.Feeds(tuple(self._field(name, batch, arrays) for name in names), is_known)
+
+    def _field(self, tensor: str, batch: int, arrays: list[tuple[str, ArraySpec]]) -> p.FeedField:
+        dtype, shape = self._spec(tensor)
+        fitting = tuple(variable for variable, spec in arrays if spec.fits(dtype, shape))
+        feed = self._last.get(tensor, self._proposal(tensor, batch))
+        return p.FeedField(tensor, dtype, shape_text(shape), feed, fitting[:_MOST_NAMES])
 
     def values(self, feeds: tuple[p.Feed, ...], name: str | None) -> dict[str, object]:
         """The values of a form by tensor, and for other placeholders those that were fed last.
@@ -101,10 +107,6 @@ class ValueForms:
         number = index.op(op)
         return index.dtypes(number)[port or 0], index.shape(number, port or 0)
 
-    def _texts(self, tensor: str) -> tuple[str, str]:
-        dtype, shape = self._spec(tensor)
-        return dtype, shape_text(shape)
-
     def _proposal(self, tensor: str, batch: int) -> p.Feed:
         dtype, shape = self._spec(tensor)
         sizes = [size if size is not None else 1 if axis else batch for axis, size in enumerate(shape or ())]
@@ -113,14 +115,17 @@ class ValueForms:
 
     def _value(self, feed: p.Feed) -> Any:
         dtype, static = self._spec(feed.tensor)
-        if feed.kind == "variable":
-            value = np.asarray(self._namespace.value(feed.source))
-        elif feed.kind == "file":
-            value = _from_file(feed, self._exporter.folder)
-        else:
+        if feed.kind not in ("variable", "file"):
             return _generate_value(feed, dtype, _shape(feed, static))
-        _check_shape(feed, value.shape, static)
-        return value
+        is_variable = feed.kind == "variable"
+        value = self._variable(feed) if is_variable else _from_file(feed, self._exporter.folder)
+        return feed_array(value, feed.tensor, feed.source, dtype, static)
+
+    def _variable(self, feed: p.Feed) -> object:
+        try:
+            return self._namespace.value(feed.source)
+        except UnknownName as error:
+            raise InvalidArgument(feed.tensor, f"{feed.tensor}: {error.why}") from None
 
 
 _MOST_NAMES = 100
@@ -137,19 +142,8 @@ def _shape(feed: p.Feed, static: Shape) -> tuple[int, ...]:
         raise InvalidArgument(feed.tensor, f"{feed.tensor}: {feed.shape[:80]!r} is not a shape; write it as [1, 4].")
     if np.prod([float(size) for size in sizes]) > _MOST_ELEMENTS:
         raise InvalidArgument(feed.tensor, f"{feed.tensor}: {feed.shape[:80]} is too large to feed; take less.")
-    _check_shape(feed, tuple(sizes), static)
+    check_shape(feed.tensor, tuple(sizes), static)
     return tuple(sizes)
-
-
-def _check_shape(feed: p.Feed, shape: tuple[int, ...], static: Shape) -> None:
-    if static is None:
-        return
-    fits = len(shape) == len(static) and all(b is None or a == b for a, b in zip(shape, static, strict=True))
-    if not fits:
-        wrong = shape_text(tuple(shape))
-        raise InvalidArgument(
-            feed.tensor, f"{feed.tensor}: shape {wrong} does not fit {shape_text(static)}; give one that does."
-        )
 
 
 def _generate_value(feed: p.Feed, dtype: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -135,7 +135,7 @@ class GraphWidget(anywidget.AnyWidget):
         snapshot = self._handler.snapshot()
         try:
             with cancelling.once(), listen(self._progress_sender(number)):
-                return self._handler.handle(codec.decode(message)[1])
+                return self._handler.handle(codec.decode(message)[1], codec.pane_of(message))
         except KeyboardInterrupt:
             unchanged = snapshot.restore()
             self._editor.core.listeners.notify()  # they may have heard of what was put back

@@ -15,7 +15,7 @@ import type {
   UnpinRequest,
 } from "../protocol/messages";
 import { at, BADGE, isScope, keyOf } from "../protocol/scene";
-import { NO_SIZE, type Viewport } from "../render/camera/camera";
+import type { Viewport } from "../render/camera/camera";
 import type { Anchor } from "../render/camera/destination";
 import type { Region, RegionItems } from "../render/hit-testing/region";
 import type { Answer, Channel } from "../rpc/model-channel";
@@ -42,6 +42,7 @@ export type ViewRequest =
   | ExpandAllRequest
   | UnpinRequest;
 
+const REOPEN = { type: "open", alone: false } as const;
 const HITS = 50;
 /** Names in one request: a message of more than 10 MB never arrives. */
 const MOST_NAMES = 20_000;
@@ -59,7 +60,7 @@ export class Actions {
 
   constructor(store: Store, channel: Channel, stage: SceneTarget) {
     this.#store = store;
-    this.#queue = new RequestQueue(store, channel, stage, () => void this.open());
+    this.#queue = new RequestQueue(store, channel, stage, () => void this.reopen());
     this.edits = new Edits(store, this.#queue);
     this.exports = new Exports(store, this.#queue);
     this.#prefetch = new Prefetch(store, this.#queue, stage);
@@ -72,25 +73,38 @@ export class Actions {
     this.#examining.abort();
   }
 
-  /** Request the drawing, for a canvas of this size if it has one. */
-  open({ width, height }: Viewport = NO_SIZE): Promise<void> {
-    return this.#queue.enqueue(() => ({ type: "open", width, height }));
+  /** Request the drawing for the first time, for a canvas of this size; `alone`: no other view shows it. */
+  open(pane: Viewport, alone: boolean): Promise<void> {
+    this.#queue.pane = pane;
+    return this.#queue.enqueue(() => ({ type: "open", alone }));
+  }
+
+  /** Request the drawing again. */
+  reopen(): Promise<void> {
+    return this.#queue.enqueue(() => REOPEN);
   }
 
   /** Request the drawing again if the kernel has a newer state than the last reply. */
   catchUp(revision: () => number): Promise<void> {
     return this.#queue.enqueue(
-      () => (revision() > (this.#store.value.state?.revision ?? -1) ? { type: "open", ...NO_SIZE } : null),
+      () => (revision() > (this.#store.value.state?.revision ?? -1) ? REOPEN : null),
       { refit: true },
     );
   }
 
   /** Let a drawing that is not arranged by hand wrap to the shape of a canvas. */
-  wrap({ width, height }: Viewport): Promise<void> {
+  wrap(pane: Viewport): Promise<void> {
+    this.#queue.pane = pane;
     return this.#queue.enqueue(
-      () => (this.#store.value.state?.pinned === 0 ? { type: "unpin", name: "", width, height } : null),
+      () => (this.#store.value.state?.pinned === 0 ? { type: "unpin", name: "" } : null),
       { refit: true },
     );
+  }
+
+  /** Forget what was arranged by hand: the drawing wraps to the shape of a canvas. */
+  resetLayout(pane: Viewport): Promise<void> {
+    this.#queue.pane = pane;
+    return this.changeView({ type: "unpin", name: "" });
   }
 
   /** Let the kernel read the graph again. */
@@ -112,9 +126,7 @@ export class Actions {
       { anchor },
     );
     // If the kernel has not confirmed it, the prefetched drawing is wrong.
-    await this.#queue.enqueue(() =>
-      shown && shown === this.#store.value.state ? { type: "open", ...NO_SIZE } : null,
-    );
+    await this.#queue.enqueue(() => (shown && shown === this.#store.value.state ? REOPEN : null));
   }
 
   /** Change the view: coloring, hiding, pins, direction, open scopes. */

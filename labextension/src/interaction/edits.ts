@@ -191,7 +191,7 @@ export class Edits {
   async probe(name = "", feeds: Feed[] = []): Promise<boolean> {
     const answer = await this.#queue.reply(() => ({ type: "probe", name, feeds }));
     if (answer?.type !== "selection_reply") return false;
-    if (name !== "") this.#store.set({ tab: "op" });
+    if (name !== "") this.#store.set({ tab: "op", run: { name } });
     return true;
   }
 

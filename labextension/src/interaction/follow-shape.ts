@@ -9,8 +9,13 @@ const OTHER = 0.2;
 /** Width : height from which on drawings have the usual shape; graph_view.py has the same. */
 const WIDE = 1.3;
 
-/** Follow the size of a view that was opened at the size `opened` of its canvas. */
-export function followShape(root: HTMLElement, { stage, actions }: Parts, opened: Viewport): () => void {
+/** Follow the size of a view that was opened at the size `opened` of its canvas; `open` opens it where it had none. */
+export function followShape(
+  root: HTMLElement,
+  { stage, actions }: Pick<Parts, "stage" | "actions">,
+  opened: Viewport,
+  open: (canvas: Viewport) => unknown,
+): () => void {
   let shape = shapeOf(root);
   // In a tab behind others it was opened without a size.
   let isOpened = opened.width > 0;
@@ -19,7 +24,7 @@ export function followShape(root: HTMLElement, { stage, actions }: Parts, opened
     const now = shapeOf(root);
     if (now === null) return;
     const isOther = shape === null || Math.abs(Math.log(now / shape)) > OTHER;
-    if (!isOpened) void actions.open(stage.viewport);
+    if (!isOpened) void open(stage.viewport);
     else if (isOther && stage.untouched) void actions.wrap(stage.viewport);
     else if (!isOther) return;
     [shape, isOpened] = [now, true];

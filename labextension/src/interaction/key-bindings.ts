@@ -361,8 +361,8 @@ function unpin(context: KeyContext): unknown {
   const { scene } = context.store.value;
   const item = pickedItem(context);
   const name = scene?.pinned[item] ? keyOf(scene, item) : "";
-  const { width, height } = context.stage.viewport;
-  return context.actions.changeView({ type: "unpin", name, width, height });
+  if (name) return context.actions.changeView({ type: "unpin", name });
+  return context.actions.resetLayout(context.stage.viewport);
 }
 
 type Verb = Exclude<HideRequest["verb"], "nothing">;

@@ -46,7 +46,7 @@ export class OfflineBackend {
 
   #goTo(way: readonly StackEntry[]): Answer {
     this.#stack = way;
-    return this.#current.handle({ type: "open", width: 0, height: 0 });
+    return this.#current.handle({ type: "open", alone: false });
   }
 
   get #current(): OfflineGraphView {

@@ -21,6 +21,7 @@ async function show(): Promise<void> {
       software: true,
       readOnly: true,
       revision: () => 1,
+      isAlone: () => true,
     });
     window.addEventListener("resize", () => view.setHeight(window.innerHeight));
   } catch (error) {

@@ -82,6 +82,16 @@ export function releaseFocus(holder: Element): void {
     holder.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
 }
 
+/** Scroll a panel, and not the page around it, as little as shows an element, or its upper part if it is higher. */
+export function scrollToShow(panel: Element, shown: Element): void {
+  const [view, box] = [panel.getBoundingClientRect(), shown.getBoundingClientRect()];
+  const below = Math.max(box.bottom + SCROLL_MARGIN - view.bottom, 0);
+  const above = box.top - SCROLL_MARGIN - view.top;
+  panel.scrollTop += Math.min(below, above);
+}
+/** Pixels between an element that was scrolled into view and the border of the panel. */
+const SCROLL_MARGIN = 8;
+
 /** Disable a button, or enable it. */
 export function disable(target: HTMLButtonElement, disabled: boolean): void {
   if (disabled) releaseFocus(target);

@@ -194,6 +194,7 @@ export interface FeedField {
   dtype: string;
   shape: string;
   feed: Feed;
+  variables: string[];
 }
 
 /** The costs of an op, or of a scope, whose name ends with a slash; -1 if unknown. `time` is in µs. */
@@ -318,8 +319,7 @@ export interface SignatureRow {
 /** Send the scene; the first thing a view says. */
 export interface OpenRequest {
   type: "open";
-  width: number;
-  height: number;
+  alone: boolean;
 }
 
 /** Open the scope or group if it is closed, else close it; `deep`: with all that is inside. */
@@ -388,12 +388,10 @@ export interface PinRequest {
   y: number;
 }
 
-/** Let the layout decide again where an item stands; "" means all items, on a canvas of this size. */
+/** Let the layout decide again where an item stands; "" means all items. */
 export interface UnpinRequest {
   type: "unpin";
   name: string;
-  width: number;
-  height: number;
 }
 
 /** Take these op or tensor names as the boundary; both empty to clear. */
@@ -821,11 +819,10 @@ export interface FormReply {
   scope: string;
 }
 
-/** The placeholders that need a value. `variables` are names of the notebook that can be fed. */
+/** The placeholders that need a value. `remembered`: each has a value that was fed before. */
 export interface Feeds {
   type: "feeds";
   fields: FeedField[];
-  variables: string[];
   remembered: boolean;
 }
 

@@ -22,7 +22,7 @@ import type { Frame } from "./canvas/frame";
 import { matchFrames, NO_MATCHES } from "./canvas/match-frames";
 import { type Palette, readPalette, watchTheme } from "./canvas/palette";
 import { boundsOf, isWithin, itemsInRegion, type Region, type RegionItems } from "./hit-testing/region";
-import { nearestEdge } from "./hit-testing/scene-index";
+import { nearestEdge, runsThrough } from "./hit-testing/scene-index";
 
 /** Moving more boxes than this would stutter. */
 const TOO_MANY = 2500;
@@ -191,14 +191,12 @@ export class Stage {
 
   /** The edge at a point of the canvas, or -1; control edges count while they are drawn. */
   edgeAt(point: Point): number {
-    const { scene, camera, controls } = this.#store.value;
+    const { scene, camera } = this.#store.value;
     if (!scene) return -1;
     const world = toWorld(camera, point.x, point.y);
     const reach = EDGE_REACH / camera.zoom;
     const area = { x: world.x - reach, y: world.y - reach, width: 2 * reach, height: 2 * reach };
-    const near = this.#renderer.sceneIndex(scene).edgesIn(area);
-    const drawn = near.filter((edge) => controls || at(scene.tensors, edge) > 0);
-    return nearestEdge(scene, drawn, world, reach);
+    return nearestEdge(scene, this.#drawnEdges(scene, area), world, reach);
   }
 
   /** Ops and closed scopes within some pixels of a point, the last drawn first. */
@@ -207,12 +205,30 @@ export class Stage {
   }
 
   /** Ops and closed scopes in a rectangle of the canvas, the last drawn first. */
-  boxesIn({ x, y, width, height }: Box): number[] {
-    const { scene, camera } = this.#store.value;
+  boxesIn(box: Box): number[] {
+    const { scene } = this.#store.value;
     if (!scene) return [];
-    const size = { width: width / camera.zoom, height: height / camera.zoom };
-    const touched = this.#renderer.sceneIndex(scene).itemsIn({ ...toWorld(camera, x, y), ...size });
+    const touched = this.#renderer.sceneIndex(scene).itemsIn(this.#worldBox(box));
     return touched.filter((item) => at(scene.kind, item) !== OPEN).reverse();
+  }
+
+  /** Whether an edge runs through a rectangle of the canvas. */
+  hasLineIn(box: Box): boolean {
+    const { scene } = this.#store.value;
+    if (!scene) return false;
+    const area = this.#worldBox(box);
+    return runsThrough(scene, this.#drawnEdges(scene, area), area);
+  }
+
+  #worldBox({ x, y, width, height }: Box): Box {
+    const { camera } = this.#store.value;
+    return { ...toWorld(camera, x, y), width: width / camera.zoom, height: height / camera.zoom };
+  }
+
+  #drawnEdges(scene: Scene, area: Box): number[] {
+    const { controls } = this.#store.value;
+    const near = this.#renderer.sceneIndex(scene).edgesIn(area);
+    return near.filter((edge) => controls || at(scene.tensors, edge) > 0);
   }
 
   /** The box of an item in pixels of the canvas. */

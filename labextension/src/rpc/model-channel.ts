@@ -30,11 +30,14 @@ export interface WidgetModel {
 /** What front ends hand a message's buffers over as: Jupyter as DataViews, others as typed arrays or as they are. */
 export type Bytes = ArrayBuffer | ArrayBufferView;
 
+/** A request, and the width and height of the canvas that the drawing of the view wraps to. */
+export type AddressedRequest = Request & { readonly pane?: readonly [number, number] };
+
 /** A reply and its binary buffer, which may be empty. */
 export type Answer = Reply & { buffer: DataView };
 
 export interface Channel {
-  request(message: Request, options?: RequestOptions): Promise<Answer>;
+  request(message: AddressedRequest, options?: RequestOptions): Promise<Answer>;
   /** Call `listener` when the editor in the kernel is lost and when it is back; returns a function that stops it. */
   watch?(listener: (gone: boolean) => void): () => unknown;
   /** Milliseconds that a message takes to the kernel and back, as far as is known. */
@@ -84,7 +87,7 @@ export class ModelChannel implements Channel {
     wire.on("msg:custom", this.#receive);
   }
 
-  request(message: Request, options: RequestOptions = {}): Promise<Answer> {
+  request(message: AddressedRequest, options: RequestOptions = {}): Promise<Answer> {
     const pending = this.#client.request(message, { timeout: TIMEOUT, ...options });
     if (pending.settled.aborted) return pending.reply;
     const look = setInterval(() => pending.silence < UNHEARD || this.#asks || this.check(), UNHEARD);

@@ -1,8 +1,9 @@
 // Sends requests that change something one after another, so that each starts from the state after the previous one.
 import type { EditReport, Request } from "../protocol/messages";
+import { NO_SIZE, type Viewport } from "../render/camera/camera";
 import type { Arrival } from "../render/camera/destination";
 import { KernelGone, type Progress } from "../rpc/client";
-import type { Answer, Channel } from "../rpc/model-channel";
+import type { AddressedRequest, Answer, Channel } from "../rpc/model-channel";
 import { ReplyHandler, type SceneTarget } from "./reply-handler";
 import type { Store } from "./store";
 
@@ -28,6 +29,8 @@ export class RequestQueue {
   readonly #channel: Channel;
   readonly #replies: ReplyHandler;
   readonly #closed = new AbortController();
+  /** The canvas whose shape the drawing has; each request names it. */
+  pane: Viewport = NO_SIZE;
   #last: Promise<unknown> = Promise.resolve();
   #inspecting = new AbortController();
 
@@ -61,9 +64,10 @@ export class RequestQueue {
       if (!message) return null;
       const { scene } = this.#store.value;
       const answer = await this.send(message, this.#closed.signal, arrival);
-      // "reveal" inspects its own op next; after a run the inspected op has new values.
+      // "reveal" inspects its own op next; after a run the inspected op has new values, which the caller shows.
       const drawn = this.#store.value.scene !== scene && message.type !== "reveal";
-      if ((drawn && !this.#isInspected(answer)) || message.type === "probe" || message.type === "measure")
+      if (message.type === "probe") await this.#refreshInspector();
+      else if ((drawn && !this.#isInspected(answer)) || message.type === "measure")
         void this.#refreshInspector();
       return answer;
     });
@@ -103,7 +107,7 @@ export class RequestQueue {
   /** Request outside the queue, and return the reply; null if the view is closed, also while it is waited for. */
   async query(message: Request, signal = this.#closed.signal): Promise<Answer | null> {
     if (this.#closed.signal.aborted) return null;
-    return this.#channel.request(message, { signal }).catch((error) => {
+    return this.#channel.request(this.#addressed(message), { signal }).catch((error) => {
       if (error instanceof KernelGone || this.#closed.signal.aborted) return null;
       throw error;
     });
@@ -124,7 +128,7 @@ export class RequestQueue {
   /** Like `query`, but null also if the request fails or is aborted: optional details. */
   async queryOrNull(message: Request, signal: AbortSignal): Promise<Answer | null> {
     try {
-      const answer = await this.#channel.request(message, { signal });
+      const answer = await this.#channel.request(this.#addressed(message), { signal });
       return signal.aborted ? null : answer;
     } catch {
       return null;
@@ -158,7 +162,7 @@ export class RequestQueue {
     this.#store.set({ pending: this.#store.value.pending + 1 });
     const heard = this.#trackProgress();
     try {
-      accept(await this.#channel.request(message, { signal, onProgress: heard.told }));
+      accept(await this.#channel.request(this.#addressed(message), { signal, onProgress: heard.told }));
     } catch (error) {
       // Aborted for a newer request: ignore it. That the kernel is gone is shown in one place.
       if (!signal.aborted && !(error instanceof KernelGone)) fail(error);
@@ -167,6 +171,11 @@ export class RequestQueue {
       const pending = this.#store.value.pending - 1;
       this.#store.set(pending > 0 ? { pending } : { pending, working: null });
     }
+  }
+
+  #addressed(message: Request): AddressedRequest {
+    const { width, height } = this.pane;
+    return width >= 1 && height >= 1 ? { ...message, pane: [width, height] } : message;
   }
 
   /** Show the progress of a request that takes long. */

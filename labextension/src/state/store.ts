@@ -102,6 +102,8 @@ export interface Screen {
   /** Whether the help sheet is open. */
   readonly helping: boolean;
   readonly details: InspectReply | null;
+  /** The op whose outputs were computed last, on request; another object for each run. */
+  readonly run: { readonly name: string } | null;
   /** Further details of the inspected op, once received. */
   readonly examined: ExamineReply | null;
   readonly found: SearchReply | null;
@@ -158,6 +160,7 @@ const EMPTY: Screen = {
   minimap: true,
   helping: false,
   details: null,
+  run: null,
   examined: null,
   found: null,
   hitNames: [],

@@ -135,13 +135,41 @@ describe("edits", () => {
   });
 });
 
+describe("the shape of a drawing", () => {
+  test("each request names the canvas that it wraps to, once it has one", async () => {
+    const { actions, sent } = await opened(drawn(), drawn(), drawn());
+    await actions.refresh();
+    const pane = { width: 500, height: 780 };
+    await actions.open(pane, true);
+    await actions.inspect("x");
+    expect(sent).toEqual([
+      { type: "refresh" },
+      { type: "open", alone: true, pane: [500, 780] },
+      { type: "inspect", name: "x", pane: [500, 780] },
+    ]);
+  });
+
+  test("wraps to another canvas, unless something is pinned; to reset the layout does it anyway", async () => {
+    const { actions, sent } = await opened(drawn(), drawn({ pinned: 1 }), drawn());
+    await actions.wrap({ width: 500, height: 780 });
+    await actions.wrap({ width: 600, height: 780 });
+    await actions.resetLayout({ width: 700, height: 780 });
+    const unpin = { type: "unpin", name: "" };
+    expect(sent).toEqual([
+      { ...unpin, pane: [500, 780] },
+      { ...unpin, pane: [600, 780] },
+      { ...unpin, pane: [700, 780] },
+    ]);
+  });
+});
+
 describe("following the kernel", () => {
   test("a newer revision is fetched, one that a reply has carried is not", async () => {
     const { actions, sent } = await opened(drawn({ revision: 2 }));
     await actions.catchUp(() => 1);
     expect(sent).toEqual([]);
     await actions.catchUp(() => 2);
-    expect(sent).toEqual([{ type: "open", width: 0, height: 0 }]);
+    expect(sent).toEqual([{ type: "open", alone: false }]);
   });
 
   test("what was refused is said until the person does something, though the view catches up", async () => {
@@ -171,7 +199,7 @@ describe("following the kernel", () => {
     );
     await actions.mark(INPUT, "inputs");
     await actions.catchUp(() => 0);
-    expect(sent.at(-1)).toEqual({ type: "open", width: 0, height: 0 });
+    expect(sent.at(-1)).toEqual({ type: "open", alone: false });
     expect(store.value.state?.revision).toBe(5);
   });
 });

@@ -1,12 +1,17 @@
 import { describe, expect, test, vi } from "vitest";
 import { DragConnect, type MenuEntry, onlySlot } from "../../src/interaction/drag-connect";
-import { commandsFor, moveCommand, splitName } from "../../src/panels/controls/edit-commands";
+import {
+  commandsFor,
+  commandsForPart,
+  moveCommand,
+  splitName,
+} from "../../src/panels/controls/edit-commands";
 import { argumentsOf } from "../../src/panels/controls/edit-form";
 import { brokenText, rangeText } from "../../src/panels/inspector/value-summary";
 import type { InspectReply, RewireTargets, TensorValue } from "../../src/protocol/messages";
 import type { Answer } from "../../src/rpc/model-channel";
 import { drawn, painted } from "../example-graph";
-import { CLOSED_SCOPE, INPUT, OP_IN_SCOPE, opened, refused } from "../kernel";
+import { CLOSED_SCOPE, INPUT, inspected, OP_IN_SCOPE, opened, refused } from "../kernel";
 
 const HERE = { x: 10, y: 20 };
 
@@ -81,23 +86,14 @@ describe("forms", () => {
     });
   });
 
-  const op = (change: Partial<InspectReply>): InspectReply => ({
-    name: "a/b",
-    op_type: "Relu",
-    device: "",
-    ops: 1,
-    variables: 0,
-    inputs: [{ name: "x:0", dtype: "float32", shape: "(None, 3)", peers: ["x"], value: null }],
-    outputs: [{ name: "a/b:0", dtype: "float32", shape: "(None, 3)", peers: [], value: null }],
-    control_inputs: [],
-    attributes: [],
-    shape: "(None, 3)",
-    value: "",
-    called_functions: [],
-    contexts: [],
-    type: "inspect_reply",
-    ...change,
-  });
+  const op = (change: Partial<InspectReply>) =>
+    inspected("a/b", {
+      op_type: "Relu",
+      inputs: [{ name: "x:0", dtype: "float32", shape: "(None, 3)", peers: ["x"], value: null }],
+      outputs: [{ name: "a/b:0", dtype: "float32", shape: "(None, 3)", peers: [], value: null }],
+      shape: "(None, 3)",
+      ...change,
+    });
   const names = (details: InspectReply) => commandsFor(details).map(({ verb }) => verb);
 
   test("an op gets the edits that make sense for it", () => {
@@ -126,6 +122,14 @@ describe("forms", () => {
     expect(verbs.every(({ what }) => what[0] === "net/")).toBe(true);
     const rename = verbs.find(({ verb }) => verb === "rename");
     expect(rename?.fields?.[0]).toMatchObject({ initial: "net", prefix: "" });
+  });
+
+  test("what is for variables is offered of a scope, a selection or an op that has some", () => {
+    expect(names(op({ name: "net/", op_type: "", variables: 2 }))).toContain("trainable");
+    expect(names(op({ name: "net/", op_type: "" }))).not.toContain("trainable");
+    expect(names(op({ op_type: "VarHandleOp" }))).toContain("trainable");
+    const ofPart = (variables: boolean) => commandsForPart([], variables).map(({ verb }) => verb);
+    expect(ofPart(true).filter((verb) => !ofPart(false).includes(verb))).toEqual(["trainable"]);
   });
 });
 

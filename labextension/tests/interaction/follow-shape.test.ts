@@ -8,10 +8,10 @@ describe("a view that gets another shape", () => {
   const sent: unknown[] = [];
   const stage = { untouched: true, viewport: { width: 500, height: 700 } };
   const actions = {
-    open: (size: unknown) => void sent.push(["open", size]),
     wrap: (size: unknown) => void sent.push(["wrap", size]),
   };
   const parts = { stage, actions } as unknown as Parts;
+  const open = (size: unknown) => void sent.push(["open", size]);
   let root: { clientWidth: number; clientHeight: number };
 
   beforeEach(() => {
@@ -36,7 +36,7 @@ describe("a view that gets another shape", () => {
     vi.unstubAllGlobals();
   });
 
-  const follow = (width = 900) => followShape(root as HTMLElement, parts, { width, height: 700 });
+  const follow = (width = 900) => followShape(root as HTMLElement, parts, { width, height: 700 }, open);
   function dragTo(...widths: number[]) {
     for (const clientWidth of widths) {
       root = Object.assign(root, { clientWidth });

@@ -101,7 +101,7 @@ describe("keys", () => {
     ["E", "changeView", { type: "expand_all", everything: true }],
     ["C", "changeView", { type: "expand_all", everything: false }],
     ["D", "changeView", { type: "set_direction", direction: "right" }],
-    ["U", "changeView", { type: "unpin", name: "", width: 800, height: 600 }],
+    ["U", "resetLayout", { width: 800, height: 600 }],
     ["/", "find"],
     ["r", "refresh"],
     ["Backspace", "leave"],

@@ -168,7 +168,7 @@ describe("opening", () => {
   ])("when the kernel %s, what there really is is drawn again", async (_, answer) => {
     const { actions, sent, arrivals } = await over(foreseen(), answer, drawn());
     await actions.toggle(CLOSED_SCOPE);
-    expect(sent).toEqual([ASKED, toggled("abc"), { type: "open", width: 0, height: 0 }]);
+    expect(sent).toEqual([ASKED, toggled("abc"), { type: "open", alone: false }]);
     expect(arrivals).toHaveLength(2);
   });
 

@@ -118,7 +118,7 @@ function touches(box: Box, ...ends: (readonly [number, number])[]): boolean {
 
 describe.each(GOLDEN)("the page of $name", (golden) => {
   test("is first drawn just as in the editor", () => {
-    const { scene } = answer(houseOf(golden), { type: "open", width: 0, height: 0 });
+    const { scene } = answer(houseOf(golden), { type: "open", alone: false });
     expect(scene.names).toEqual(golden.names);
     expect(scene.labels).toEqual(golden.labels);
     for (const field of [
@@ -173,7 +173,7 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
 
   test("opens what is asked for, and closed again it is as before", () => {
     const room = houseOf(golden);
-    const before = answer(room, { type: "open", width: 0, height: 0 });
+    const before = answer(room, { type: "open", alone: false });
     const { names, kind, box } = before.scene;
     const item = names.findIndex((_, k) => kind[k] === 1);
     const scope = names[item] ?? "";
@@ -242,7 +242,7 @@ describe("the functions of a page", () => {
 
   test("are entered and left, each with what was open and chosen in it", () => {
     const house = houseOf(golden);
-    const outside = answer(house, { type: "open", width: 0, height: 0 });
+    const outside = answer(house, { type: "open", alone: false });
     const door = outside.scene.byKey.get(first ?? "") ?? -1;
     expect(outside.scene.door[door]).toBe(1);
     const inside = enter(house, first);

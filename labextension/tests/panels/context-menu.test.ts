@@ -10,7 +10,7 @@ import { decodePaint, decodeScene, INPUT_MARK } from "../../src/protocol/scene";
 import type { Stage } from "../../src/render/stage";
 import { Store } from "../../src/state/store";
 import { packed, paintArrays, sceneArrays, state } from "../example-graph";
-import { CLOSED_SCOPE, INPUT, OP_IN_SCOPE, OPEN_SCOPE } from "../kernel";
+import { CLOSED_SCOPE, INPUT, inspected, OP_IN_SCOPE, OPEN_SCOPE } from "../kernel";
 
 const NONE = { item: 0, edge: -1, inside: false };
 
@@ -59,23 +59,14 @@ function world(change: Partial<State> = {}, coverage: number[] = [0, 0, 0, 0, 0]
   return { store, scene, hit, texts, choose };
 }
 
-const relu = (change: Partial<InspectReply> = {}): InspectReply => ({
-  type: "inspect_reply",
-  name: "input",
-  op_type: "Relu",
-  device: "",
-  ops: 1,
-  variables: 0,
-  inputs: [{ name: "x:0", dtype: "float32", shape: "(2)", peers: ["x"], value: null }],
-  outputs: [{ name: "input:0", dtype: "float32", shape: "(2)", peers: ["net/dense/a"], value: null }],
-  control_inputs: [],
-  attributes: [],
-  shape: "(2)",
-  value: "",
-  called_functions: [],
-  contexts: [],
-  ...change,
-});
+const relu = (change: Partial<InspectReply> = {}) =>
+  inspected("input", {
+    op_type: "Relu",
+    inputs: [{ name: "x:0", dtype: "float32", shape: "(2)", peers: ["x"], value: null }],
+    outputs: [{ name: "input:0", dtype: "float32", shape: "(2)", peers: ["net/dense/a"], value: null }],
+    shape: "(2)",
+    ...change,
+  });
 
 describe("what a menu is of", () => {
   test("the item, an edge on the background of a scope, or the canvas", () => {

@@ -2,32 +2,11 @@
 import { describe, expect, test, vi } from "vitest";
 import { examinedKey, isAbout } from "../../src/panels/inspector/op-details";
 import { rgba, scaleOf } from "../../src/panels/inspector/preview";
-import type { ExamineReply, InspectReply } from "../../src/protocol/messages";
+import type { ExamineReply } from "../../src/protocol/messages";
 import type { Answer } from "../../src/rpc/model-channel";
 import { newName } from "../../src/state/reply-handler";
 import { drawn, painted, plainForm } from "../example-graph";
-import { CLOSED_SCOPE, INPUT, NOTHING, OP_IN_SCOPE, opened, refused } from "../kernel";
-
-function inspected(name: string, change: Partial<InspectReply> = {}): InspectReply & { buffer: DataView } {
-  return {
-    type: "inspect_reply",
-    name,
-    op_type: "Placeholder",
-    device: "",
-    ops: 1,
-    variables: 0,
-    inputs: [],
-    outputs: [],
-    control_inputs: [],
-    attributes: [],
-    shape: "",
-    value: "",
-    called_functions: [],
-    contexts: [],
-    ...change,
-    buffer: NOTHING,
-  };
-}
+import { CLOSED_SCOPE, INPUT, inspected, NOTHING, OP_IN_SCOPE, opened, refused } from "../kernel";
 
 /** Looking at the input, with these answers to come. */
 async function looking(...answers: (Answer | Error)[]) {
@@ -147,7 +126,7 @@ describe("what there is to say beyond the wiring", () => {
 
   test("is shown with the op that it is about only", () => {
     const about = (name: string) => ({ ...examined(name), type: "examine_reply" }) as ExamineReply;
-    const details = { ...inspected("input"), type: "inspect_reply" } as InspectReply;
+    const details = inspected("input");
     expect(isAbout(about("input"), details)).toBe(true);
     expect(isAbout(about("net"), details)).toBe(false);
     expect(isAbout(about("net"), null)).toBe(false);

@@ -42,8 +42,9 @@ test("a control is where it covers no box, or only boxes aside, and below if it 
   expect(isUp(0, 2)).toBe(true);
   expect(isUp(1, 2)).toBe(true);
   expect(isUp(0, 1)).toBe(true);
+  expect(isUp(2, 3)).toBe(true);
   expect(isUp(2, 0)).toBe(false);
-  for (const same of [0, 1, 2] as const) expect(isUp(same, same)).toBe(false);
+  for (const same of [0, 1, 2, 3] as const) expect(isUp(same, same)).toBe(false);
   expect(isUp(0, 2, [{ box: above, weight: 1 }])).toBe(false);
 });
 

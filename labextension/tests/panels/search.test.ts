@@ -15,7 +15,7 @@ import {
 } from "../../src/state/search-results";
 import { Store } from "../../src/state/store";
 import { drawn, state } from "../example-graph";
-import { NOTHING, opened } from "../kernel";
+import { inspected, NOTHING, opened } from "../kernel";
 
 const found = (
   names: readonly string[],
@@ -40,25 +40,8 @@ async function searched(answer: Answer, ...more: Answer[]) {
   return all;
 }
 
-const inspected: Answer = {
-  type: "inspect_reply",
-  name: "a",
-  op_type: "Identity",
-  device: "",
-  ops: 1,
-  variables: 0,
-  inputs: [],
-  outputs: [],
-  control_inputs: [],
-  attributes: [],
-  shape: "",
-  value: "",
-  called_functions: [],
-  contexts: [],
-  buffer: NOTHING,
-};
 const shown = (times: number): Answer[] =>
-  Array.from({ length: times }, () => [drawn({}, "a"), inspected]).flat();
+  Array.from({ length: times }, () => [drawn({}, "a"), inspected("a")]).flat();
 
 describe("the list", () => {
   test("has the hits by scope, the scope of the nearest first", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { boxOf, decodeScene } from "../../src/protocol/scene";
 import { easeInOut, initialBoxes, interpolateBoxes } from "../../src/render/camera/animation";
-import { nearestEdge, SceneIndex } from "../../src/render/hit-testing/scene-index";
+import { nearestEdge, runsThrough, SceneIndex } from "../../src/render/hit-testing/scene-index";
 import { packed, sceneArrays } from "../example-graph";
 
 function made(change: Parameters<typeof packed>[0] = {}) {
@@ -25,6 +25,18 @@ describe("picking", () => {
   test("finds what is in view, parents first", () => {
     expect(picker.itemsIn({ x: 50, y: 130, width: 50, height: 60 })).toEqual([0, 2, 3]);
     expect(picker.edgesIn({ x: 80, y: 60, width: 20, height: 10 })).toEqual([0]);
+  });
+
+  test("an edge runs through an area if one of its parts does, not if its box touches it", () => {
+    const routes = {
+      route: Float32Array.from([10, 10, 10, 100, 200, 100, 200, 180, 0, 0, 1, 1]),
+      route_start: Uint32Array.from([0, 4, 6]),
+    };
+    const { fields, buffer } = packed({ ...sceneArrays(), ...routes }, { box: [5, 4], route: [6, 2] });
+    const scene = decodeScene(fields, buffer);
+    const isIn = (x: number, y: number) => runsThrough(scene, [0, 1], { x, y, width: 40, height: 30 });
+    expect([isIn(0, 40), isIn(90, 80), isIn(190, 150)]).toEqual([true, true, true]);
+    expect([isIn(60, 20), isIn(60, 120), isIn(210, 90)]).toEqual([false, false, false]);
   });
 
   test("a scene without edges has none in view", () => {

@@ -128,3 +128,13 @@ test("each colored box has its number where it has room, from afar the large one
     expect(numbersAt(zoom), `at ${zoom}`).toEqual([expect.stringMatching(/^3.1 G/)]);
   expect(numbersAt(0.1)).toEqual([]);
 });
+
+test("from afar the number of a scope gives way to one without its unit, and then to none", () => {
+  const numberAt = (zoom: number, note: string) =>
+    drawnAt(zoom, ["", "", "", note, ""]).find(({ text }) => text.startsWith("123"))?.text ?? "";
+  expect(numberAt(0.6, "123.5 GFLOP")).toBe("123.5 GFLOP");
+  expect(numberAt(0.5, "123.5 GFLOP")).toBe("123.5 G");
+  expect(numberAt(0.5, "123.5 KFLOP")).toBe("123.5 K");
+  expect(numberAt(0.5, "1234.5 seconds")).toBe("");
+  expect(numberAt(0.3, "123.5 GFLOP")).toBe("");
+});

@@ -59,7 +59,7 @@ describe("channel", () => {
 
   test("the binary buffer comes with the answer", async () => {
     const model = new FakeModel();
-    const answer = openChannel(model).request({ type: "open", width: 0, height: 0 });
+    const answer = openChannel(model).request({ type: "open", alone: false });
     const buffer = new DataView(new ArrayBuffer(12));
     model.answer({ ...refused, id: model.sent[0]?.id }, [buffer]);
     expect((await answer).buffer).toBe(buffer);
@@ -69,7 +69,7 @@ describe("channel", () => {
     const bytes = new Uint8Array([9, 1, 2, 3]);
     for (const given of [new DataView(bytes.buffer, 1), bytes.subarray(1), bytes.slice(1).buffer]) {
       const model = new FakeModel();
-      const answer = openChannel(model).request({ type: "open", width: 0, height: 0 });
+      const answer = openChannel(model).request({ type: "open", alone: false });
       model.answer({ ...refused, id: model.sent[0]?.id }, [given]);
       const { buffer } = await answer;
       expect([buffer.byteLength, buffer.getUint8(0), buffer.getUint8(2)]).toEqual([3, 1, 3]);
@@ -78,7 +78,7 @@ describe("channel", () => {
 
   test("messages for others, and what is no message, are ignored", async () => {
     const model = new FakeModel();
-    const answer = openChannel(model).request({ type: "open", width: 0, height: 0 });
+    const answer = openChannel(model).request({ type: "open", alone: false });
     for (const stray of [null, "text", {}, { id: "7", type: "refusal" }, { ...refused, id: -1 }])
       model.answer(stray);
     model.answer({ ...refused, id: model.sent[0]?.id, why: "mine" });
@@ -87,7 +87,7 @@ describe("channel", () => {
 
   test("two channels do not use the same ids", () => {
     const ids = [new FakeModel(), new FakeModel()].map((model) => {
-      void openChannel(model).request({ type: "open", width: 0, height: 0 });
+      void openChannel(model).request({ type: "open", alone: false });
       return model.sent[0]?.id;
     });
     expect(ids[0]).not.toBe(ids[1]);
@@ -95,7 +95,7 @@ describe("channel", () => {
 
   test("silence ends in a sentence", async () => {
     const model = new FakeModel();
-    const answer = openChannel(model).request({ type: "open", width: 0, height: 0 }, { timeout: 5000 });
+    const answer = openChannel(model).request({ type: "open", alone: false }, { timeout: 5000 });
     const failed = expect(answer).rejects.toThrow('not answered "open" for 5 s');
     await vi.advanceTimersByTimeAsync(5001);
     await failed;
@@ -105,19 +105,19 @@ describe("channel", () => {
     const model = new FakeModel();
     const channel = openChannel(model);
     const control = new AbortController();
-    const answer = channel.request({ type: "open", width: 0, height: 0 }, { signal: control.signal });
+    const answer = channel.request({ type: "open", alone: false }, { signal: control.signal });
     control.abort();
     await expect(answer).rejects.toThrow("given up");
-    await expect(
-      channel.request({ type: "open", width: 0, height: 0 }, { signal: control.signal }),
-    ).rejects.toThrow("given up");
+    await expect(channel.request({ type: "open", alone: false }, { signal: control.signal })).rejects.toThrow(
+      "given up",
+    );
     expect(model.sent).toHaveLength(1);
   });
 
   test("closing leaves no listener and nobody waiting", async () => {
     const model = new FakeModel();
     const channel = openChannel(model);
-    const answer = channel.request({ type: "open", width: 0, height: 0 });
+    const answer = channel.request({ type: "open", alone: false });
     channel.close();
     await expect(answer).rejects.toThrow("closed");
     expect(model.listeners).toBe(0);
@@ -127,7 +127,7 @@ describe("channel", () => {
     const model = new FakeModel();
     const told = vi.fn();
     const answer = openChannel(model).request(
-      { type: "open", width: 0, height: 0 },
+      { type: "open", alone: false },
       { onProgress: told, timeout: 5000 },
     );
     model.says("busy");
@@ -145,7 +145,7 @@ describe("channel", () => {
     const channel = openChannel(model);
     const heard: boolean[] = [];
     channel.watch((gone) => heard.push(gone));
-    const answer = channel.request({ type: "open", width: 0, height: 0 });
+    const answer = channel.request({ type: "open", alone: false });
     const failed = expect(answer).rejects.toThrow(KernelGone);
     for (const nth of [0, 1]) {
       model.says("busy", nth);
@@ -167,7 +167,7 @@ describe("channel", () => {
     const channel = openChannel(model);
     const heard: boolean[] = [];
     channel.watch((gone) => heard.push(gone));
-    const answer = channel.request({ type: "open", width: 0, height: 0 });
+    const answer = channel.request({ type: "open", alone: false });
     model.says("idle");
     await vi.advanceTimersByTimeAsync(5000); // longer than a reply may take after a kernel's own "idle"
     model.answer({ ...refused, id: model.sent[0]?.id, why: "mine" });
@@ -178,7 +178,7 @@ describe("channel", () => {
   test("a comm that takes no messages was closed with its kernel", async () => {
     const model = new FakeModel();
     const channel = openChannel(model);
-    const first = channel.request({ type: "open", width: 0, height: 0 });
+    const first = channel.request({ type: "open", alone: false });
     model.closed = true;
     const both = [first, channel.request({ type: "undo", inspected: "" })].map((each) =>
       expect(each).rejects.toThrow(KernelGone),
@@ -213,7 +213,7 @@ describe("channel", () => {
 
   test("a kernel that reports progress is not asked whether it is there", async () => {
     const model = new FakeModel();
-    const answer = openChannel(model).request({ type: "open", width: 0, height: 0 });
+    const answer = openChannel(model).request({ type: "open", alone: false });
     const id = model.sent[0]?.id;
     for (let done = 0; done < 10; done++) {
       model.answer({ type: "working", id, what: "Drawing", done, total: 10 });
@@ -244,10 +244,7 @@ describe("channel", () => {
   test("a reply in pieces is put together, in whatever order and however often they come", async () => {
     const model = new FakeModel();
     const progress = vi.fn();
-    const answer = openChannel(model).request(
-      { type: "open", width: 0, height: 0 },
-      { onProgress: progress },
-    );
+    const answer = openChannel(model).request({ type: "open", alone: false }, { onProgress: progress });
     const id = model.sent[0]?.id;
     const text = new TextEncoder().encode(JSON.stringify({ ...refused, id, why: "größer" }));
     const data = new Uint8Array([...text, 1, 2, 3]);
@@ -266,7 +263,7 @@ describe("channel", () => {
     const model = new FakeModel();
     const channel = openChannel(model);
     for (const [nth, delay] of [300, 150, 2000].entries()) {
-      const answer = channel.request({ type: "open", width: 0, height: 0 });
+      const answer = channel.request({ type: "open", alone: false });
       await vi.advanceTimersByTimeAsync(delay);
       model.says("busy", nth);
       await vi.advanceTimersByTimeAsync(700); // the work itself

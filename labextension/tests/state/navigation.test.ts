@@ -90,7 +90,7 @@ describe("going in and out", () => {
     );
     await actions.toggleSelected(INPUT);
     await actions.catchUp(() => 0);
-    expect(sent.at(-1)).toEqual({ type: "open", width: 0, height: 0 });
+    expect(sent.at(-1)).toEqual({ type: "open", alone: false });
     expect(graphKey(store.value.state)).toBe("graph / body");
     expect(arrivals.at(-1)?.graphEntry).toEqual({ camera: null, inward: true });
   });

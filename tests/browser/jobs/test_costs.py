@@ -98,3 +98,5 @@ def test_the_most_expensive_layer_is_one_click_away(page: Page, jupyter_server: 
     root.get_by_role("group", name="Color by cost").get_by_role("button", name="FLOPs").click()
     hand.widget.settled()
     shoot(page, "costs_dark")
+    page.mouse.move(*hand.widget.place("conv3"))
+    expect(root.locator(".tgw-tooltip")).to_contain_text("FLOPs: 18.9 MFLOP")

@@ -20,7 +20,10 @@ class EnteredView(Protocol):
     """A graph that the user has entered, with its selection and open scopes: `editor.GraphView`."""
 
     title: str
-    memo: LayoutCache
+
+    @property
+    def memo(self) -> LayoutCache:
+        """The cache of its layout."""
 
     @property
     def body(self) -> Body:

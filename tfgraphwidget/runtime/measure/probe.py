@@ -23,6 +23,7 @@ from tfgraphwidget.graph import (
     backward,
     definitions,
     enclosing_blocks,
+    forward,
 )
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.progress import tell
@@ -226,15 +227,48 @@ def needed_placeholders(
         tensors: The tensors to compute.
         feeds: The tensors that are fed.
         filled: Names of placeholders that have a value without a feed.
+
+    Raises:
+        GraphEditError: One of them is a handle, which cannot be fed.
     """
+    needed = _unfed_placeholders(index, tensors, feeds, filled)
+    for i in needed:
+        if (dtype := index.dtypes(i)[0]) in HANDLE_DTYPES:
+            raise GraphEditError(
+                f"Placeholder {index.names[i]!r} is a {dtype}, which cannot be fed; choose tensors that do not depend "
+                "on it.",
+                [index.names[i]],
+            )
+    return tuple(f"{index.names[i]}:0" for i in needed)
+
+
+def without_handles(
+    index: GraphIndex, tensors: Sequence[str], feeds: Collection[str], filled: Collection[str]
+) -> tuple[str, ...]:
+    """The tensors that can be computed and fetched: no handles, and none that depends on one that cannot be fed.
+
+    Args:
+        index: The graph.
+        tensors: The names of the tensors.
+        feeds: The tensors that are fed.
+        filled: Names of placeholders that have a value without a feed.
+    """
+    needed = _unfed_placeholders(index, tensors, feeds, filled)
+    behind = forward(index, [i for i in needed if index.dtypes(i)[0] in HANDLE_DTYPES])
+    return tuple(name for name in tensors if not behind[index.op(name)] and readable_tensor(index, name))
+
+
+def _unfed_placeholders(
+    index: GraphIndex, tensors: Sequence[str], feeds: Collection[str], filled: Collection[str]
+) -> list[int]:
     fed = [(index.op(name), split_tensor(name)[1] or 0) for name in feeds]
     ops = [index.op(name) for name in tensors if name not in feeds]
     ancestors = np.flatnonzero(backward(index, ops, stop=fed)).tolist()
-    return tuple(
-        f"{index.names[i]}:0"
+    return [
+        i
         for i in ancestors
         if index.types[i] in REQUIRED_PLACEHOLDERS and (i, 0) not in fed and index.names[i] not in filled
-    )
+    ]
 
 
 def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:

@@ -36,8 +36,25 @@ def decode(message: object) -> tuple[int, Request]:
     kind = REQUESTS.get(message["type"]) if isinstance(message.get("type"), str) else None
     if kind is None:
         raise GraphEditError(f"The editor knows no request {_value_text(message.get('type'))}; reload the page.")
-    body = {key: value for key, value in message.items() if key not in {"id", "type"}}
+    body = {key: value for key, value in message.items() if key not in {"id", "type", "pane"}}
     return message["id"], _instance(kind, body, message["type"])
+
+
+def pane_of(message: object) -> tuple[float, float] | None:
+    """The pane that the drawing wraps to, [width, height] in CSS pixels beside the id of a message; None without one.
+
+    Raises GraphEditError.
+
+    Args:
+        message: The message of the browser.
+    """
+    pane = message.get("pane") if isinstance(message, dict) else None
+    if pane is None:
+        return None
+    sizes = _decode_value(pane, tuple[float, ...], "pane")
+    if not (isinstance(sizes, tuple) and len(sizes) == 2 and min(sizes) >= 1):
+        raise GraphEditError("A pane has a width and a height; reload the page.")
+    return sizes
 
 
 def _instance(kind: Any, body: dict[str, object], request_type: str) -> Any:

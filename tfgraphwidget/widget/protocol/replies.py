@@ -391,23 +391,23 @@ class FormReply:
 
 @dataclasses.dataclass(frozen=True)
 class FeedField:
-    """A placeholder that needs a value: its dtype and static shape, and the value that a form begins with."""
+    """A placeholder that needs a value: its dtype and static shape, and the value that a form begins with.
+
+    `variables` are those of the notebook that can be fed to it, the newest first.
+    """
 
     tensor: str
     dtype: str
     shape: str
     feed: Feed
+    variables: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
 class Feeds:
-    """The placeholders that need a value. `variables` are names of the notebook that can be fed.
-
-    `remembered`: each has a value that was fed before.
-    """
+    """The placeholders that need a value. `remembered`: each has a value that was fed before."""
 
     fields: tuple[FeedField, ...]
-    variables: tuple[str, ...]
     remembered: bool
 
 

@@ -17,12 +17,10 @@ Side = Literal["inputs", "outputs"]
 class Open:
     """Send the scene; the first thing a view says.
 
-    `width` and `height` are those of its canvas in CSS pixels, 0 while it has none: what is open at first, and the
-    shape of the drawing, are such that it can be read there.
+    `alone`: no other view shows it, so which scopes are open at first is chosen for the pane of this one.
     """
 
-    width: float = 0.0
-    height: float = 0.0
+    alone: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,11 +76,9 @@ class Pin:
 
 @dataclasses.dataclass(frozen=True)
 class Unpin:
-    """Let the layout decide again where an item stands; "" means all items, on a canvas of this size."""
+    """Let the layout decide again where an item stands; "" means all items."""
 
     name: str = ""
-    width: float = 0.0
-    height: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)

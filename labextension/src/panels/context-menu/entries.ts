@@ -242,7 +242,7 @@ function selectionGroups(context: MenuContext): MenuGroups {
   const expression = state?.expression ?? "";
   return [
     readOnly ? [] : [...cloneSelection("Clone …", context), ...deriveEntries(["boundary"], context)],
-    readOnly ? [] : editEntries(commandsForPart([]), context),
+    readOnly ? [] : editEntries(commandsForPart([], (state?.selected_variables ?? 0) > 0), context),
     [...deriveEntries(["upstream", "downstream", "grow", "path"], context), ...hideEntries("", context)],
     [
       ...(readOnly ? [] : [values, findMore([], "", context)]),

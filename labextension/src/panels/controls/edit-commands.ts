@@ -7,9 +7,16 @@ type Known = Readonly<Record<NonNullable<FormField["known"]>, string>>;
 
 const NOTHING: Known = { name: "", device: "", shape: "", dtype: "", value: "" };
 
-/** Of several ops: the selection when `what` is empty, or a name scope. */
-export function commandsForPart(what: readonly string[]): EditCommand[] {
-  return EDIT_BUTTONS.filter(({ on }) => on === "part").map((button) => commandOf(button, what, NOTHING));
+/** Of several ops: the selection when `what` is empty, or a name scope; `variables`: whether there are any in it. */
+export function commandsForPart(what: readonly string[], variables = true): EditCommand[] {
+  return EDIT_BUTTONS.filter((button) => button.on === "part" && suitsPart(button, variables)).map((button) =>
+    commandOf(button, what, NOTHING),
+  );
+}
+
+/** Whether an edit makes sense for several ops: what is for variables needs one. */
+function suitsPart({ types }: EditButton, variables: boolean): boolean {
+  return types === undefined || variables;
 }
 
 /** Of the chosen outputs, or those that the graph seems to be for. */
@@ -26,9 +33,10 @@ export function commandsFor(details: InspectReply): EditCommand[] {
 }
 
 /** Whether an edit makes sense for an op, or for a scope, which has no type. */
-function suits({ on, types, needs = [] }: EditButton, details: InspectReply): boolean {
+function suits(button: EditButton, details: InspectReply): boolean {
+  const { on, types, needs = [] } = button;
   const type = details.op_type;
-  if (type === "") return on === "part" || on === "named";
+  if (type === "") return on === "named" || (on === "part" && suitsPart(button, details.variables > 0));
   const isOfType = types === undefined || types.includes(type);
   return on !== "graph" && isOfType && needs.every((side) => details[side].length > 0);
 }

@@ -7,10 +7,13 @@ export interface SelectField<T extends string> {
 }
 
 /** A drop-down list of `options`, value -> text. */
-export function selectField<T extends string>(name: string, options: Record<T, string>): SelectField<T> {
+export function selectField<T extends string>(
+  name: string,
+  options: Readonly<Partial<Record<T, string>>>,
+): SelectField<T> {
   const select = element("select", { name, class: "tgw-input" });
   const values = Object.keys(options) as T[];
-  for (const value of values) select.append(element("option", { value }, options[value]));
+  for (const value of values) select.append(element("option", { value }, options[value] ?? value));
   return { select, value: () => values[select.selectedIndex] ?? (values[0] as T) };
 }
 

@@ -1,5 +1,6 @@
 // The minimap and the legend make way for what was clicked last and for what an edit has made: they are in another corner
-// while that is below them, and while they would cover more where they are: best no box, next only boxes that stand aside.
+// while that is below them, and while they would cover more where they are: best nothing, next lines, next only boxes that
+// stand aside.
 import type { Parts } from "../../interaction/parts";
 import { at, BADGE, type Box, boxOf, OPEN, type Scene } from "../../protocol/scene";
 import { toScreen } from "../../render/camera/camera";
@@ -18,9 +19,9 @@ export interface Clear {
   readonly weight: number;
 }
 
-/** What lies below a control: no box, only boxes aside of the flow, or others too. */
-const [NONE, ASIDE, MORE] = [0, 1, 2] as const;
-export type Hidden = typeof NONE | typeof ASIDE | typeof MORE;
+/** What lies below a control: nothing, only lines with their labels, boxes aside of the flow, or others too. */
+const [NONE, LINES, ASIDE, MORE] = [0, 1, 2, 3] as const;
+export type Hidden = typeof NONE | typeof LINES | typeof ASIDE | typeof MORE;
 
 /**
  * Have controls make way; each is in a lower corner, and in the upper one above it with the class "tgw-up". The last one,
@@ -46,7 +47,7 @@ export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[
   const hides = (box: Box): Hidden => {
     const { scene } = store.value;
     const boxes = stage.boxesIn(box);
-    if (boxes.length === 0) return NONE;
+    if (boxes.length === 0) return stage.hasLineIn(box) ? LINES : NONE;
     return boxes.every((item) => scene && at(scene.aside, item) === 1) ? ASIDE : MORE;
   };
   const update = () => {

@@ -4,6 +4,7 @@ import { at, type Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
 import { edgeValue } from "../../render/canvas/edge-labels";
 import { tensorRoute } from "../../render/canvas/tensor-route";
+import type { Screen } from "../../state/store";
 import { breakableName, element } from "../dom";
 import { aboutText, edgeText } from "./descriptions";
 import { markedAt, meaningsOfEdge } from "./meanings";
@@ -28,15 +29,7 @@ export function createTooltip(parts: Parts): Tooltip {
     const { scene, paint, connecting } = store.value;
     if (!scene || !paint) return NOTHING;
     const [item, meanings] = connecting ? [hovered, []] : markedAt(parts, hovered, point);
-    if (item > 0) {
-      const why = connecting?.refused?.get(scene.names[item] ?? "") ?? "";
-      return {
-        title: scene.names[item] ?? "",
-        text: why || textOf(scene, item),
-        meanings,
-        refused: why !== "",
-      };
-    }
+    if (item > 0) return { ...contentOf(scene, item, store.value), meanings };
     if (edge < 0) return NOTHING;
     const [title = "", ...ends] = edgeText(scene, edge, tensorRoute(scene, edge));
     const value = edgeValue(scene, edge, paint.values);
@@ -81,6 +74,16 @@ interface Content {
 }
 
 const NOTHING: Content = { title: "", text: "", meanings: [], refused: false };
+
+/** The name of an item, what it is and its number of a coloring, or why it cannot be connected. */
+function contentOf(scene: Scene, item: number, { paint, state, connecting }: Screen): Content {
+  const title = scene.names[item] ?? "";
+  const why = connecting?.refused?.get(title) ?? "";
+  // Also where the box is too narrow for it.
+  const note = paint?.notes[item] ?? "";
+  const lines = [note && `${state?.legend?.by ?? ""}: ${note}`, textOf(scene, item)];
+  return { title, text: why || lines.filter(Boolean).join("\n"), meanings: [], refused: why !== "" };
+}
 
 function textOf(scene: Scene, item: number): string {
   const door = at(scene.door, item) === 1 ? " · double-click to open the function" : "";

@@ -62,11 +62,11 @@ function run({ name, measure }: FeedTarget, { actions }: Parts, feeds: Feed[]): 
 
 export function feedForm(
   target: FeedTarget,
-  { fields, variables }: Feeds,
+  { fields }: Feeds,
   parts: Parts,
   close: () => void,
 ): HTMLFormElement {
-  const rows = fields.map((field) => feedRow(field, variables, parts));
+  const rows = fields.map((field) => feedRow(field, parts));
   const submit = element("button", { type: "submit", class: "tgw-button" }, "Run");
   const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
   const form = element(
@@ -119,14 +119,11 @@ interface FeedRow {
   refuse(why: string): void;
 }
 
-function feedRow(
-  { tensor, dtype, shape, feed }: FeedField,
-  variables: readonly string[],
-  parts: Parts,
-): FeedRow {
+function feedRow({ tensor, dtype, shape, feed, variables }: FeedField, parts: Parts): FeedRow {
   const label = element("span", { class: "tgw-label tgw-feed-name" }, tensor.replace(/:0$/, ""));
   const about = element("span", { class: "tgw-dtype" }, withDrawnShapes(`${dtype} ${shape}`));
-  const kind = selectField("kind", KINDS);
+  const { random: _, ...kindsOfText } = KINDS;
+  const kind = selectField<Feed["kind"]>("kind", dtype === "string" ? kindsOfText : KINDS);
   kind.select.value = feed.kind;
   setAttributes(kind.select, { "aria-label": `Value of ${tensor}` });
   const input = (name: string, text: string, title: string) => {

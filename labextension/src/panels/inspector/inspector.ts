@@ -7,7 +7,7 @@ import { at, sizeText, visibleItem } from "../../protocol/scene";
 import type { Store } from "../../state/store";
 import { commandsFor } from "../controls/edit-commands";
 import { commandForm, editButtons, pencilButton } from "../controls/edit-form";
-import { breakableName, button, element, ICONS, icon, releaseFocus } from "../dom";
+import { breakableName, button, element, ICONS, icon, releaseFocus, scrollToShow } from "../dom";
 import { hideButtons } from "../selection/hide-ops";
 import { graphCommands } from "./graph-commands";
 import { createOpDetails } from "./op-details";
@@ -30,6 +30,11 @@ export function createInspector(parts: Parts): HTMLElement {
     releaseFocus(body);
     whole.hidden = details !== null;
     body.replaceChildren(...(details ? contents(details, parts, examined) : []));
+  });
+  parts.store.watch(["run"], ({ run }) => {
+    const value = run?.name === body.dataset["name"] ? body.querySelector(".tgw-outputs .tgw-seen") : null;
+    const page = body.closest(".tgw-tab-page");
+    if (value && page) scrollToShow(page, value);
   });
   return element("section", { "aria-label": "Inspector" }, whole, body);
 }

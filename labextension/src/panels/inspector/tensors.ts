@@ -83,7 +83,7 @@ export function outputsOf(
   return [
     titledField(
       title,
-      element("div", {}, feeding.slot, listOf(entries, outputs.length)),
+      element("div", { class: "tgw-outputs" }, feeding.slot, listOf(entries, outputs.length)),
       ...(type === "" || parts.readOnly ? [] : [feeds, look]),
     ),
   ];
@@ -104,9 +104,11 @@ function tensorEntry(
   parts: Parts,
 ): HTMLElement {
   const kind = withDrawnShapes([tensor.dtype, tensor.shape].filter(Boolean).join(" "));
-  const about = element("span", { class: "tgw-dtype" }, kind);
-  const variable = tensor.value && !parts.readOnly ? variableButton(tensor.name, parts) : [];
-  const value = tensor.value ? [valueEntry(tensor.value), ...variable] : [];
+  const [take, ...variable] = tensor.value && !parts.readOnly ? variableButton(tensor.name, parts) : [];
+  const type = element("span", { class: "tgw-dtype" }, kind);
+  // Above the value, which may be higher than the panel.
+  const about = take ? element("div", { class: "tgw-titled" }, type, take) : type;
+  const value = tensor.value ? [...variable, valueEntry(tensor.value)] : [];
   const [first, ...others] = tensor.peers;
   // An input comes from the op it is named after: once is enough.
   if (first === opName(tensor.name) && others.length === 0) {

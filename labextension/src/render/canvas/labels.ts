@@ -26,7 +26,7 @@ const BEFORE_NOTE = 8;
 /** Between a number in a header and the lines beside it. */
 const BESIDE_LINES = 4;
 /** A number with its unit. */
-const NUMBER = /^(-?[\d.]+(?:e[+-]?\d+)?)(?: ([kMGTP]?)([A-Za-zµ]*))?$/;
+const NUMBER = /^(-?[\d.]+(?:e[+-]?\d+)?)(?: ([KMGTP]?)([A-Za-zµ]*))?$/;
 /** The beginning of a value or shape. */
 const VALUE = /^[-+.\d?("]|\[/;
 /** How much wider bold letters are. */
@@ -285,7 +285,7 @@ function farNote(pen: Pen, item: number, { size }: FarLabel): string {
   const note = pen.frame.paint.notes[item] ?? "";
   if (note === "") return "";
   const { width, height } = labelBox(pen, item);
-  const isRoomy =
-    height >= 2.3 * size && pen.typesetter.width(pen.ctx, note) * size <= width - 2 * LEAST_INSET;
-  return isRoomy ? note : "";
+  if (height < 2.3 * size) return "";
+  const fits = (text: string) => pen.typesetter.width(pen.ctx, text) * size <= width - 2 * LEAST_INSET;
+  return [note, shortNumber(note) ?? ""].find(fits) ?? "";
 }

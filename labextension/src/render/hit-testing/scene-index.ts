@@ -69,6 +69,21 @@ export function nearestEdge(
   return best;
 }
 
+/** Whether one of some edges runs through an area; slanted parts are taken for the box around them. */
+export function runsThrough(scene: Scene, edges: readonly number[], { x, y, width, height }: Box): boolean {
+  const isIn = (a: number, b: number, start: number, length: number) =>
+    Math.min(a, b) < start + length && Math.max(a, b) > start;
+  return edges.some((edge) => {
+    const last = at(scene.routeStart, edge + 1) - 1;
+    for (let point = at(scene.routeStart, edge); point < last; point++) {
+      const [ax, ay] = [at(scene.route, 2 * point), at(scene.route, 2 * point + 1)];
+      const [bx, by] = [at(scene.route, 2 * point + 2), at(scene.route, 2 * point + 3)];
+      if (isIn(ax, bx, x, width) && isIn(ay, by, y, height)) return true;
+    }
+    return false;
+  });
+}
+
 /** A packed R-tree; null over no boxes, which flatbush does not take. */
 export type BoxIndex = Flatbush | null;
 

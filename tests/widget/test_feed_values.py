@@ -1,0 +1,185 @@
+"""Which variables of a notebook are offered as feeds of a placeholder, and what is said of those that do not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.graph import Shape
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.feed_values import ArraySpec, array_spec, feed_array
+from tfgraphwidget.widget.kernel_namespace import KernelNamespace
+from tfgraphwidget.widget.request_handler import RequestHandler
+
+GRAPH = tf.Graph()
+with GRAPH.as_default():
+    GRAPH_TENSORS = {
+        "placeholder": v1.placeholder(tf.float32, [2]),
+        "constant": tf.constant([1.0, 2.0]),
+        "resource_variable": v1.get_variable("resource", [2], use_resource=True),
+        "reference_variable": v1.get_variable("reference", [2], use_resource=False),
+        "sparse": tf.sparse.from_dense([1.0, 0.0]),
+        "dataset": v1.data.make_one_shot_iterator(tf.data.Dataset.range(3)).string_handle(),
+    }
+
+
+class Odd:
+    """An object that is read by nobody who lists the variables."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Raises."""
+        raise RuntimeError
+
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
+        raise RuntimeError("it is odd")
+
+
+def offered(dtype: Any, shape: Any, **things: object) -> tuple[str, ...]:
+    """The variables that the form offers for a placeholder, in the notebook's order."""
+    with tf.Graph().as_default() as graph:
+        tf.identity(v1.placeholder(dtype, shape, name="x"), name="y")
+    answers = RequestHandler(tgw.edit(graph), namespace=KernelNamespace(lambda: dict(things)))
+    reply = answers.handle(p.Feedable("y"))[0]
+    assert isinstance(reply, p.Feeds)
+    return reply.fields[0].variables[::-1]
+
+
+@pytest.mark.parametrize("name", GRAPH_TENSORS)
+def test_tensors_and_variables_of_a_graph_are_not_offered(name: str) -> None:
+    assert array_spec(GRAPH_TENSORS[name]) is None
+    assert offered(tf.float32, None, wrong=GRAPH_TENSORS[name], right=np.ones(2)) == ("right",)
+
+
+def test_arrays_numbers_lists_and_eager_tensors_are_offered() -> None:
+    things: dict[str, object] = {
+        "array": np.ones([2, 3]),
+        "number": 1.5,
+        "scalar": np.float64(1.5),
+        "nested": [[1, 2, 3], [4, 5, 6]],
+        "pair": (1, 2),
+        "eager": tf.ones([2, 3]),
+        "variable": tf.Variable(tf.ones([2, 3])),
+        "kernel": tf.keras.Variable(np.ones([2, 3])),
+        "odd": Odd(),
+        "ragged": tf.ragged.constant([[1.0], [2.0, 3.0]]),
+        "keras_tensor": tf.keras.Input([3]),
+        "things": [{}],
+        "dictionary": {},
+        "words": ["a", "b"],
+        "handle": tf.Variable(1.0).handle,
+        "dates": np.array(["2020-01-01"], "datetime64[D]"),
+    }
+    all_of_them = ("array", "number", "scalar", "nested", "pair", "eager", "variable", "kernel", "odd")
+    assert offered(tf.float32, None, **things) == all_of_them
+    assert offered(tf.float32, [None, 3], **things) == ("array", "nested", "eager", "variable", "kernel", "odd")
+    assert offered(tf.int32, [2], **things) == ("pair", "odd")
+    assert offered(tf.string, None, **things) == ("odd", "words")
+    assert offered(tf.float64, [], **things) == ("number", "scalar", "odd")
+
+
+def test_narrower_kinds_are_offered_where_wider_ones_are_expected() -> None:
+    things: dict[str, object] = {
+        "flags": np.ones(2, bool),
+        "bytes": np.ones(2, np.uint8),
+        "wide": np.ones(2, np.int64),
+        "halves": np.ones(2, np.float16),
+        "brains": np.asarray(tf.ones(2, tf.bfloat16)),
+        "complexes": np.ones(2, np.complex64),
+    }
+    assert offered(tf.bool, [2], **things) == ("flags",)
+    assert offered(tf.uint8, [2], **things) == ("flags", "bytes", "wide")
+    assert offered(tf.bfloat16, [2], **things) == ("flags", "bytes", "wide", "halves", "brains")
+    assert offered(tf.complex128, [2], **things) == tuple(things)
+
+
+def test_long_lists_are_described_by_their_first_elements() -> None:
+    assert array_spec([[1, 2]] * 1_000_000) == ArraySpec("i", (1_000_000, 2))
+    assert array_spec([]) == ArraySpec("", (0,))
+    endless: list[Any] = []
+    endless.append(endless)
+    assert array_spec(endless) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "shape", "why"),
+    [
+        (np.ones([4, 5]), "float32", (None, 64), r"x:0: shape \(4, 5\) does not fit \(None, 64\); give one that does"),
+        (1.5, "float32", (None, 64), r"x:0: a scalar does not fit \(None, 64\)"),
+        ([1.5], "float32", (), r"x:0: shape \(1,\) does not fit a scalar"),
+        (np.full(2, 0.5), "int32", (2,), "'v' is float64, which does not fit int32; cast it"),
+        ([1, 0.5], "int32", (2,), "'v' is float64, which does not fit int32"),
+        (np.array([1, 300]), "uint8", (2,), "'v' has numbers that uint8 does not have"),
+        ([10**30], "int64", (1,), "'v' is object, which does not fit int64"),
+        ([[1], [2, 3]], "float32", None, "'v' is not an array .its lists have different lengths"),
+        (Odd(), "float32", None, "'v' is not an array .*it is odd"),
+        (["a"], "float32", (1,), "'v' is string, which does not fit float32"),
+        (np.ones(1), "string", (1,), "'v' is float64, which does not fit string"),
+        (GRAPH_TENSORS["placeholder"], "float32", None, "'v' is a SymbolicTensor; choose an array"),
+        (GRAPH_TENSORS["resource_variable"], "float32", None, "'v' is a ResourceVariable; choose an array"),
+        (tf.ragged.constant([[1.0], [2.0, 3.0]]), "float32", None, "'v' is a RaggedTensor; choose an array"),
+        ({}, "float32", None, "'v' is a dict; choose an array"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_words(value: object, dtype: str, shape: Shape, why: str) -> None:
+    with pytest.raises(InvalidArgument, match=why) as caught:
+        feed_array(value, "x:0", "v", dtype, shape)
+    assert caught.value.argument == "x:0"
+
+
+def test_what_fits_is_fed_in_the_placeholder_s_dtype() -> None:
+    assert feed_array([1, 2], "x:0", "v", "float32", (2,)).dtype == np.float32
+    assert feed_array([], "x:0", "v", "int32", (None,)).dtype == np.int32
+    assert feed_array(tf.Variable([1.0]), "x:0", "v", "bfloat16", None).dtype.name == "bfloat16"
+    assert feed_array(["a"], "x:0", "v", "string", (1,)).tolist() == ["a"]
+
+
+# Placeholders that are handles
+
+
+def graph_with_a_handle() -> tf.Graph:
+    """What is computed from numbers, and what from a resource."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        handle = v1.placeholder(tf.resource, [], name="handle")
+        tf.square(x, name="square")
+        tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32, name="read")
+    return graph
+
+
+def test_a_placeholder_of_a_handle_is_not_asked_for_but_refused() -> None:
+    editor = tgw.edit(graph := graph_with_a_handle(), session=v1.Session(graph=graph))
+    answers = RequestHandler(editor, namespace=KernelNamespace(dict))
+    for request in (p.Feedable("read"), p.Probe("read", ()), p.Feedable("handle")):
+        with pytest.raises(GraphEditError, match="Placeholder 'handle' is a resource, which cannot be fed; choose"):
+            answers.handle(request)
+    with pytest.raises(GraphEditError, match="which cannot be fed; choose tensors that do not depend on it"):
+        editor.probe("read")
+
+
+def test_what_needs_no_handle_is_measured() -> None:
+    editor = tgw.edit(graph := graph_with_a_handle(), session=v1.Session(graph=graph))
+    answers = RequestHandler(editor, namespace=KernelNamespace(dict))
+    reply = answers.handle(p.Feedable("", measure=True))[0]
+    assert isinstance(reply, p.Feeds)
+    assert [field.tensor for field in reply.fields] == ["x:0"]
+    answers.handle(p.Measure((reply.fields[0].feed,)))
+    assert "square" in editor.core.evaluator.costs
+
+
+def test_a_function_of_a_handle_is_measured_where_it_can_be() -> None:
+    @tf.function(autograph=False)
+    def both(x: tf.Tensor, values: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        array = tf.raw_ops.TensorListStack(input_handle=values, element_shape=[2], element_dtype=tf.float32)
+        return tf.square(x), array, values
+
+    specs = [tf.TensorSpec([2], tf.float32, name="x"), tf.TensorSpec([], tf.variant, name="values")]
+    editor = tgw.edit(both, signature=specs)
+    assert editor.core.evaluator.placeholders() == ("x:0",)
+    assert editor.measure(feeds={"x:0": [1.0, 2.0]})

@@ -1,0 +1,156 @@
+"""What can be fed to a placeholder: which variables of the notebook are arrays that fit, and why another does not fit.
+
+While variables are described no code of the user runs: classes are recognized by module and name, as graphs are, and
+only arrays, eager tensors and Keras variables are asked for their dtype and shape.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfgraphwidget.errors import InvalidArgument, reason_of
+from tfgraphwidget.graph import HANDLE_DTYPES, Shape, shape_text
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.widget.kernel_namespace import class_names, has_method
+
+_EAGER_TENSOR = "tensorflow.python.framework.ops.EagerTensor"
+_VARIABLE = "tensorflow.python.ops.variables.Variable"
+_SCALARS: dict[type, str] = {bool: "b", int: "i", float: "f", complex: "c", str: "O", bytes: "O"}
+_RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+"""Numpy's kinds of numbers: one can be fed where the same or a wider one is expected."""
+_TEXT = frozenset("OSU")
+_DEEPEST = 32  # dimensions that numpy has
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """Numpy's kind of the elements, "" where any fits or it is not known; and the shape, None where it is not known."""
+
+    kind: str = ""
+    shape: tuple[int, ...] | None = None
+
+    def fits(self, dtype: str, static: Shape) -> bool:
+        """Whether it can be fed to a placeholder.
+
+        Args:
+            dtype: The name of the placeholder's dtype.
+            static: Its static shape.
+        """
+        return _kind_fits(self.kind, _kind(tf_protos.numpy_dtype(dtype))) and _shape_fits(self.shape, static)
+
+
+def array_spec(value: object) -> ArraySpec | None:
+    """What is known of a value that can be fed; None for one that cannot.
+
+    Args:
+        value: Any object.
+    """
+    cls: Any = type(value)
+    thing: Any = value
+    if issubclass(cls, np.ndarray | np.generic):
+        kind = _kind(thing.dtype)
+        return ArraySpec(kind, thing.shape) if kind in _RANKS or kind in _TEXT else None
+    if cls in _SCALARS:
+        return ArraySpec(_SCALARS[cls], ())
+    if cls in (list, tuple):
+        return _list_spec(thing)
+    names = class_names(value)
+    if _VARIABLE in names:
+        # That of a graph has a handle, too, but no value in Python.
+        return _tensor_spec(thing) if _EAGER_TENSOR in class_names(getattr(thing, "handle", None)) else None
+    if _EAGER_TENSOR in names:
+        return _tensor_spec(thing)
+    if not has_method(cls, "__array__") or cls.__module__.startswith("tensorflow.") or cls.__name__ == "KerasTensor":
+        return None  # those of graphs have `__array__`, which raises
+    if cls.__module__.startswith("keras."):
+        return ArraySpec(_kind(tf_protos.numpy_dtype(thing.dtype)), tuple(thing.shape))
+    return ArraySpec()
+
+
+def _tensor_spec(tensor: Any) -> ArraySpec | None:
+    dtype = tensor.dtype.name
+    return None if dtype in HANDLE_DTYPES else ArraySpec(_kind(tf_protos.numpy_dtype(dtype)), tuple(tensor.shape))
+
+
+def _list_spec(values: Any) -> ArraySpec | None:
+    """That of nested lists, by the first element of each: they may be long."""
+    sizes: list[int] = []
+    while type(values) in (list, tuple) and len(sizes) < _DEEPEST:
+        sizes.append(len(values))
+        if not values:
+            return ArraySpec("", tuple(sizes))
+        values = values[0]
+    first = array_spec(values) if type(values) not in (list, tuple) else None
+    return None if first is None or first.shape is None else ArraySpec(first.kind, (*sizes, *first.shape))
+
+
+def feed_array(value: object, tensor: str, source: str, dtype: str, static: Shape) -> np.ndarray:
+    """The array that is fed to a placeholder.
+
+    Args:
+        value: The value of a variable or file.
+        tensor: The placeholder.
+        source: The name of the variable or file.
+        dtype: The name of the placeholder's dtype.
+        static: Its static shape.
+
+    Raises:
+        InvalidArgument: The value is not an array, or its shape or dtype does not fit.
+    """
+    name = repr(source[:200])
+    if array_spec(value) is None:
+        why = f"{name} is a {type(value).__name__}; choose an array, a number, a list or an eager tensor."
+        raise InvalidArgument(tensor, f"{tensor}: {why}")
+    try:
+        array = np.asarray(value)
+    except Exception as error:  # what the `__array__` of an object of the user raises
+        lists = isinstance(value, list | tuple)
+        why = "its lists have different lengths" if lists else reason_of(error)
+        raise InvalidArgument(tensor, f"{tensor}: {name} is not an array ({why}); choose another.") from None
+    target = tf_protos.numpy_dtype(dtype)
+    if array.size and not _kind_fits(_kind(array.dtype), _kind(target)):
+        dtype_name = "string" if array.dtype.kind in "SU" else array.dtype.name
+        raise InvalidArgument(
+            tensor, f"{tensor}: {name} is {dtype_name}, which does not fit {dtype}; cast it in a cell."
+        )
+    check_shape(tensor, array.shape, static)
+    converted = array.astype(target)
+    if _kind(target) in "iu" and not np.array_equal(converted, array):
+        raise InvalidArgument(tensor, f"{tensor}: {name} has numbers that {dtype} does not have; cast it in a cell.")
+    return converted
+
+
+def check_shape(tensor: str, shape: tuple[int, ...], static: Shape) -> None:
+    """Raise InvalidArgument if a placeholder cannot have a shape.
+
+    Args:
+        tensor: The placeholder.
+        shape: The shape of a value.
+        static: The static shape of the placeholder.
+    """
+    if not _shape_fits(shape, static):
+        actual, expected = (shape_text(one) if one else "a scalar" for one in (shape, static))
+        why = f"{'shape ' if shape else ''}{actual} does not fit {expected}; give one that does."
+        raise InvalidArgument(tensor, f"{tensor}: {why}")
+
+
+def _shape_fits(shape: tuple[int, ...] | None, static: Shape) -> bool:
+    if shape is None or static is None:
+        return True
+    return len(shape) == len(static) and all(b is None or a == b for a, b in zip(shape, static, strict=True))
+
+
+def _kind(dtype: np.dtype) -> str:
+    """The kind of a dtype; bfloat16 and its like, which numpy does not know, are floats."""
+    return "f" if dtype.kind == "V" and dtype.names is None else dtype.kind
+
+
+def _kind_fits(kind: str, target: str) -> bool:
+    if not kind:
+        return True
+    if kind in _TEXT or target in _TEXT:
+        return kind in _TEXT and target in _TEXT
+    return kind in _RANKS and _RANKS[kind] <= _RANKS.get(target, -1)
