@@ -172,7 +172,7 @@ def _argument_text(value: object) -> str:
         return value_text(str(value))
     name = getattr(value, "expression", None) or getattr(value, "name", None) or getattr(value, "__name__", None)
     if isinstance(name, str):  # a selection; an op, a tensor or a variable; a function
-        return value_text(name) if name == getattr(value, "name", None) else name[:_LONGEST]
+        return value_text(name) if name == getattr(value, "name", None) else _cut(name)
     return value_text(value) if value is None or isinstance(value, str | int | float) else type(value).__name__
 
 
@@ -218,6 +218,10 @@ def value_text(value: object) -> str:
         text = " ".join(_SHOWN.repr(value).split())
     except Exception:  # an object's own __repr__ may raise anything
         text = f"a {type(value).__name__}"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 

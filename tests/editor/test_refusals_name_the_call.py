@@ -73,6 +73,13 @@ def test_a_refusal_begins_with_the_call_and_changes_nothing(call: str) -> None:
     assert state(editor) == before
 
 
+def test_a_selection_whose_expression_is_long_is_cut_with_dots() -> None:
+    editor = tgw.example()
+    part = editor.ops(*editor.index.names[:30])
+    error = refusal(lambda: editor.clone(part, into="x"))
+    assert error.call == f"clone({repr(part)[:120]}...)"
+
+
 def test_what_was_done_is_refused_the_second_time_by_its_own_name() -> None:
     editor = tgw.example()
     twice: list[tuple[str, Callable[[], Any]]] = [

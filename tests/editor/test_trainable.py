@@ -9,6 +9,7 @@ from typing import Any
 import keras
 import pytest
 import tensorflow as tf
+from tensorflow.core.framework.variable_pb2 import VariableDef
 
 import tfgraphwidget as tgw
 from tfgraphwidget.edits import Trainable
@@ -205,6 +206,50 @@ def test_slots_of_an_optimizer_below_a_variable_are_not_trained_with_it(resource
     assert editor.trainable().ops == ("two/w",)
     editor.trainable("two/w/Adam")  # who names one means it
     assert editor.trainable().ops == ("two/w/Adam",)
+
+
+@pytest.mark.parametrize("resource", [True, False])
+def test_of_a_scope_only_what_was_made_to_be_trained_is_trainable(resource: bool) -> None:
+    v1 = tf.compat.v1
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        for name in ("one", "two"):
+            with v1.variable_scope(name):
+                mean = v1.get_variable("moving_mean", [2], use_resource=resource, trainable=False)
+                x = tf.matmul(x, v1.get_variable("w", [2, 2], use_resource=resource)) - mean
+                step = v1.get_variable("step", [], tf.int64, use_resource=resource, trainable=False)
+        v1.get_variable("one/step/w", [], use_resource=resource)  # below the name of another variable
+        with tf.name_scope("two/"):  # where Adam's powers of beta then are
+            v1.train.AdamOptimizer().minimize(tf.reduce_sum(x), global_step=step)
+    editor = tgw.edit(graph)
+    assert editor.set_trainable("one").ops == ("one/w", "one/step/w")
+    assert editor.set_trainable("two").ops == ("two/w",)  # which the edit before has taken from the collection
+    assert editor.set_trainable(editor.find("is:variable")).ops == ("one/w", "two/w", "one/step/w")
+    assert editor.set_trainable("one/moving_mean", "two/w").ops == ("one/moving_mean", "two/w")
+    assert editor.set_trainable(editor.ops("two/step")).ops == ("two/step",)  # nothing else is meant
+    assert editor.set_trainable("one/step").ops == ("one/step",)
+    assert editor.set_trainable("one/step/").ops == ("one/step/w",)
+
+
+def test_of_a_file_whose_definitions_do_not_say_it_the_collection_does(tmp_path):
+    v1 = tf.compat.v1
+    with tf.Graph().as_default() as graph, v1.variable_scope("net"):
+        v1.get_variable("w", [2])
+        v1.get_variable("moving_mean", [2], trainable=False)
+        meta_graph = v1.train.export_meta_graph(graph=graph)
+    for key in ("variables", "trainable_variables"):
+        values = meta_graph.collection_def[key].bytes_list.value
+        for at, value in enumerate(values):
+            (definition := VariableDef.FromString(value)).ClearField("trainable")
+            values[at] = definition.SerializeToString()
+    (tmp_path / "old.meta").write_bytes(meta_graph.SerializeToString())
+    assert tgw.edit(tmp_path / "old.meta").set_trainable("net").ops == ("net/w",)
+
+
+def test_the_moving_averages_of_a_batch_normalization_are_not_trained_with_its_scope(classifier):
+    editor = tgw.edit(classifier)
+    assert editor.set_trainable("net/norm").ops == ("net/norm/gamma", "net/norm/beta")
+    assert names(editor.module().trainable_variables) == ["gamma", "beta"]
 
 
 def test_what_is_said_is_about_optimizers_to_come_since_the_training_of_the_graph_is_as_it_was():

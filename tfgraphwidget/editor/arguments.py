@@ -275,27 +275,43 @@ class ArgumentResolver:
     def variable_handles(self, which: Iterable[OpsLike]) -> tuple[str, ...]:
         """The handle ops of variables, in graph order; raises GraphEditError for what has none.
 
-        Slots of optimizers, which TensorFlow 1 names below their variables, are left out of scopes and selections.
+        Of a scope or a selection the variables are taken that were made to be trained: not a step counter, a moving
+        average or what an optimizer keeps, which TensorFlow 1 names below its variables. If there is none among them,
+        all are meant. A name that is a variable's and a scope's, as such a one's is, is the variable's.
 
         Args:
             which: Variables, scopes or selections.
         """
         index = self._index
-        slots = {index.names[op] for op in costs.slots(index)}
         handles: dict[str, None] = {}
         for item in which:
-            if isinstance(item, str) and item.rstrip("/") in index.scopes.ids:
-                part = selectors.scope(index, item)
-            elif isinstance(item, Selection):
-                part = item
-            else:
-                part = selectors.ops(index, *(split_tensor(name)[0] for name in self.names(item)))
-            if not part.variables:
+            part = self._scope_or_selection(item)
+            ops = selectors.ops(index, *(split_tensor(name)[0] for name in self.names(item))) if part is None else part
+            variables = [variable.handle for variable in ops.variables]
+            if not variables:
                 name = item.rstrip("/") if isinstance(item, str) else item
                 raise GraphEditError(f"{name!r} contains no variable to train; choose variables or their scopes.")
-            names = [variable.handle for variable in part.variables]
-            handles |= dict.fromkeys([name for name in names if name not in slots] or names)
+            handles |= dict.fromkeys(variables if part is None else self._made_to_be_trained(variables))
         return tuple(sorted(handles, key=index.op))
+
+    def _scope_or_selection(self, item: OpsLike) -> Selection | None:
+        """The selection, or that of a scope's ops; None for names and variables. A name may be a scope's too."""
+        if isinstance(item, Selection):
+            return item
+        index = self._index
+        if not isinstance(item, str) or item.rstrip("/") not in index.scopes.ids:
+            return None
+        is_variable = item in index.ids and bool(selectors.ops(index, item).variables)
+        return None if is_variable else selectors.scope(index, item)
+
+    def _made_to_be_trained(self, variables: list[str]) -> list[str]:
+        """Those that are to be trained, or all. What a variable was made for stays so whatever the collection has."""
+        index = self._index
+        by_definition = {variable.handle for variable in index.variable_defs if variable.trainable}
+        by_collection = set(selectors.trainable(index).ops)  # where old files have it alone
+        slots = {index.names[op] for op in costs.slots(index)}
+        kinds = ([v for v in variables if v in handles] for handles in (by_definition, by_collection))
+        return next(filter(None, kinds), [v for v in variables if v not in slots]) or variables
 
     def free_name_for(self, function: object, beside: Iterable[str], *, instead: bool = False) -> str:
         """A free name for the op that a function makes, or for the name scope of several, after the function.

@@ -319,6 +319,9 @@ class EditAPI(ArgumentChecks):
         In a function's body it is so for the variables that the body reads. `editor.module()`, `function()` and
         `save` have variables that are trainable as asked; those of the original stay what they are.
 
+        Of a name scope or a selection it takes the variables that were made to be trained: no moving averages, step
+        counters or slots of an optimizer, unless there is nothing else in it. A variable that is named is taken.
+
         Args:
             which: Variables, their names, name scopes or selections.
 
