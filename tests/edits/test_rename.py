@@ -103,6 +103,30 @@ def test_a_queue_keeps_what_it_holds_if_it_has_a_key(key: str) -> None:
         assert session.run("size:0") == 1
 
 
+def test_a_table_and_an_iterator_without_keys_keep_what_they_hold() -> None:
+    """TensorFlow finds them by the op, so that their contents are loaded for the new one."""
+    graph = tf.Graph()
+    with graph.as_default():
+        table = tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64, name="table")
+        tf.raw_ops.LookupTableInsertV2(table_handle=table, keys=["a"], values=tf.constant([7], tf.int64), name="insert")
+        tf.raw_ops.LookupTableSizeV2(table_handle=table, name="size")
+        iterator = v1.data.make_initializable_iterator(tf.data.Dataset.range(9))
+        tf.identity(iterator.get_next(), name="next")
+    kind = next(op.name for op in graph.get_operations() if op.type == "IteratorV2")
+    with v1.Session(graph=graph) as session:
+        session.run(["insert", iterator.initializer])
+        session.run("next:0")
+        editor = tgw.edit(graph, session=session)
+        for old, new in (("table", "other"), (kind, "reader")):
+            done = editor.rename(old, new)
+            assert (done.notes, editor.core.executor.lost) == ((), ())
+        assert session.run(["size:0", "next:0"]) == [1, 1]
+        editor.undo()
+        editor.undo()
+        assert editor.core.executor.lost == ()
+        assert session.run(["size:0", "next:0"]) == [1, 2]
+
+
 def test_colocation_and_control_inputs_follow(tmp_path: Path) -> None:
     graph = tf.Graph()
     with graph.as_default():
@@ -193,6 +217,19 @@ def test_a_name_that_is_taken_is_refused_with_a_free_one_for_all_that_is_renamed
     editor.edit(scope_taken.value.mends[0])
     assert sorted(editor.index.names) == ["two/zeros", "two_1/zeros"]
     assert scope_taken.value.mends[0].fix_label() == "Name it 'two_1'"
+
+
+def test_a_scope_is_not_renamed_to_one_in_it_where_an_op_would_have_the_name_of_another(tmp_path: Path) -> None:
+    """TensorFlow would keep the old 'a/b/c', so that a file with both edits could not be imported."""
+    with tf.Graph().as_default() as graph:
+        tf.identity(tf.constant(2.0, name="a/c"), name="a/b/c")
+    for editor in (tgw.edit(graph), tgw.edit(written(graph, tmp_path))):
+        with pytest.raises(NameTaken, match="'a/b/c' is the name of an op that this renames as well") as taken:
+            editor.rename("a/", "a/b")
+        assert taken.value.mends == (edits.Rename("a/", "a/b_1"),)
+        editor.edit(taken.value.mends[0])
+        assert sorted(editor.index.names) == ["a/b_1/b/c", "a/b_1/c"]
+    assert editor.session.run("a/b_1/b/c:0") == 2
 
 
 def test_a_part_of_a_variable_is_renamed_with_it(mlp: tf.Graph) -> None:

@@ -520,6 +520,7 @@ class LiveTarget:
         self.index  # noqa: B018 - what came since is read before the graph changes
         before, planned, patch = self._reading, patch, self._fit(patch)
         renewal = self._renewal() if patch.changed and renew else None
+        load_renamed_state = self._renamed_state(patch, is_renewed=renewal is not None or not patch.changed)
         generation = self._record().generation
         if renewal:
             steps.on_failure(self._renew_again, renewal)  # behind the undoing of what follows here
@@ -537,10 +538,11 @@ class LiveTarget:
         if renewal:
             let_in()
             renewal.apply()
+        losses = load_renamed_state()
         keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
         members = {key: before.index.collections.get(key, ()) for key in keys}
         self._members[id(planned)] = planned, members
-        return renewal.losses if renewal else ()
+        return (*(renewal.losses if renewal else ()), *losses)
 
     def _renew_again(self, renewal: sessions.Renewal) -> None:
         """Let the session follow a graph that was put back behind its renewal; it keeps what it holds now."""
@@ -614,6 +616,16 @@ class LiveTarget:
         """The state of the session, to be transferred when it is renewed; None without a session."""
         session = self.source.session
         return None if session is None else sessions.Renewal.read(session, self.graph())
+
+    def _renamed_state(self, patch: Patch, *, is_renewed: bool) -> Callable[[], tuple[str, ...]]:
+        """Read what the session holds under keys that a patch renames; what loads it and returns what is lost."""
+        session, graph = self.source.session, self.graph()
+        if session is None or not patch.renamed:
+            return tuple
+        old, new = ({node.name: node for node in change.nodes} for change in (patch.remove, patch.add))
+        pairs = ((old[before], new[after]) for before, after in patch.renamed if before in old and after in new)
+        state = sessions.RenamedState.read(session, graph, pairs, is_renewed=is_renewed)
+        return partial(state.load, session, graph)
 
     def _follow(self, before: _Reading, patch: Patch, generation: int, import_count: int) -> None:
         """Let the index be what the graph is after the patch; `import_count` counts the ops of edits before it.

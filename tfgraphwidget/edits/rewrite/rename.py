@@ -43,6 +43,8 @@ from tfgraphwidget.naming import (
 )
 from tfgraphwidget.tf_types import ContextDef, NodeDef
 
+# The kinds of state that can be read, so that a session loads it for the new op; of variables all without a key are one.
+_READABLE = frozenset({"variable", "hash table", "iterator"})
 _KEY, _BY_NAME, _COLOCATED, _COLOCATE = "shared_name", "use_node_name_sharing", "_class", b"loc:@"
 
 
@@ -91,22 +93,27 @@ class Rename(Command):
         return f"Name it '{self.new}'"
 
     def _check_free(self, index: GraphIndex, names: Mapping[str, str]) -> None:
-        """Raises NameTaken, with the same under a free name as the way out."""
+        """Raises NameTaken, with the same under a free name as the way out.
+
+        A live graph keeps an op that is renamed, hidden and under its old name, so that no other can have that. A file
+        could be written with it, and not be imported.
+        """
         stay = [name for name in index.names if name not in names]
         ops = {name.lower() for name in stay}
         scopes = {scope.lower() for name in stay for scope in enclosing_scopes(name)}
         used = ops | scopes | index.reserved
-        conflict = next(((old, new) for old, new in names.items() if new.lower() in used), None)
+        conflict = next(((old, new) for old, new in names.items() if new.lower() in used or new in names), None)
         if conflict is None:
             return
         old, new = conflict
-        why = (
-            "is taken in this graph"
-            if new.lower() in ops | scopes
-            else "was the name of an op that an edit has removed, and is taken until that is undone"
-        )
+        if new.lower() in ops | scopes:
+            why = "is taken in this graph"
+        elif new in names:
+            why = "is the name of an op that this renames as well, and TensorFlow lets no other op have it"
+        else:
+            why = "was the name of an op that an edit has removed, and is taken until that is undone"
         wanted = self.new.rstrip("/")
-        free = free_name(wanted, used | {scope for name in index.reserved for scope in enclosing_scopes(name)})
+        free = free_name(wanted, index.used_names() | {s for name in index.reserved for s in enclosing_scopes(name)})
         of_all = "" if new == wanted else f" for {self.old.rstrip('/')!r}"
         raise NameTaken(f"{new!r} {why}; {free!r} is free{of_all}.", [old], [replace(self, new=free)])
 
@@ -238,9 +245,9 @@ def _goes_by_name(node: NodeDef) -> bool:
 
 
 def _lost_state_notes(index: GraphIndex, names: Mapping[str, str]) -> tuple[str, ...]:
-    """A sentence for state that a session does not find under another name. Of variables all without a key are one."""
+    """A sentence for state that a session does not find under another name, and that it cannot hand over."""
     ops = [index.ids[name] for name in names if persistent_state(index)[index.ids[name]]]
-    nodes = (index.nodes[op] for op in ops if index.types[op] not in HANDLES)
+    nodes = (index.nodes[op] for op in ops if kind_of(index.types[op]) not in _READABLE)
     state_names = [names[n.name] for n in nodes if not shared_name(n) and not _goes_by_name(n)]
     holds = "holds" if len(state_names) == 1 else "hold"
     return (
