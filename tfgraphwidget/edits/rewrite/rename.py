@@ -43,7 +43,7 @@ from tfgraphwidget.naming import (
 )
 from tfgraphwidget.tf_types import ContextDef, NodeDef
 
-# The kinds of state that can be read, so that a session loads it for the new op; of variables all without a key are one.
+# State that can be read, so that a session loads it for the new op; of variables all without a key are one.
 _READABLE = frozenset({"variable", "hash table", "iterator"})
 _KEY, _BY_NAME, _COLOCATED, _COLOCATE = "shared_name", "use_node_name_sharing", "_class", b"loc:@"
 
