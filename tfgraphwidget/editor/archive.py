@@ -13,7 +13,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -161,6 +161,8 @@ def _common(core: EditorCore, kind: str, contents: _Contents, notices: list[str]
         "notices": notices,
         "expected": _wiring(core.target.index),
         "constants": _new_constants(core),
+        "renamed": {} if core.source.saved_editor is None else core.source.saved_editor.renamed,
+        "renamed_now": core.executor.new_names_of(core.navigator.outermost),
         "variables": contents.variables,
         "removed": contents.removed,
         "tables": contents.tables,
@@ -398,7 +400,10 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
     saved = core.source.saved_editor
     assert saved is not None  # else it is of no archive
     try:
-        core = _with_edits(core, saved, new_core) if saved.edits else core
+        if saved.edits:
+            core = _with_edits(core, saved, new_core)
+        else:
+            core.source.saved_editor = replace(saved, renamed=saved.renamed_now)
         core.target.take_saved_values()
     except GraphEditError as error:
         if saved.current is None:
@@ -407,7 +412,7 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
                 "tfgraphwidget and TensorFlow that wrote it."
             ) from error
         source = saved.current()
-        source.saved_editor = saved
+        source.saved_editor = replace(saved, renamed=saved.renamed_now)
         why = error.why.rstrip(".")
         source.notices += (f"The edits of this graph came with it and cannot be undone here: {why}.",)
         core = new_core(source)

@@ -22,8 +22,9 @@ from tfgraphwidget import edits, sources
 from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.clone_values import GraphSession
 from tfgraphwidget.editor.transaction import Transaction, one_thread, transaction
-from tfgraphwidget.errors import GraphEditError, NothingTo
+from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo
 from tfgraphwidget.graph import GraphIndex, Shape, VariableDef, build, definitions, handles, reachable_functions
+from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef, Variable
@@ -300,7 +301,9 @@ class LiveTarget:
         Returns:
             These names after the edit.
         """
-        present = edits.with_present_names(patch, names)
+        planned = edits.with_present_names(patch, names)
+        present = edits.with_free_names(self.index, planned, self.index.ids.keys())
+        new_names = {old.name: new.name for old, new in zip(planned.add.nodes, present.add.nodes, strict=True)}
         with transaction() as edit, edit.without_interrupts():
             self.apply(present, edit, renew=False)
         _, fitted = self._actual_patches.pop(id(present), (None, present))
@@ -309,6 +312,7 @@ class LiveTarget:
         self._members[id(patch)] = patch, self._members.pop(id(present))[1]
         removed_ops = {node.name for node in patch.remove.nodes}
         new = dict(fitted.output_renames[len(present.output_renames) :])
+        new |= {old: now for old, now in new_names.items() if old != now}
         return {old: new.pop(now, now) for old, now in names.items() if old not in removed_ops} | new
 
     def take_saved_values(self) -> None:
@@ -597,6 +601,15 @@ class LiveTarget:
             raise GraphEditError(
                 "sort: TensorFlow lists the ops of a live graph in the order in which they were made; save the graph "
                 "to a file, and sort that."
+            )
+        new = {node.name for node in patch.add.nodes}
+        kept = next((node.name for node in patch.remove.nodes if node.name in new), None)
+        if kept is not None:
+            free = free_name(kept, self.index.used_names() | {name.lower() for name in new})
+            raise NameTaken(
+                f"TensorFlow keeps the op that is {kept!r} now, so that no other can have this name; choose another "
+                f"name, such as one that makes it {free!r}.",
+                [kept],
             )
         return edits.replace_fixed_ops(self.index, patch)
 

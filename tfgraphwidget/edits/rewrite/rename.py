@@ -93,27 +93,22 @@ class Rename(Command):
         return f"Name it '{self.new}'"
 
     def _check_free(self, index: GraphIndex, names: Mapping[str, str]) -> None:
-        """Raises NameTaken, with the same under a free name as the way out.
-
-        A live graph keeps an op that is renamed, hidden and under its old name, so that no other can have that. A file
-        could be written with it, and not be imported.
-        """
+        """Raises NameTaken, with the same under a free name as the way out."""
         stay = [name for name in index.names if name not in names]
         ops = {name.lower() for name in stay}
         scopes = {scope.lower() for name in stay for scope in enclosing_scopes(name)}
         used = ops | scopes | index.reserved
-        conflict = next(((old, new) for old, new in names.items() if new.lower() in used or new in names), None)
+        conflict = next(((old, new) for old, new in names.items() if new.lower() in used), None)
         if conflict is None:
             return
         old, new = conflict
-        if new.lower() in ops | scopes:
-            why = "is taken in this graph"
-        elif new in names:
-            why = "is the name of an op that this renames as well, and TensorFlow lets no other op have it"
-        else:
-            why = "was the name of an op that an edit has removed, and is taken until that is undone"
+        why = (
+            "is taken in this graph"
+            if new.lower() in ops | scopes
+            else "was the name of an op that an edit has removed, and is taken until that is undone"
+        )
         wanted = self.new.rstrip("/")
-        free = free_name(wanted, index.used_names() | {s for name in index.reserved for s in enclosing_scopes(name)})
+        free = free_name(wanted, used | {scope for name in index.reserved for scope in enclosing_scopes(name)})
         of_all = "" if new == wanted else f" for {self.old.rstrip('/')!r}"
         raise NameTaken(f"{new!r} {why}; {free!r} is free{of_all}.", [old], [replace(self, new=free)])
 
