@@ -172,8 +172,8 @@ class EditExecutor:
             view: The view of a graph or of a function's body.
         """
         saved = self.source.saved_editor  # whose edits cannot always be made again
-        known = saved.renamed if saved is not None and view is self.navigator.outermost else {}
-        return edits.rewire.new_names(self.patches_of(view), known)
+        former_names = saved.renamed if saved is not None and view is self.navigator.outermost else {}
+        return edits.rewire.new_names(self.patches_of(view), former_names)
 
     def unused_ops(self) -> tuple[str, ...]:
         """The ops of the current graph that edits have left without consumers, with what only they need."""

@@ -603,13 +603,13 @@ class LiveTarget:
                 "to a file, and sort that."
             )
         new = {node.name for node in patch.add.nodes}
-        kept = next((node.name for node in patch.remove.nodes if node.name in new), None)
-        if kept is not None:
-            free = free_name(kept, self.index.used_names() | {name.lower() for name in new})
+        keeper = next((node.name for node in patch.remove.nodes if node.name in new), None)
+        if keeper is not None:
+            free = free_name(keeper, self.index.used_names() | {name.lower() for name in new})
             raise NameTaken(
-                f"TensorFlow keeps the op that is {kept!r} now, so that no other can have this name; choose another "
+                f"TensorFlow keeps the op that is {keeper!r} now, so that no other can have this name; choose another "
                 f"name, such as one that makes it {free!r}.",
-                [kept],
+                [keeper],
             )
         return edits.replace_fixed_ops(self.index, patch)
 

@@ -70,7 +70,7 @@ def with_present_names(patch: Patch, names: Mapping[str, str]) -> Patch:
     return _renamed_patch(patch, names, {old: now for old, now in names.items() if old not in new})
 
 
-def with_free_names(index: GraphIndex, patch: Patch, taken: Collection[str]) -> Patch:
+def with_free_names(index: GraphIndex, patch: Patch, used_names: Collection[str]) -> Patch:
     """The patch with other names for new ops whose names are taken.
 
     TensorFlow keeps every op under its name. In a file a new op can have that of one that goes, as where a scope is
@@ -79,12 +79,12 @@ def with_free_names(index: GraphIndex, patch: Patch, taken: Collection[str]) -> 
     Args:
         index: The graph, which a live one is.
         patch: The patch of a file.
-        taken: The names that no new op can have.
+        used_names: The names that no new op can have.
     """
     names: dict[str, str] = {}
     names_in_use = index.used_names() | {node.name.lower() for node in patch.add.nodes}
     for node in patch.add.nodes:
-        if node.name in taken:
+        if node.name in used_names:
             names[node.name] = free_name(node.name, names_in_use)
             names_in_use.add(names[node.name].lower())
     if not names:
