@@ -22,6 +22,7 @@ import tfgraphwidget as tgw
 from tests.editor.arrival import state
 from tests.editor.verbs import EDITS, Module, Sources, ends, relu
 from tests.slow import slow
+from tfgraphwidget import edits
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.sources import describe_file
 from tfgraphwidget.sources.files.formats import read_container
@@ -269,6 +270,25 @@ def test_constants_that_the_edits_do_not_give_there_come_as_they_are_here_and_a_
     assert np.array_equal(other.session.run("net/logits:0", feeds), expected)
     assert not other.history.done
     assert "cannot be undone here: they give another graph here." in " ".join(other.notices)
+
+
+def test_gradient_ops_of_what_was_renamed_are_found_where_the_edits_are_not_made_again() -> None:
+    """They are named after what the op was called, and nothing but the edits told that."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        y = tf.nn.relu(tf.matmul(x, v1.get_variable("w", [2, 2]), name="net/MatMul"), name="net/Relu")
+        v1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(tf.tanh(y, name="net/Tanh")))
+    editor = tgw.edit(graph)
+    editor.rename("net/Relu", "other/Relu")
+    editor.replace("net/Tanh", lambda value: value * 2.0)
+    for name in ("other/Relu", "third/Relu"):
+        editor = tgw.edit(editor.to_bytes())
+        if name not in editor.index.ids:
+            editor.rename("other/Relu", name)
+            editor = tgw.edit(editor.to_bytes())
+        changed = editor.impact(edits.Bypass(name, gradients=True)).changed
+        assert "gradients/net/MatMul_grad/MatMul" in changed
+        assert "gradients/net/Relu_grad/ReluGrad" not in changed
 
 
 REMOVERS = ("freeze", "strip_training", "remove", "set_trainable")

@@ -103,6 +103,30 @@ def test_a_queue_keeps_what_it_holds_if_it_has_a_key(key: str) -> None:
         assert session.run("size:0") == 1
 
 
+def test_a_table_and_an_iterator_without_keys_keep_what_they_hold() -> None:
+    """TensorFlow finds them by the op, so that their contents are loaded for the new one."""
+    graph = tf.Graph()
+    with graph.as_default():
+        table = tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64, name="table")
+        tf.raw_ops.LookupTableInsertV2(table_handle=table, keys=["a"], values=tf.constant([7], tf.int64), name="insert")
+        tf.raw_ops.LookupTableSizeV2(table_handle=table, name="size")
+        iterator = v1.data.make_initializable_iterator(tf.data.Dataset.range(9))
+        tf.identity(iterator.get_next(), name="next")
+    kind = next(op.name for op in graph.get_operations() if op.type == "IteratorV2")
+    with v1.Session(graph=graph) as session:
+        session.run(["insert", iterator.initializer])
+        session.run("next:0")
+        editor = tgw.edit(graph, session=session)
+        for old, new in (("table", "other"), (kind, "reader")):
+            done = editor.rename(old, new)
+            assert (done.notes, editor.core.executor.lost) == ((), ())
+        assert session.run(["size:0", "next:0"]) == [1, 1]
+        editor.undo()
+        editor.undo()
+        assert editor.core.executor.lost == ()
+        assert session.run(["size:0", "next:0"]) == [1, 2]
+
+
 def test_colocation_and_control_inputs_follow(tmp_path: Path) -> None:
     graph = tf.Graph()
     with graph.as_default():
@@ -193,6 +217,40 @@ def test_a_name_that_is_taken_is_refused_with_a_free_one_for_all_that_is_renamed
     editor.edit(scope_taken.value.mends[0])
     assert sorted(editor.index.names) == ["two/zeros", "two_1/zeros"]
     assert scope_taken.value.mends[0].fix_label() == "Name it 'two_1'"
+
+
+@pytest.mark.parametrize("path", ["before", "after"])
+def test_a_file_in_which_an_op_has_the_name_that_another_had_is_imported_under_a_free_one(path: str) -> None:
+    """TensorFlow keeps the old 'a/b/c', so that there the new one is 'a/b/c_1'."""
+    with tf.Graph().as_default() as graph:
+        doubled = tf.add(*[tf.constant(2.0, name="x")] * 2, name="a/c")
+        tf.identity(tf.negative(doubled, name="a/b/c"), name="y")
+    editor = tgw.edit(graph.as_graph_def())
+    editor.rename("a/", "a/b")
+    assert [editor.index.types[editor.index.op(name)] for name in ("a/b/c", "a/b/b/c")] == ["AddV2", "Neg"]
+    if path == "before":
+        editor.bypass("a/b/b/c")
+        assert editor.session.run("y:0") == 4
+        editor.undo()
+    assert editor.session.run(["a/b/c_1:0", "a/b/b/c:0", "y:0"]) == [4, -4, -4]
+    assert "'a/b/c' is 'a/b/c_1' now." in editor.notices[-1]
+    editor.rename("a/b/c_1", "sum")
+    assert editor.session.run(["sum:0", "y:0"]) == [4, -4]
+    for _ in range(2):
+        editor.undo()
+    assert sorted(editor.index.names) == ["a/b/c", "a/c", "x", "y"]
+    assert editor.session.run(["a/c:0", "a/b/c:0", "y:0"]) == [4, -4, -4]
+    editor.redo()
+    assert editor.session.run("y:0") == -4
+
+
+def test_in_a_live_graph_no_op_is_given_the_name_that_another_had() -> None:
+    with tf.Graph().as_default() as graph:
+        tf.identity(tf.constant(2.0, name="a/c"), name="a/b/c")
+    editor = tgw.edit(graph)
+    with pytest.raises(NameTaken, match=r"TensorFlow keeps the op that is 'a/b/c' now.*makes it 'a/b/c_1'"):
+        editor.rename("a/", "a/b")
+    assert sorted(editor.index.names) == ["a/b/c", "a/c"]
 
 
 def test_a_part_of_a_variable_is_renamed_with_it(mlp: tf.Graph) -> None:

@@ -173,6 +173,45 @@ def test_functions_that_say_no_shape_of_their_arguments_take_the_new_size(
     assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((4, 2), np.float32)}).tolist() == [[4, 4]] * 4
 
 
+@pytest.mark.parametrize("size", [None, 3])
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_constant_behind_an_op_whose_type_is_a_function_takes_the_new_size(
+    is_file: bool, size: int | None, tmp_path: Path
+) -> None:
+    """TensorFlow knows no static shape of what such an op gives."""
+
+    @Defun(tf.float32)
+    def inner(x: tf.Tensor) -> tf.Tensor:
+        return tf.nn.relu(x)
+
+    @Defun(tf.float32)
+    def outer(x: tf.Tensor) -> tf.Tensor:
+        return tf.reshape(tf.raw_ops.LRN(input=inner(x)[..., None, None]), [4, 1, 2])
+
+    graph = graph_of(lambda x: tf.reshape(tf.raw_ops.LRN(input=outer(x)[..., None]), [4, 2, 1]), [4, 2])
+    editor = tgw.edit(written(graph, tmp_path) if is_file else graph)
+    assert editor.index.shape(editor.index.op("LRN"), 0) == (None,) * 4
+    editor.change_batch_size(size)
+    assert editor.index.shape(editor.index.op("y"), 0) == (size, 2, 1)
+    (call,) = (op for op, kind in enumerate(editor.index.types) if kind in editor.index.functions)
+    assert editor.index.dtypes(call) == ("float32",)
+    assert editor.index.shape(call, 0) == (size, 1, 2)
+    assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((3, 2), np.float32)}).shape == (3, 2, 1)
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_constant_behind_an_op_of_no_known_shape_is_told(is_file: bool, tmp_path: Path) -> None:
+    def build(x: tf.Tensor) -> tf.Tensor:
+        unknown = tf.numpy_function(lambda rows: rows, [x], tf.float32)
+        return tf.reduce_sum(tf.reshape(unknown, [2, -1])) + tf.reshape(unknown, [4, 1], name="rows")
+
+    graph = graph_of(build, [4, 1])
+    editor = tgw.edit(written(graph, tmp_path) if is_file else graph)
+    done = editor.change_batch_size(8)
+    told = "'rows/shape' still holds the old size, [4, 1], for 'rows'; it is not known what it should hold."
+    assert [note for note in done.notes if "old size" in note] == [told]
+
+
 def test_a_tf_function_and_its_callees_take_the_new_size() -> None:
     module = Nested()
     editor = tgw.edit(module.scores)

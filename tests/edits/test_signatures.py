@@ -174,3 +174,15 @@ def test_a_signature_inside_a_function_that_needs_what_only_a_call_knows_is_refu
     with pytest.raises(GraphEditError, match=r"'x(:0)?'"):
         editor.add_signature("part", inputs={"a": "mul/y"}, outputs={"y": "mul"})
     assert "part" not in names(editor)
+
+
+def test_a_signature_takes_no_tensor_twice_and_may_give_it_twice(tmp_path: Path) -> None:
+    editor = tgw.example()
+    with pytest.raises(GraphEditError, match="takes 'x:0' as 'a' and 'b', and TensorFlow loads no signature that"):
+        editor.add_signature("twice", inputs={"a": "x:0", "b": "x:0"}, outputs=["net/logits"])
+    assert names(editor) == []
+    editor.add_signature("twice", inputs=["x"], outputs={"a": "net/logits:0", "b": "net/logits:0", "c": "x:0"})
+    editor.save(tmp_path / "model")
+    values = called(tmp_path / "model", "twice")
+    assert values["a"].tolist() == values["b"].tolist()
+    assert values["c"].tolist() == X.tolist()

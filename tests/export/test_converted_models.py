@@ -88,6 +88,23 @@ def test_the_model_has_the_keys_of_the_boundary_and_gives_what_the_graph_gives(
 
 
 @pytest.mark.usefixtures("in_process")
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_tensor_can_be_several_outputs_and_an_input(
+    editor: GraphEditor, batch: np.ndarray, tmp_path: Path, suffix: str
+) -> None:
+    outputs = {"one": "net/logits:0", "other": "net/logits:0", "same": "x:0"}
+    with pytest.warns(UserWarning, match="largest difference from the graph is"):
+        path = editor.save(tmp_path / f"m{suffix}", "x:0", outputs)
+    if suffix == ".onnx":
+        values = onnxruntime.InferenceSession(path).run([*outputs], {"x": batch})
+    else:
+        runner = tflite_model._interpreter(path.read_bytes()).get_signature_runner("serving_default")
+        values = [runner(x=batch)[key] for key in outputs]
+    assert np.array_equal(values[0], values[1])
+    assert np.array_equal(values[2], batch)
+
+
+@pytest.mark.usefixtures("in_process")
 def test_an_onnx_model_is_cut_at_its_input_and_has_the_opset(
     editor: GraphEditor, session: v1.Session, batch: np.ndarray, tmp_path: Path
 ) -> None:

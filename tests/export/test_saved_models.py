@@ -464,3 +464,27 @@ def test_iterators_start_anew_where_the_model_is_loaded(tmp_path: Path) -> None:
     with v1.Session(graph=tf.Graph()) as session:
         v1.saved_model.load(session, ["serve"], str(tmp_path / "sm"))
         assert [session.run("y:0") for _ in range(2)] == [2, 4]
+
+
+@pytest.mark.parametrize("is_imported", [False, True])
+@pytest.mark.filterwarnings("ignore:TensorFlow cannot make an op another one:UserWarning")
+def test_a_signature_declares_the_dtypes_and_shapes_that_edits_gave_its_ends(tmp_path: Path, is_imported: bool) -> None:
+    """Servers check what they are sent against these; the tensors themselves say the same."""
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        best = tf.argmax(tf.reduce_sum(x, 0), name="best")
+        v1.saved_model.simple_save(session, str(tmp_path / "made"), {"x": x}, {"best": best})
+    editor = tgw.edit(tmp_path / "made")
+    if is_imported:
+        assert editor.session is not None
+    editor.set_attr("best", "output_type", "int32")
+    editor.save(tmp_path / "dtype")
+    editor.undo()
+    editor.replace_input("x", shape=[2, 3])
+    editor.save(tmp_path / "shape")
+    for name, size, dtype in (("dtype", None, tf.int32), ("shape", 2, tf.int64)):
+        assert both(tmp_path / name, {"x": ONES})["best"].dtype == dtype.as_numpy_dtype
+        with v1.Session(graph=tf.Graph()) as session:
+            ends = v1.saved_model.load(session, ["serve"], str(tmp_path / name)).signature_def["serving_default"]
+        assert tf.TensorShape(ends.inputs["x"].tensor_shape).as_list() == [size, 3]
+        assert ends.outputs["best"].dtype == dtype.as_datatype_enum

@@ -300,8 +300,11 @@ def test_a_signature_that_needs_what_it_does_not_take_is_an_error() -> None:
 
 
 def test_a_signature_that_takes_a_tensor_twice_is_an_error() -> None:
-    editor = graph_of(dense)
-    editor.add_signature("twice", inputs={"a": "x:0", "b": "x:0"}, outputs=["out"])
+    meta = v1.MetaGraphDef(graph_def=graph_of(dense).graph.as_graph_def())
+    ends = meta.signature_def["twice"]
+    for key, side, tensor in (("a", ends.inputs, "x:0"), ("b", ends.inputs, "x:0"), ("c", ends.outputs, "out:0")):
+        side[key].name = tensor
+    editor = tgw.edit(meta)
     (finding,) = editor.lint(only="signature-ends")
     assert (finding.severity, finding.ops) == ("error", ("x",))
     assert "takes 'x:0' as 'a' and 'b'" in finding.sentence

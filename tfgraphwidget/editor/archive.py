@@ -13,7 +13,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -29,16 +29,20 @@ from tfgraphwidget.graph import (
     CONSTANTS,
     HANDLES,
     PYTHON_CALLS,
+    TABLE_FILE_INITIALIZERS,
     GraphIndex,
     VariableDef,
     build,
     definitions,
     handles,
+    key_of,
+    mask_of,
+    of_type,
     ops,
     reachable_functions,
     tensor_values,
 )
-from tfgraphwidget.naming import as_input, split_input
+from tfgraphwidget.naming import as_input, names_text, split_input
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session import read_contents
 from tfgraphwidget.sources import (
@@ -106,14 +110,23 @@ def to_bytes(core: EditorCore) -> bytes:
     return file.getvalue()
 
 
-def write(core: EditorCore, file: IO[bytes]) -> None:
-    """Write the editor whose parts `core` are to an open file. Raises as `to_bytes`."""
+def write(core: EditorCore, file: IO[bytes]) -> list[str]:
+    """Write an editor to an open file. Raises as `to_bytes`.
+
+    Args:
+        core: The parts of the editor.
+        file: The file.
+
+    Returns:
+        A sentence for each thing that is not in it.
+    """
     _check_python_calls(core)
     tell("Writing the editor")
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        header, contents = _function(core, root) if core.source.refusal else _graph(core, root)
+        header, contents, notices = _function(core, root) if core.source.refusal else _graph(core, root)
         write_archive(file, header, root, _model_folder(core), contents.tensors.values())
+    return notices
 
 
 def _model_folder(core: EditorCore) -> Path | None:
@@ -161,6 +174,8 @@ def _common(core: EditorCore, kind: str, contents: _Contents, notices: list[str]
         "notices": notices,
         "expected": _wiring(core.target.index),
         "constants": _new_constants(core),
+        "renamed": {} if core.source.saved_editor is None else core.source.saved_editor.renamed,
+        "renamed_now": core.executor.new_names_of(core.navigator.outermost),
         "variables": contents.variables,
         "removed": contents.removed,
         "tables": contents.tables,
@@ -168,8 +183,8 @@ def _common(core: EditorCore, kind: str, contents: _Contents, notices: list[str]
     }
 
 
-def _graph(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents]:
-    """Write a graph, unless it is that of a SavedModel whose folder is written as it is; the header, and the values."""
+def _graph(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents, list[str]]:
+    """Write a graph, unless it is that of a SavedModel whose folder is written as it is; header, values and notices."""
     source, target = core.source, core.target
     edits, notices = _edits(core)
     folder = _model_folder(core)
@@ -184,6 +199,7 @@ def _graph(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents]:
         if not edits and not target.index.names:
             raise GraphEditError("The graph has no ops, and a file of it could not be opened again; add some first.")
         _write_graph(core, root / ArchiveEntry.GRAPH.value, target.index, core.executor.signatures)
+        notices += _unread_files(target.index, contents)
         if edits:
             _write_graph(core, root / ArchiveEntry.OPENED.value, target.first, source.signatures)
     if edits:
@@ -193,7 +209,24 @@ def _graph(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents]:
         header["signature"] = source.signature.name
     if folder is not None and source.stored is not None:
         header["tags"] = source.stored.tags()
-    return header, contents
+    return header, contents, notices
+
+
+def _unread_files(index: GraphIndex, contents: _Contents) -> Iterator[str]:
+    """A sentence on the files from which tables are filled that hold nothing yet."""
+    filled_tables = {key_of(index, index.ids[table]) for table in contents.tables}
+    needed_ops: list[int] = []
+    for op in np.flatnonzero(of_type(index, TABLE_FILE_INITIALIZERS.__contains__)).tolist():
+        inputs = index.input_lists[op]
+        if inputs and key_of(index, inputs[0]) not in filled_tables:
+            needed_ops += [op, *inputs]
+    paths = list(dict.fromkeys(export.named_files(index, mask_of(index, needed_ops)).values()))
+    if paths:
+        it = "it" if len(paths) == 1 else "them"
+        yield (
+            f"The editor names {names_text(paths)}, from which tables are filled that hold nothing yet; leave {it} "
+            "there, or fill the tables before you save: then their contents are in it."
+        )
 
 
 def _write_graph(core: EditorCore, file: Path, index: GraphIndex, signatures: tuple[Signature, ...]) -> None:
@@ -319,7 +352,7 @@ def _whole(parts: list[VariableDef], readers: Mapping[str, Reader]) -> np.ndarra
     return whole
 
 
-def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents]:
+def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents, list[str]]:
     """Write a function's graph and how it is called; the header, and the values of what it captured."""
     source, view = core.source, core.navigator.outermost
     edits, notices = _edits(core)
@@ -349,7 +382,7 @@ def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Content
         "structure": structure,
     }
     assert view.body is body  # the function itself
-    return header, contents
+    return header, contents, notices
 
 
 def _captures(core: EditorCore) -> Iterator[tuple[str, Any]]:
@@ -398,7 +431,10 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
     saved = core.source.saved_editor
     assert saved is not None  # else it is of no archive
     try:
-        core = _with_edits(core, saved, new_core) if saved.edits else core
+        if saved.edits:
+            core = _with_edits(core, saved, new_core)
+        else:
+            core.source.saved_editor = replace(saved, renamed=saved.renamed_now)
         core.target.take_saved_values()
     except GraphEditError as error:
         if saved.current is None:
@@ -407,7 +443,7 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
                 "tfgraphwidget and TensorFlow that wrote it."
             ) from error
         source = saved.current()
-        source.saved_editor = saved
+        source.saved_editor = replace(saved, renamed=saved.renamed_now)
         why = error.why.rstrip(".")
         source.notices += (f"The edits of this graph came with it and cannot be undone here: {why}.",)
         core = new_core(source)

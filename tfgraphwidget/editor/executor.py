@@ -163,7 +163,17 @@ class EditExecutor:
 
     def new_names(self) -> dict[str, str]:
         """The names of the ops of the current graph that edits have renamed, by those before."""
-        return edits.rewire.new_names(self.patches())
+        return self.new_names_of(self.view)
+
+    def new_names_of(self, view: GraphView) -> dict[str, str]:
+        """The names of the ops of a graph that edits have renamed, by those before.
+
+        Args:
+            view: The view of a graph or of a function's body.
+        """
+        saved = self.source.saved_editor  # whose edits cannot always be made again
+        former_names = saved.renamed if saved is not None and view is self.navigator.outermost else {}
+        return edits.rewire.new_names(self.patches_of(view), former_names)
 
     def unused_ops(self) -> tuple[str, ...]:
         """The ops of the current graph that edits have left without consumers, with what only they need."""
@@ -174,7 +184,7 @@ class EditExecutor:
         # Found once for each state of the graph: every selection paints it again.
         if self._unused is None or self._unused[0] is not index or self._unused[1] != inputs_and_outputs:
             ends = (*self._called_for(), *inputs_and_outputs[0], *inputs_and_outputs[1])
-            ops = edits.rewrite.find_unused_ops(index, patches, ends)
+            ops = edits.rewrite.find_unused_ops(index, patches, ends, self.new_names())
             self._unused = index, inputs_and_outputs, tuple(index.names[op] for op in ops)
         return self._unused[2]
 

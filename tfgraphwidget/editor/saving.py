@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -41,7 +41,7 @@ def save(
     verify: bool,
     feeds: Mapping[TensorKey, Any],
     options: Mapping[str, object],
-    write_editor: Callable[[IO[bytes]], None],
+    write_editor: Callable[[IO[bytes]], Iterable[str]],
 ) -> Path:
     """Write the current graph; see `FileAPI.save`.
 
@@ -55,7 +55,7 @@ def save(
         verify: Whether the written model is loaded and run beside the current graph.
         feeds: {input: value} for that run. It may be empty.
         options: Those of a converter, None without one: "signature", "timeout", and what `writable.CONVERSIONS` lists.
-        write_editor: Writes the editor itself to an open file.
+        write_editor: Writes the editor itself to an open file, and returns a sentence for each thing that is not in it.
 
     Returns:
         The path that was written.
@@ -111,7 +111,7 @@ def export_request(
     *,
     index: GraphIndex | None = None,
     ends: tuple[object, object, object] = (None, None, None),
-    write_editor: Callable[[IO[bytes]], None] | None = None,
+    write_editor: Callable[[IO[bytes]], Iterable[str]] | None = None,
 ) -> export.ExportRequest:
     """What the editor provides for writing a graph.
 
@@ -119,7 +119,7 @@ def export_request(
         core: The parts of the editor.
         index: A state of the graph that was opened; None for the current graph.
         ends: The inputs, outputs and signatures that the user gave.
-        write_editor: Writes the editor itself to an open file.
+        write_editor: Writes the editor itself to an open file, and returns a sentence for each thing that is not in it.
     """
     source, target = core.source, core.target
     is_graph = index is not None or core.view.target is target

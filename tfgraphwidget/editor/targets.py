@@ -22,8 +22,9 @@ from tfgraphwidget import edits, sources
 from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.clone_values import GraphSession
 from tfgraphwidget.editor.transaction import Transaction, one_thread, transaction
-from tfgraphwidget.errors import GraphEditError, NothingTo
+from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo
 from tfgraphwidget.graph import GraphIndex, Shape, VariableDef, build, definitions, handles, reachable_functions
+from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef, Variable
@@ -300,7 +301,9 @@ class LiveTarget:
         Returns:
             These names after the edit.
         """
-        present = edits.with_present_names(patch, names)
+        planned = edits.with_present_names(patch, names)
+        present = edits.with_free_names(self.index, planned, self.index.ids.keys())
+        new_names = {old.name: new.name for old, new in zip(planned.add.nodes, present.add.nodes, strict=True)}
         with transaction() as edit, edit.without_interrupts():
             self.apply(present, edit, renew=False)
         _, fitted = self._actual_patches.pop(id(present), (None, present))
@@ -309,6 +312,7 @@ class LiveTarget:
         self._members[id(patch)] = patch, self._members.pop(id(present))[1]
         removed_ops = {node.name for node in patch.remove.nodes}
         new = dict(fitted.output_renames[len(present.output_renames) :])
+        new |= {old: now for old, now in new_names.items() if old != now}
         return {old: new.pop(now, now) for old, now in names.items() if old not in removed_ops} | new
 
     def take_saved_values(self) -> None:
@@ -520,6 +524,7 @@ class LiveTarget:
         self.index  # noqa: B018 - what came since is read before the graph changes
         before, planned, patch = self._reading, patch, self._fit(patch)
         renewal = self._renewal() if patch.changed and renew else None
+        load_renamed_state = self._renamed_state(patch, is_renewed=renewal is not None or not patch.changed)
         generation = self._record().generation
         if renewal:
             steps.on_failure(self._renew_again, renewal)  # behind the undoing of what follows here
@@ -537,10 +542,11 @@ class LiveTarget:
         if renewal:
             let_in()
             renewal.apply()
+        losses = load_renamed_state()
         keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
         members = {key: before.index.collections.get(key, ()) for key in keys}
         self._members[id(planned)] = planned, members
-        return renewal.losses if renewal else ()
+        return (*(renewal.losses if renewal else ()), *losses)
 
     def _renew_again(self, renewal: sessions.Renewal) -> None:
         """Let the session follow a graph that was put back behind its renewal; it keeps what it holds now."""
@@ -596,6 +602,15 @@ class LiveTarget:
                 "sort: TensorFlow lists the ops of a live graph in the order in which they were made; save the graph "
                 "to a file, and sort that."
             )
+        new = {node.name for node in patch.add.nodes}
+        keeper = next((node.name for node in patch.remove.nodes if node.name in new), None)
+        if keeper is not None:
+            free = free_name(keeper, self.index.used_names() | {name.lower() for name in new})
+            raise NameTaken(
+                f"TensorFlow keeps the op that is {keeper!r} now, so that no other can have this name; choose another "
+                f"name, such as one that makes it {free!r}.",
+                [keeper],
+            )
         return edits.replace_fixed_ops(self.index, patch)
 
     def _fit(self, patch: Patch) -> Patch:
@@ -614,6 +629,16 @@ class LiveTarget:
         """The state of the session, to be transferred when it is renewed; None without a session."""
         session = self.source.session
         return None if session is None else sessions.Renewal.read(session, self.graph())
+
+    def _renamed_state(self, patch: Patch, *, is_renewed: bool) -> Callable[[], tuple[str, ...]]:
+        """Read what the session holds under keys that a patch renames; what loads it and returns what is lost."""
+        session, graph = self.source.session, self.graph()
+        if session is None or not patch.renamed:
+            return tuple
+        old, new = ({node.name: node for node in change.nodes} for change in (patch.remove, patch.add))
+        pairs = ((old[before], new[after]) for before, after in patch.renamed if before in old and after in new)
+        state = sessions.RenamedState.read(session, graph, pairs, is_renewed=is_renewed)
+        return partial(state.load, session, graph)
 
     def _follow(self, before: _Reading, patch: Patch, generation: int, import_count: int) -> None:
         """Let the index be what the graph is after the patch; `import_count` counts the ops of edits before it.

@@ -5,7 +5,7 @@ A new op, under a name of its own, takes such an op's place on a live graph; the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
@@ -50,7 +50,8 @@ def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
         ),
         remove=replace(patch.remove, **remove),
         changed=_readers(index, patch, names, {node.name for node in remove["nodes"]}),
-        notes=(*patch.notes, *_notes(names)),
+        shapes=tuple(shape._replace(op=names.get(shape.op, shape.op)) for shape in patch.shapes),
+        notes=(*patch.notes, *_notes(names, "TensorFlow cannot make an op another one in place")),
         input_renames=(*patch.input_renames, *names.items()),
         output_renames=(*patch.output_renames, *names.items()),
     )
@@ -66,34 +67,72 @@ def with_present_names(patch: Patch, names: Mapping[str, str]) -> Patch:
     if not names:
         return patch
     new = {node.name for node in patch.add.nodes}  # they may have the names that these ops had
-    after = {old: now for old, now in names.items() if old not in new}
+    return _renamed_patch(patch, names, {old: now for old, now in names.items() if old not in new})
+
+
+def with_free_names(index: GraphIndex, patch: Patch, used_names: Collection[str]) -> Patch:
+    """The patch with other names for new ops whose names are taken.
+
+    TensorFlow keeps every op under its name. In a file a new op can have that of one that goes, as where a scope is
+    renamed to one in it.
+
+    Args:
+        index: The graph, which a live one is.
+        patch: The patch of a file.
+        used_names: The names that no new op can have.
+    """
+    names: dict[str, str] = {}
+    names_in_use = index.used_names() | {node.name.lower() for node in patch.add.nodes}
+    for node in patch.add.nodes:
+        if node.name in used_names:
+            names[node.name] = free_name(node.name, names_in_use)
+            names_in_use.add(names[node.name].lower())
+    if not names:
+        return patch
+    renamed = _renamed_patch(patch, {}, names)
+    return replace(renamed, notes=(*patch.notes, *_notes(names, "TensorFlow keeps what had their names")))
+
+
+def _renamed_patch(patch: Patch, names: Mapping[str, str], after: Mapping[str, str]) -> Patch:
+    """The patch with other names for ops.
+
+    Args:
+        patch: The patch.
+        names: The new name of each op of the graph before it, by that in the patch.
+        after: The same for the graph behind it.
+    """
 
     def tensor(name: str, present: Mapping[str, str] = names) -> str:
         op, port = split_tensor(name)
         return name if op not in present else present[op] if port is None else f"{present[op]}:{port}"
 
-    def change(of: Change, present: Mapping[str, str], nodes: Iterable[NodeDef]) -> Change:
-        members = tuple((key, Member(each.kind, tensor(each.name, present))) for key, each in of.members)
-        variables = tuple(_renamed_variable(each, lambda name: tensor(name, present)) for each in of.variables)
-        copies = tuple((tensor(original), copy) for original, copy in of.copies)
-        return replace(of, nodes=tuple(nodes), members=members, variables=variables, copies=copies)
+    def change(of: Change, present: Mapping[str, str]) -> Change:
+        return replace(
+            of,
+            nodes=tuple(_renamed_node(node, present) for node in of.nodes),
+            members=tuple((key, Member(each.kind, tensor(each.name, present))) for key, each in of.members),
+            variables=tuple(_renamed_variable(each, lambda name: tensor(name, present)) for each in of.variables),
+            copies=tuple((tensor(original), tensor(copy, after)) for original, copy in of.copies),
+        )
 
     return replace(
         patch,
-        add=change(patch.add, after, (_renamed_node(node, after) for node in patch.add.nodes)),
-        remove=change(patch.remove, names, (_renamed_node(node, names) for node in patch.remove.nodes)),
+        add=change(patch.add, after),
+        remove=change(patch.remove, names),
         changed=tuple(
             NodeChange(_renamed_node(each.before, names), _renamed_node(each.after, {**after, **_own(each, names)}))
             for each in patch.changed
         ),
         shapes=tuple(shape._replace(op=after.get(shape.op, shape.op)) for shape in patch.shapes),
-        input_renames=tuple((tensor(old), now) for old, now in patch.input_renames),
-        output_renames=tuple((tensor(old), now) for old, now in patch.output_renames),
+        input_renames=tuple((tensor(old), tensor(now, after)) for old, now in patch.input_renames),
+        output_renames=tuple((tensor(old), tensor(now, after)) for old, now in patch.output_renames),
         signature_edits=tuple(
-            NewSignature(_renamed_signature(each.signature, tensor)) if isinstance(each, NewSignature) else each
+            NewSignature(_renamed_signature(each.signature, lambda name: tensor(name, after)))
+            if isinstance(each, NewSignature)
+            else each
             for each in patch.signature_edits
         ),
-        renamed=tuple((names.get(old, old), now) for old, now in patch.renamed),
+        renamed=tuple((names.get(old, old), after.get(now, now)) for old, now in patch.renamed),
     )
 
 
@@ -172,7 +211,7 @@ def _member(member: Member, names: Mapping[str, str]) -> Member:
     return Member(member.kind, names[op] if port is None else f"{names[op]}:{port}")
 
 
-def _notes(names: Mapping[str, str]) -> tuple[str, ...]:
+def _notes(names: Mapping[str, str], why: str) -> tuple[str, ...]:
     some = [f"{old!r} is {new!r} now" for old, new in list(names.items())[:3]]
     more = [f"and so on for {len(names) - 3:,} more"] if len(names) > 3 else []
-    return (f"TensorFlow cannot make an op another one in place: {', '.join([*some, *more])}.",)
+    return (f"{why}: {', '.join([*some, *more])}.",)

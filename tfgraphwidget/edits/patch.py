@@ -380,7 +380,11 @@ def apply_patch(index: GraphIndex, patch: Patch) -> GraphIndex:
         variables = (*(v for v in index.variable_defs if v.handle not in removed_handles), *add.variables)
         index = index.with_new_nodes(add.nodes, _collections(index, patch, removed_members), variables, functions)
         index = (
-            replace(index, extras=with_functions(index.extras, add.functions, add.gradients))
+            replace(
+                index,
+                extras=with_functions(index.extras, add.functions, add.gradients),
+                typing=index.typing.with_functions({each.signature.name: each for each in add.functions}),
+            )
             if add.functions
             else index
         )

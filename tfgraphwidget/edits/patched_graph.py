@@ -31,7 +31,12 @@ _KEYS = frozenset({"shared_name", "container", "seed", "seed2", "frame_name"})
 
 
 class PatchedGraph:
-    """The ops of `index` after `patch`, by name; `shapes` are the static shapes that are others then."""
+    """The ops of `index` after `patch`, by name.
+
+    Attributes:
+        shapes: The static shapes that are others then.
+        typing: The dtypes of ops, those included whose type is a function that the patch adds.
+    """
 
     def __init__(self, index: GraphIndex, patch: Patch | None = None) -> None:
         patch = patch or Patch()
@@ -42,6 +47,7 @@ class PatchedGraph:
         self._removed_names = frozenset(node.name for node in patch.remove.nodes)
         self._original = {copy: of for of, copy in patch.add.copies if copy in self.own and of in index.ids}
         self._functions = {function.signature.name: function for function in patch.add.functions}
+        self.typing = index.typing.with_functions(self._functions) if self._functions else index.typing
         self._tells: dict[str, bool] = {}
 
     def node(self, op: str) -> NodeDef:
@@ -71,7 +77,7 @@ class PatchedGraph:
 
     def dtypes(self, op: str) -> tuple[str, ...]:
         """The dtypes of an op's outputs."""
-        return self.index.typing.dtypes(self.node(op))
+        return self.typing.dtypes(self.node(op))
 
     def dtype(self, tensor: Tensor) -> str:
         """The dtype of a tensor; "" when it is not known."""
@@ -154,7 +160,7 @@ class PatchedGraph:
         return bool(read) and all(may_tell) and not self._is_stateful(node.op)
 
     def _is_stateful(self, op_type: str) -> bool:
-        definition = self.index.typing.definition(op_type)
+        definition = self.typing.definition(op_type)
         return definition is None or definition.is_stateful
 
     def computes(self, op: str) -> bool:

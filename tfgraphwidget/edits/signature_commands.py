@@ -13,7 +13,7 @@ from tfgraphwidget.edits.rewrite.rename import Rename
 from tfgraphwidget.edits.signature_edits import KeyOrder, KeyRenaming, NewSignature, SignatureRemoval, SignatureRenaming
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph import Signature, pairs
-from tfgraphwidget.naming import did_you_mean, free_name, names_text
+from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor
 
 # TensorFlow keeps the ops that initialize a SavedModel as signatures of such names.
 _OF_TENSORFLOW = "__saved_model_"
@@ -70,7 +70,23 @@ class AddSignature(Command):
                     f"Signature {self.name!r} has the {side} key {twice[0]!r} twice or without a name; give each "
                     "tensor a key of its own."
                 )
+        self._check_inputs_differ()
         return Patch(signature_edits=(NewSignature(Signature(self.name, self.inputs, self.outputs)),))
+
+    def _check_inputs_differ(self) -> None:
+        """Raises GraphEditError for a tensor under two keys, of which TensorFlow could feed only one.
+
+        An output can have several (tests/export/test_converted_models.py).
+        """
+        keys: dict[str, str] = {}
+        for key, tensor in self.inputs:
+            if tensor in keys:
+                raise GraphEditError(
+                    f"Signature {self.name!r} takes {tensor!r} as {keys[tensor]!r} and {key!r}, and TensorFlow loads "
+                    "no signature that takes a tensor twice; name it once.",
+                    [split_tensor(tensor)[0]],
+                )
+            keys[tensor] = key
 
 
 @register(

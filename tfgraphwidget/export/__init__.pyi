@@ -6,6 +6,7 @@ from .request import ExportRequest as ExportRequest
 from .signatures import DEFAULT as DEFAULT
 from .signatures import is_chosen as is_chosen
 from .signatures import parse_signatures as parse_signatures
+from .state.exported_state import named_files as named_files
 from .verification.round_trip import describe_difference as describe_difference
 from .verification.round_trip import largest_difference as largest_difference
 from .verification.synthetic_feeds import generate_feeds as generate_feeds

@@ -72,7 +72,7 @@ class ExportRequest:
     find_page_input: Callable[[], PageInput]
     edits: Callable[[], str] = str
     stored_values: Callable[[], Mapping[str, Callable[[], object]]] = dict
-    editor: Callable[[IO[bytes]], None] | None = None
+    editor: Callable[[IO[bytes]], Iterable[str]] | None = None
     nodes_as_in_file: Callable[[Iterable[NodeDef]], list[NodeDef]] = list
     file_meta_graph: Callable[[], MetaGraphDef | None] | None = None
     unedited_folder: Callable[[], Path | None] | None = None

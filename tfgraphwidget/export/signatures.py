@@ -189,16 +189,18 @@ def set_signature_def(
         new_infos = _tensor_infos(index, new, names)
         for key, info in new_infos.items():
             if key in parts:
-                _set_part(infos[key.rpartition("/")[0]], key.rpartition("/")[2], info.name)
+                _set_part(infos[key.rpartition("/")[0]], key.rpartition("/")[2], info)
             else:
                 infos[key].CopyFrom(info)
 
 
-def _set_part(info: TensorInfo, part: str, tensor: str) -> None:
+def _set_part(info: TensorInfo, part: str, tensor: TensorInfo) -> None:
     if info.WhichOneof("encoding") == "coo_sparse":
-        setattr(info.coo_sparse, f"{part}_tensor_name", tensor)
+        setattr(info.coo_sparse, f"{part}_tensor_name", tensor.name)
+        if part == "values":
+            info.dtype = tensor.dtype
     else:
-        info.composite_tensor.components[int(part)].name = tensor
+        info.composite_tensor.components[int(part)].name = tensor.name
 
 
 def _tensor_infos(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import EllipsisType
 from typing import Any, Protocol, cast
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.tf_types import DataType, NodeDef, OpDef
+from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef
 
 Shape = tuple[int | None, ...] | None
 """A static shape; None for an unknown rank, None inside for an unknown dimension."""
@@ -58,6 +58,13 @@ class Typing(Protocol):
     def with_shapes(self, shapes: Shapes) -> Typing:
         """The same with other static shapes where an edit has made them others."""
 
+    def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
+        """The same with op types that are functions which an edit has added.
+
+        Args:
+            functions: The FunctionDefs by name.
+        """
+
 
 class UnknownTyping:
     """The typing of a graph of which nothing is known but its edges."""
@@ -98,6 +105,14 @@ class UnknownTyping:
     def with_shapes(self, shapes: Shapes) -> Typing:
         """A typing of these shapes alone."""
         return ReshapedTyping(self, shapes)
+
+    def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:  # noqa: ARG002
+        """Itself.
+
+        Args:
+            functions: The FunctionDefs by name.
+        """
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +155,14 @@ class ReshapedTyping:
         """The same with further shapes."""
         return ReshapedTyping(self.base, {**self.shapes, **shapes})
 
+    def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
+        """The same with op types that are functions which an edit has added.
+
+        Args:
+            functions: The FunctionDefs by name.
+        """
+        return replace(self, base=self.base.with_functions(functions))
+
 
 @dataclass(frozen=True, eq=False)
 class RenamedTyping:
@@ -180,6 +203,14 @@ class RenamedTyping:
     def with_shapes(self, shapes: Shapes) -> Typing:
         """The same with other static shapes where edits have made them others."""
         return ReshapedTyping(self, shapes)
+
+    def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
+        """The same with op types that are functions which an edit has added.
+
+        Args:
+            functions: The FunctionDefs by name.
+        """
+        return replace(self, base=self.base.with_functions(functions))
 
 
 def shape_text(shape: Shape) -> str:

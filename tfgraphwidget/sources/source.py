@@ -152,6 +152,9 @@ class SavedEditor:
         boundary: The marked inputs and outputs.
         selected: The names of the selected ops.
         constants: A checksum of each constant that the edits have made, by its op; None in old archives.
+        renamed: The names of the ops that edits had renamed before the graph was opened, by those before: gradient ops
+            are named after these.
+        renamed_now: The same with those that the edits have renamed.
         values: The value of each variable, by its handle op.
         removed: The value of each variable that the edits have removed, by the name that its handle op had.
         tables: The keys and the values of each hash table, by its op.
@@ -166,6 +169,8 @@ class SavedEditor:
     boundary: tuple[tuple[str, ...], tuple[str, ...]]
     selected: tuple[str, ...]
     constants: Mapping[str, int] | None
+    renamed: Mapping[str, str]
+    renamed_now: Mapping[str, str]
     values: Mapping[str, StoredTensor]
     removed: Mapping[str, StoredTensor]
     tables: Mapping[str, tuple[StoredTensor, StoredTensor]]

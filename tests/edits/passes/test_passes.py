@@ -187,3 +187,48 @@ def test_a_file_without_values_keeps_what_its_session_was_given_while_names_are_
     same(editor.session.run([f"{new}:0"]), [before])
     editor.undo()
     same(editor.session.run(["y:0"]), [before])
+
+
+@pytest.mark.parametrize("resource", [True, False])
+def test_undo_of_obfuscated_names_keeps_what_the_session_was_given_since(resource: bool) -> None:
+    """A file without values is given other keys, under which its session then finds them."""
+    with tf.Graph().as_default() as graph:
+        variable = v1.get_variable("w", [2], use_resource=resource)
+        tf.identity(variable.read_value() if resource else variable, name="y")
+        table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1, name="table")
+        table.insert(v1.placeholder(tf.string, [], name="word"), tf.constant(7, tf.int64), name="insert")
+        tf.identity(table.lookup(tf.constant("new")), name="number")
+    editor = tgw.edit(graph.as_graph_def())
+    names = dict(editor.obfuscate_names().renamed)
+    editor.session.run(names["w/Assign"])
+    editor.session.run(names["insert/LookupTableInsertV2"], {f"{names['word']}:0": "new"})
+    given = editor.session.run(f"{names['y']}:0")
+    editor.undo()
+    same(editor.session.run(["y:0", "number:0"]), [given, 7])
+    assert editor.core.executor.lost == ()
+    editor.session.run("w/Assign")
+    changed = editor.session.run("y:0")
+    assert not np.array_equal(changed, given)
+    editor.redo()
+    same(editor.session.run([f"{names['y']}:0", f"{names['number']}:0"]), [changed, 7])
+
+
+def test_state_that_a_function_shares_with_the_graph_keeps_its_key_while_names_are_obfuscated() -> None:
+    """Functions stay as they are, and find it by that key."""
+    with tf.Graph().as_default() as graph:
+        variable = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=True)
+
+        @Defun()
+        def read() -> Any:
+            handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[2], shared_name="w")
+            return tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+
+        v1.get_variable("v", initializer=[3.0], use_resource=True)
+        with tf.control_dependencies([variable.initializer]):
+            tf.identity(read(), name="y")
+    editor = tgw.edit(graph.as_graph_def())
+    names = dict(editor.obfuscate_names().renamed)
+    keys = [editor.index.nodes[editor.index.op(names[name])].attr["shared_name"].s for name in ("w", "v")]
+    assert keys[0] == b"w"
+    assert keys[1].startswith(b"key_")
+    assert editor.session.run(f"{names['y']}:0").tolist() == [1, 2]

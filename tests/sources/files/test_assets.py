@@ -146,6 +146,30 @@ def test_whatever_the_graph_was_opened_from_a_file_that_names_its_vocabulary_say
         editor.save(tmp_path / "frozen.pb", "x", "y", frozen=True, verify=False)
 
 
+@pytest.mark.parametrize("kind", ["live", "session", "pb"])
+def test_an_archive_of_a_table_that_was_never_filled_says_from_which_file_it_is(tmp_path: Path, kind: str) -> None:
+    words = tmp_path / "words"
+    words.write_text("a\nb\n")
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.string, [None], name="x")
+        tf.identity(lookup(words).lookup(x), name="y")
+    session = v1.Session(graph=graph)
+    source = graph.as_graph_def() if kind == "pb" else graph
+    editor = tgw.edit(source, session=session) if kind == "session" else tgw.edit(source)
+    said = f"The editor names '{words}', from which tables are filled that hold nothing yet; leave it there"
+    with pytest.warns(UserWarning, match=said):
+        editor.save(tmp_path / "editor.tgw")
+    assert said in tgw.edit(tmp_path / "editor.tgw").notices[-1]
+    assert said in tgw.edit(editor.to_bytes()).notices[-1]
+    if kind == "session":
+        session.run("text_file_init/InitializeTableFromTextFileV2")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            editor.save(tmp_path / "editor.tgw")
+        words.unlink()
+        assert tgw.edit(tmp_path / "editor.tgw").session.run("y:0", {"x:0": TEXTS}).tolist() == [1, -1]
+
+
 def test_what_names_no_file_stays_as_it_is(tf2_saved_model: Path) -> None:
     index = tgw.edit(tf2_saved_model).core.target.index
     assert "asset_filepaths" not in index.collections

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import ClassVar
 
 import numpy as np
@@ -15,8 +16,8 @@ from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.rename import rename_patch
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, GraphIndex, definitions, handles, persistent_state, tensor_values
-from tfgraphwidget.naming import count_text, enclosing_scopes, free_name, scope_around, split_tensor
+from tfgraphwidget.graph import CONSTANTS, GraphIndex, definitions, handles, has_state, persistent_state, tensor_values
+from tfgraphwidget.naming import count_text, enclosing_scopes, free_name, scope_around, shared_name, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
 _KEYS = ("shared_name", "container", "debug_name", "tensor_array_name", "stack_name")
@@ -130,6 +131,11 @@ class _Keys:
 
     def __init__(self, index: GraphIndex, *, has_values: bool) -> None:
         self._has_values = has_values
+        # Functions stay as they are, and find what they share with the graph by its key.
+        bodies = (index.extras.function(name) for name in index.functions)
+        inner = [node for body in bodies for node in body.node_def if has_state(node)]
+        self._in_functions = {(shared_name(node) or node.name).encode(errors="surrogateescape") for node in inner}
+        self._in_functions |= {node.attr["container"].s for node in inner if "container" in node.attr}
         self.frames_stay = bool(index.extras.contexts())
         self._new: dict[bytes, bytes] = {}
         self.state_keys = 0
@@ -140,14 +146,19 @@ class _Keys:
             node.attr.pop(key, None)
         for key in _KEYS:
             if key in node.attr and node.attr[key].s:
-                if self._has_values and key in ("shared_name", "container"):
+                is_needed = self._has_values or node.attr[key].s in self._in_functions
+                if is_needed and key in ("shared_name", "container"):
                     self.state_keys += key == "shared_name"
                 else:
-                    node.attr[key].s = self._new.setdefault(node.attr[key].s, f"key_{len(self._new) + 1}".encode())
+                    node.attr[key].s = self._new.setdefault(node.attr[key].s, self._free_key())
         if "frame_name" in node.attr and not self.frames_stay:
             text = node.attr["frame_name"].s
             node.attr["frame_name"].s = self._new.setdefault(text, f"frame_{len(self._new) + 1}".encode())
         return node
+
+    def _free_key(self) -> bytes:
+        numbers = count(len(self._new) + 1)
+        return next(key for number in numbers if (key := f"key_{number}".encode()) not in self._in_functions)
 
 
 def _without_content(node: NodeDef, index: GraphIndex) -> bool:

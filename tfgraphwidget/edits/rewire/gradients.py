@@ -36,13 +36,14 @@ class GradientOps:
     scopes: tuple[str, ...]
 
 
-def new_names(patches: Iterable[Patch]) -> dict[str, str]:
+def new_names(patches: Iterable[Patch], former_names: Mapping[str, str]) -> dict[str, str]:
     """The names of renamed ops after all patches, by those before and in between: gradient ops are named after these.
 
     Args:
         patches: The patches, oldest first.
+        former_names: The names of ops that were renamed before the first, by those before.
     """
-    names: dict[str, str] = {}
+    names = dict(former_names)
     for patch in patches:
         renamed = dict(patch.renamed)
         names = renamed | {old: renamed.get(new, new) for old, new in names.items()}

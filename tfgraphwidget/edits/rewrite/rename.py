@@ -43,6 +43,8 @@ from tfgraphwidget.naming import (
 )
 from tfgraphwidget.tf_types import ContextDef, NodeDef
 
+# State that can be read, so that a session loads it for the new op; of variables all without a key are one.
+_READABLE = frozenset({"variable", "hash table", "iterator"})
 _KEY, _BY_NAME, _COLOCATED, _COLOCATE = "shared_name", "use_node_name_sharing", "_class", b"loc:@"
 
 
@@ -238,9 +240,9 @@ def _goes_by_name(node: NodeDef) -> bool:
 
 
 def _lost_state_notes(index: GraphIndex, names: Mapping[str, str]) -> tuple[str, ...]:
-    """A sentence for state that a session does not find under another name. Of variables all without a key are one."""
+    """A sentence for state that a session does not find under another name, and that it cannot hand over."""
     ops = [index.ids[name] for name in names if persistent_state(index)[index.ids[name]]]
-    nodes = (index.nodes[op] for op in ops if index.types[op] not in HANDLES)
+    nodes = (index.nodes[op] for op in ops if kind_of(index.types[op]) not in _READABLE)
     state_names = [names[n.name] for n in nodes if not shared_name(n) and not _goes_by_name(n)]
     holds = "holds" if len(state_names) == 1 else "hold"
     return (

@@ -30,6 +30,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Shape,
     called_functions,
+    of_type,
     traversal,
 )
 from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
@@ -90,6 +91,7 @@ class Resizing:
 
     def run(self, patch: Patch) -> Patch:
         """The patch with the constants, rewritten if that was asked for."""
+        self.index = self._with_shapes_of_calls(patch)
         stale: dict[StaleConstant, None] = {}
         fixed: dict[StaleConstant, None] = {}
         arguments = {split_tensor(name)[0] for name in self.context.arguments}
@@ -115,6 +117,28 @@ class Resizing:
         return replace(patch, constants=(*stale, *inside), notes=(*patch.notes, *notes))
 
     # Static shapes
+
+    def _with_shapes_of_calls(self, patch: Patch) -> GraphIndex:
+        """The graph before the patch, with what follows from the bodies of the functions that it calls.
+
+        TensorFlow tells no static shape of an op whose type is a function.
+        """
+        index = self.index
+        behind = traversal.forward(index, [index.ids[edited.name] for edited in patch.changed])
+        calls = [
+            index.nodes[op]
+            for op in np.flatnonzero(behind & of_type(index, index.functions.__contains__)).tolist()
+            if None in (index.shape(op, port) for port in range(len(index.dtypes(op))))
+        ]
+        if not calls:
+            return index
+        # The same op from nothing, so that all that can be known of it is found.
+        changed = tuple(NodeChange(type(node)(name=node.name), node) for node in calls)
+        try:
+            shapes = self.context.infer_shapes(index, Patch(changed=changed)).shapes
+        except GraphEditError:  # an op refuses what it is given already: nothing more is known
+            return index
+        return apply_patch(index, Patch(shapes=shapes))
 
     def _after(self, patch: Patch) -> GraphIndex:
         """The graph after the patch, with the static shapes of before."""

@@ -6,8 +6,9 @@ What the new shape makes of all others is known by inference; here it is compare
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import prod
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Shape,
     control_flow,
+    traversal,
 )
 from tfgraphwidget.tf_types import DataType, NodeDef
 
@@ -276,14 +278,31 @@ def stale_constants(index: GraphIndex, changes: ShapeChanges) -> list[StaleConst
         index: The graph.
         changes: The changes of static shapes.
     """
-    readers = {reader for op, _ in changes.shapes for reader in index.consumer_lists[op]}
+    sources = {op for op, _ in changes.shapes}
+    readers = {reader for op in sources for reader in index.consumer_lists[op]}
     constants: list[StaleConstant] = []
     others = {op for op, kind in enumerate(index.types) if kind in _ANYWHERE}
     for op in sorted(readers | others):
         rule = _RULES.get(index.types[op]) if op in readers else None
         for one in filter(None, (rule, _ANYWHERE.get(index.types[op]))):
             constants += one(SizeConsumer(index, changes, op))
+    constants += _reshapes_of_unknown(index, changes, sources)
     return list(dict.fromkeys(constants))
+
+
+def _reshapes_of_unknown(index: GraphIndex, changes: ShapeChanges, sources: Iterable[int]) -> Iterator[StaleConstant]:
+    """The targets of Reshapes of what follows from the input, of no known shape, that have the old size somewhere."""
+    blind = [
+        op
+        for op, kind in enumerate(index.types)
+        if kind == "Reshape" and index.input_lists[op] and index.shape(*EdgeMoves(index).current_inputs(op)[0]) is None
+    ]
+    behind = traversal.forward(index, sources) if blind else ()
+    for op in (op for op in blind if behind[op]):
+        consumer = SizeConsumer(index, changes, op)
+        target = consumer.sizes(1)
+        places = ((k, p) for p, was, _ in changes.sizes for k, entry in enumerate(target) if entry.value == was)
+        yield from (consumer.stale(1, target, k, None, position) for k, position in islice(places, 1))
 
 
 def _reshape(consumer: SizeConsumer) -> Iterator[StaleConstant]:

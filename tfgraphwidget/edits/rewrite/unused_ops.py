@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.rewire.gradients import new_names, scope_of_gradients
+from tfgraphwidget.edits.rewire.gradients import scope_of_gradients
 from tfgraphwidget.edits.rewrite.remove import no_longer_needed, unprunable_ops
 from tfgraphwidget.graph import GraphIndex, Mask, persistent_state, traversal
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
@@ -17,7 +17,9 @@ from tfgraphwidget.naming import colocated_with, split_input, split_tensor
 _DRAWS = re.compile(r".*Random(Uniform|Standard|Gamma|Poisson|Shuffle|Normal).*|.*TruncatedNormal|Multinomial")
 
 
-def find_unused_ops(index: GraphIndex, patches: Iterable[Patch], external: Collection[str]) -> tuple[int, ...]:
+def find_unused_ops(
+    index: GraphIndex, patches: Iterable[Patch], external: Collection[str], renamed: Mapping[str, str]
+) -> tuple[int, ...]:
     """Find the ops that a consumer has stopped reading, and that nothing needs now, with the ops that only they need.
 
     Ops that had no consumers from the start are results of the graph, and what is never pruned (see `Remove`) stays.
@@ -27,16 +29,16 @@ def find_unused_ops(index: GraphIndex, patches: Iterable[Patch], external: Colle
         index: The graph.
         patches: The edits that made it what it is, oldest first.
         external: The ops and tensors that are named outside of the graph, and the boundary that the user marked.
+        renamed: The names of the ops that edits have renamed, by those before: gradient ops are named after these.
 
     Returns:
         The numbers of the ops, ascending.
     """
-    patches = tuple(patches)
     abandoned = {index.ids[name] for name in _abandoned_ops(patches) if name in index.ids}
     if not abandoned:
         return ()
     stand_ins = _stand_ins_of_detached(index, patches)
-    is_needed, renamed = _needed_ops(index, external, stand_ins), new_names(patches)
+    is_needed = _needed_ops(index, external, stand_ins)
     ends = [op for op in range(len(index)) if not index.consumer_lists[op] and not index.waiting_lists[op]]
     ends = [op for op in ends if op not in abandoned]
     uses = _Uses(index, is_needed)

@@ -66,7 +66,7 @@ def convert(graph_def: bytes, signatures: Sequence[Signature], options: Mapping[
 
 def _convert(graph: Any, signature: Signature, opset: int | None) -> Any:
     converter = import_module("tf2onnx.convert")
-    ends = dict(signature.inputs), dict(signature.outputs)
+    ends = dict(signature.inputs), _separate_outputs(graph, signature)
     names = {tensor: key for side in ends for key, tensor in side.items()}
     _let_functions_be_inlined(graph)
     model, _ = converter.from_graph_def(
@@ -77,6 +77,31 @@ def _convert(graph: Any, signature: Signature, opset: int | None) -> Any:
         tensors_to_rename=names,
     )
     return model
+
+
+def _separate_outputs(graph: Any, signature: Signature) -> dict[str, str]:
+    """The tensors of the outputs by key, each another one: a tensor of an ONNX model has one name.
+
+    Args:
+        graph: A GraphDef, which gets an Identity of each tensor that is an input or another output already.
+        signature: The signature.
+    """
+    tensors: dict[str, str] = {}
+    names, used_tensors = {node.name.lower() for node in graph.node}, {tensor for _, tensor in signature.inputs}
+    imported: Any = None
+    for key, tensor in signature.outputs:
+        if tensor in used_tensors:
+            if imported is None:
+                imported = v1.Graph()
+                with imported.as_default():
+                    v1.import_graph_def(graph, name="")
+            node = graph.node.add(name=free_name("output", names), op="Identity", input=[tensor])
+            node.attr["T"].type = imported.get_tensor_by_name(tensor).dtype.as_datatype_enum
+            names.add(node.name.lower())
+            tensor = f"{node.name}:0"  # noqa: PLW2901
+        used_tensors.add(tensor)
+        tensors[key] = tensor
+    return tensors
 
 
 def _let_functions_be_inlined(graph: Any) -> None:

@@ -75,4 +75,5 @@ def write_editor(path: Path, request: ExportRequest) -> None:
     """Write the editor of `request` itself to `path`."""
     assert request.editor is not None  # only an editor asks for it
     with path.open("wb") as file:
-        request.editor(file)
+        for notice in request.editor(file):
+            request.add_notice(notice)

@@ -324,7 +324,7 @@ def _set_signature_defs(meta: MetaGraphDef, edited: EditedSavedModel, objects: O
         was = before_by_name.get(name)
         if was is None:
             proto.CopyFrom(signature_def(index, signature, signature))
-        elif was != signature or _shapes(edited.before, was) != _shapes(index, signature):
+        elif was != signature or _specs(edited.before, was) != _specs(index, signature):
             set_signature_def(proto, was, signature, signature, index)
             for key, info in proto.outputs.items():
                 shape = objects.output_shape(name, key)
@@ -332,8 +332,11 @@ def _set_signature_defs(meta: MetaGraphDef, edited: EditedSavedModel, objects: O
                     info.tensor_shape.CopyFrom(shape)
 
 
-def _shapes(index: GraphIndex, signature: Signature) -> list[object]:
-    return [index.shape(index.op(tensor), split_tensor(tensor)[1] or 0) for _, tensor in signature.outputs]
+def _specs(index: GraphIndex, signature: Signature) -> list[object]:
+    """The dtype and the static shape of each input and output of a signature."""
+    tensors = [split_tensor(tensor) for _, tensor in (*signature.inputs, *signature.outputs)]
+    ends = [(index.op(name), port or 0) for name, port in tensors]
+    return [(index.dtypes(op)[port], index.shape(op, port)) for op, port in ends]
 
 
 # Values

@@ -90,7 +90,7 @@ class ShapeInferenceSandbox:
         self._stand_ins: dict[str, dict[int, tf.Tensor]] = {}
         self._shared: dict[tuple[str, Shape, str], tf.Tensor] = {}
         self._function_names: set[str] = set()
-        self._bounds = Bounds(view.index.typing.definition)
+        self._bounds = Bounds(view.typing.definition)
 
     def shapes(self, op: str) -> list[Shape]:
         """Return the static shapes of an op's outputs for its current inputs; None for each if TensorFlow does not know
@@ -106,6 +106,8 @@ class ShapeInferenceSandbox:
                 return self._loop_shapes(node, self._inputs(op))
             if node.op in BRANCHES:
                 return self._branch_shapes(node, self._inputs(op)[1:])
+            if node.op in self._view.functions():  # TensorFlow infers nothing of an op whose type is a function
+                return self._function_shapes(node, self._inputs(op))
             self._cached_outputs[op] = self._build(op)
             return [_shape(tensor) for tensor in self._cached_outputs[op]]
         except ShapeUnknown:
@@ -159,7 +161,7 @@ class ShapeInferenceSandbox:
         return self._placeholder(dtype, shape)
 
     def _placeholder(self, dtype: str, shape: Shape, op_type: str = "Placeholder") -> tf.Tensor:
-        number, key = self._view.index.typing.number(dtype), (dtype, shape, op_type)
+        number, key = self._view.typing.number(dtype), (dtype, shape, op_type)
         if not number:
             raise ShapeUnknown(f"a tensor of no known dtype {dtype!r}")
         if key in self._shared:
@@ -191,7 +193,7 @@ class ShapeInferenceSandbox:
     def _new_op(self, node: NodeDef, tensors: Sequence[tf.Tensor]) -> Sequence[tf.Tensor]:
         """Return the outputs of a new op. Raises ShapeRefused, and ShapeUnknown if TensorFlow does not know it."""
         op_type = SHAPE_EQUIVALENTS.get(node.op, node.op)
-        definition = self._view.index.typing.definition(op_type)
+        definition = self._view.typing.definition(op_type)
         if definition is None:
             raise ShapeUnknown(f"the op type {op_type!r}")
         why = self._bounds.why(node)
@@ -247,6 +249,17 @@ class ShapeInferenceSandbox:
         node.attr["Tin"].list.type.extend(tensor.dtype.as_datatype_enum for tensor in tensors)
         node.attr["Tout"].CopyFrom(dtypes)
         return [_shape(tensor) for tensor in self._new_op(node, tensors)]
+
+    def _function_shapes(self, node: NodeDef, tensors: Sequence[tf.Tensor]) -> list[Shape]:
+        """Return the shapes of an op whose type is a function."""
+        dtypes = tf.compat.v1.AttrValue()
+        dtypes.list.type.extend(map(self._view.typing.number, self._view.dtypes(node.name)))
+        function = tf.compat.v1.AttrValue().func
+        function.name = node.op
+        for key, value in node.attr.items():
+            if not key.startswith("_"):
+                function.attr[key].CopyFrom(value)
+        return self._result_shapes(function, tensors, dtypes)
 
     def _loop_shapes(self, node: NodeDef, tensors: Sequence[tf.Tensor]) -> list[Shape]:
         """Return shapes of a loop's variables that hold before and after each iteration."""
@@ -573,11 +586,11 @@ def _own_shapes(graph: PatchedGraph, name: str) -> list[Shape] | None:
     node, read = graph.node(name), graph.inputs(name)
     sources = [graph.node(op) if graph.has(op) else None for op, _ in read]
     shapes = [_shape_or_constant(graph.shape(*read[k]), source) for k, source in enumerate(sources)]
-    if node.op in FUNCTION_CALLS:
+    if node.op in FUNCTION_CALLS or node.op in graph.functions():
         check_arguments(node, [graph.dtype(tensor) for tensor in read], graph.function)
         inferred = call_shapes(node, shapes, sources, graph.function)
     else:
-        inferred = output_shapes(node, graph.index.typing.definition(node.op), shapes, sources)
+        inferred = output_shapes(node, graph.typing.definition(node.op), shapes, sources)
     return None if inferred is None else list(inferred)
 
 

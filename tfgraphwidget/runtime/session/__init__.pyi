@@ -6,6 +6,7 @@ from . import variable_values as variable_values
 from .edit_values import read_variables as read_variables
 from .renewal import Renewal as Renewal
 from .run import TimedSession as TimedSession
+from .session_contents import RenamedState as RenamedState
 from .session_contents import SessionContents as SessionContents
 from .session_contents import load_contents as load_contents
 from .session_contents import read_contents as read_contents

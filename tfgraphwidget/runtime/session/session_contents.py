@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +10,13 @@ from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session.queue_transfer import queue_sizes
 from tfgraphwidget.runtime.session.state_transfer import IteratorTransfer, TableTransfer, VariableTransfer
-from tfgraphwidget.runtime.session.stateful_ops import find_stateful_ops
+from tfgraphwidget.runtime.session.stateful_ops import find_stateful_ops, has_key, state_key
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps
 from tfgraphwidget.runtime.session.untransferable import Untransferable
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import Session
+from tfgraphwidget.tf_internals import is_closed
+from tfgraphwidget.tf_types import NodeDef, Session
 
 _KINDS: dict[str, Any] = {"variable": VariableTransfer, "hash table": TableTransfer, "iterator": IteratorTransfer}
 
@@ -72,7 +73,70 @@ def read_contents(session: Session, graph: tf.Graph, ops: Collection[str]) -> Se
     return SessionContents(*(transfer.contents for transfer in transfers.values()))
 
 
-def load_contents(contents: SessionContents, session: Session, graph: tf.Graph) -> None:
+@dataclass(frozen=True)
+class RenamedState:
+    """What a session holds for ops that an edit gives other keys, by the names of the ops that have these.
+
+    TensorFlow finds state by its key, so that the new ops hold nothing of it until it is loaded.
+
+    Attributes:
+        contents: What the session holds.
+        lost: A sentence for each state that cannot be read.
+    """
+
+    contents: SessionContents = field(default_factory=SessionContents)
+    lost: tuple[str, ...] = ()
+
+    @classmethod
+    def read(
+        cls, session: Session, graph: tf.Graph, pairs: Iterable[tuple[NodeDef, NodeDef]], *, is_renewed: bool
+    ) -> RenamedState:
+        """Read it before the edit; only hidden ops are added to the graph.
+
+        Args:
+            session: The session.
+            graph: Its graph.
+            pairs: The ops that the edit removes, each with the one that it adds in its place.
+            is_renewed: Whether the session will run the ops as the edit leaves them. If not, the ops that initialize
+                an iterator go on initializing the old one.
+
+        Raises:
+            SessionRefused: A server does not respond.
+        """
+        # A variable without a name has the empty one, whatever its op is called: it keeps what it holds.
+        names = {old.name: new.name for old, new in pairs if has_key(old.op) and state_key(old) != state_key(new)}
+        if not names or is_closed(session):
+            return cls()
+        by_kind = dict(find_stateful_ops(graph, among=names).by_kind)
+        contents: list[dict[str, Any]] = []
+        lost: list[str] = []
+        for kind, make_transfer in _KINDS.items():
+            nodes = by_kind.pop(kind, [])
+            transfer = make_transfer(nodes if is_renewed or kind != "iterator" else [], TransferOps(graph))
+            transfer.read(session)
+            contents.append({names[name]: value for name, value in transfer.contents.items()})
+            lost += transfer.lost
+        lost += [
+            f"{kind.capitalize()} {names[node.name]!r} holds nothing of what {node.name!r} held."
+            for kind, nodes in by_kind.items()
+            for node in nodes
+        ]
+        return cls(SessionContents(*contents), tuple(lost))
+
+    def load(self, session: Session, graph: tf.Graph) -> tuple[str, ...]:
+        """Load it behind the edit, and return what is lost.
+
+        Args:
+            session: The session.
+            graph: Its graph, with the new ops.
+
+        Raises:
+            SessionRefused: Something cannot be loaded.
+        """
+        return (*self.lost, *load_contents(self.contents, session, graph))
+
+
+def load_contents(contents: SessionContents, session: Session, graph: tf.Graph) -> tuple[str, ...]:
     """Load what another session held into the session of a graph with ops of the same names.
 
     Args:
@@ -80,18 +144,32 @@ def load_contents(contents: SessionContents, session: Session, graph: tf.Graph) 
         session: The session.
         graph: Its graph; ops that it does not have are passed over.
 
+    Returns:
+        A sentence for each state that is not as it was.
+
     Raises:
         SessionRefused: Something cannot be loaded.
     """
+    by_kind = [
+        (transfer, values)
+        for transfer, values in zip(
+            _KINDS.values(), (contents.variables, contents.tables, contents.iterators), strict=True
+        )
+        if values
+    ]
+    if not by_kind:
+        return ()
     there = {op.name: op.node_def for op in graph.get_operations()}
     transfer_ops = TransferOps(graph)
-    kinds = zip(_KINDS.values(), (contents.variables, contents.tables, contents.iterators), strict=True)
+    lost: list[str] = []
     try:
-        for transfer, values in kinds:
+        for make_transfer, values in by_kind:
             present = {name: value for name, value in values.items() if name in there}
-            if present:
-                transfer([there[name] for name in present], transfer_ops).fill(present, session)
+            transfer = make_transfer([there[name] for name in present], transfer_ops)
+            transfer.fill(present, session)
+            lost += transfer.lost
     except tf.errors.OpError as error:
         raise SessionRefused(
             f"What the session held cannot be loaded: {error_text(error)}; write the editor again."
         ) from error
+    return tuple(lost)

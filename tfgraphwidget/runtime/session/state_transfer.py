@@ -340,6 +340,8 @@ class IteratorTransfer(_ReadableState[bytes]):
             return True
         readers = self._transfer_ops.graph.get_tensor_by_name(f"{name}:0").consumers()
         makers = [op.name for op in readers if op.type == "MakeIterator" and op.inputs[1].op.name == name]
+        if not makers and name in self._transfer_ops.record.hidden:  # that of a rename, whose new op has what it held
+            return False
         if len(makers) != 1:
             self._lose(name, f"{len(makers)} ops initialize it, so which it was is unknown; run its initializer again")
             return False

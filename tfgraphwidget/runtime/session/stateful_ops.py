@@ -69,9 +69,9 @@ def find_stateful_ops(
     failed = record_of(graph).failed.keys() & hidden  # an edit under way shows its ops first, and then fills them
     chosen = graph.get_operations() if among is None else (op for op in graph.get_operations() if op.name in among)
     for op in (op for op in chosen if op.name not in failed):
-        if _has_key(op.type):
+        if has_key(op.type):
             node = op.node_def
-            in_graph.setdefault(_key(node), node)
+            in_graph.setdefault(state_key(node), node)
         elif op.name in hidden:
             pass
         elif _is_random(op.type) and (op.get_attr("seed") or op.get_attr("seed2")) and not _only_initializes(op):
@@ -79,8 +79,8 @@ def find_stateful_ops(
         elif op.type.startswith("IteratorFromStringHandle"):
             iterators_by_string.append(op.name)
     for node in _function_nodes(graph):
-        if _has_key(node.op):
-            inside.setdefault(_key(node), node)
+        if has_key(node.op):
+            inside.setdefault(state_key(node), node)
         elif _is_random(node.op) and (_attr(node, "seed").i or _attr(node, "seed2").i):
             random.append(node.name)
     by_kind = defaultdict(list)
@@ -99,8 +99,12 @@ def _function_nodes(graph: tf.Graph) -> Iterator[NodeDef]:
         yield from function_definition(function).node_def
 
 
-def _key(node: NodeDef) -> StateKey:
-    """Return a key that is equal for ops that share one state; a variable without a name has the empty name."""
+def state_key(node: NodeDef) -> StateKey:
+    """Return a key that is equal for ops that share one state; a variable without a name has the empty name.
+
+    Args:
+        node: The NodeDef of an op that holds state.
+    """
     name = _attr(node, "shared_name").s or (b"" if node.op in RESOURCE_HANDLES else node.name.encode())
     # Of two with one name, but two dtypes, only one is what the session holds.
     return family(node.op), _attr(node, "container").s, name, _attr(node, "dtype").type, node.device
@@ -139,7 +143,12 @@ def _only_initializes(op: tf.Operation) -> bool:
 
 
 @lru_cache(4096)
-def _has_key(op_type: str) -> bool:
+def has_key(op_type: str) -> bool:
+    """Return whether ops of a type hold state under a key that could be lost.
+
+    Args:
+        op_type: The op type, such as "MatMul".
+    """
     definition = tf_protos.registered_op(op_type)
     return (
         definition is not None

@@ -30,7 +30,7 @@ class TransferOps:
 
     def __init__(self, graph: tf.Graph) -> None:
         self.graph = graph
-        self._record = record_of(graph)
+        self.record = record_of(graph)
         self._new: dict[tuple[str, bytes], NodeDef] = {}
 
     def op(self, of: str, op_type: str, inputs: Sequence[str] = (), **attributes: AttributeValue) -> str:
@@ -49,12 +49,12 @@ class TransferOps:
         for attribute, value in attributes.items():
             node.attr[attribute].CopyFrom(_attribute(value))
         key = (of, node.SerializeToString(deterministic=True))
-        if key in self._record.transfer_ops:
-            return self._record.transfer_ops[key]
+        if key in self.record.transfer_ops:
+            return self.record.transfer_ops[key]
         if key not in self._new:
             check_open(self.graph)
-            node.name = f"{self._scope()}/{op_type}_{self._record.transfer_op_count}"
-            self._record.transfer_op_count += 1  # never used twice: a failed import leaves its name taken
+            node.name = f"{self._scope()}/{op_type}_{self.record.transfer_op_count}"
+            self.record.transfer_op_count += 1  # never used twice: a failed import leaves its name taken
             self._new[key] = node
         return self._new[key].name
 
@@ -70,7 +70,7 @@ class TransferOps:
 
     def make(self) -> None:
         """Add the requested ops that the graph does not have, in one import. They are hidden, also if it fails."""
-        record, new = self._record, dict(self._new)
+        record, new = self.record, dict(self._new)
         with held_back():
             self._new.clear()
             if new:
@@ -85,7 +85,7 @@ class TransferOps:
                 hide(self.graph, names)
 
     def _scope(self) -> str:
-        transfer_op = next(iter(self._record.transfer_ops.values()), "") or next(
+        transfer_op = next(iter(self.record.transfer_ops.values()), "") or next(
             (n.name for n in self._new.values()), ""
         )
         if transfer_op:

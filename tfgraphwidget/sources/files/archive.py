@@ -229,6 +229,8 @@ def _open(root: Path, header: Mapping[str, Any], where: str, options: OpenOption
         boundary=(tuple(map(str, header["inputs"])), tuple(map(str, header["outputs"]))),
         selected=tuple(map(str, header["selected"])),
         constants=header.get("constants"),
+        renamed={str(old): str(new) for old, new in header.get("renamed", {}).items()},
+        renamed_now={str(old): str(new) for old, new in header.get("renamed_now", {}).items()},
         values={} if is_other else {op: _stored_tensor(stored, key) for op, key in header["variables"].items()},
         removed={} if is_other else {op: _stored_tensor(stored, key) for op, key in header.get("removed", {}).items()},
         tables={

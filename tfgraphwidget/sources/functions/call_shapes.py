@@ -39,7 +39,7 @@ def call_shapes(
     by_call = {} if by_call is None else by_call
     handles = tuple(s.SerializeToString() if s is not None and s.op == "VarHandleOp" else b"" for s in sources)
     attributes = frozenset((key, value.SerializeToString(deterministic=True)) for key, value in call.attr.items())
-    key = attributes, tuple(shapes), handles
+    key = call.op, attributes, tuple(shapes), handles
     if key not in by_call:
         by_call[key] = _call_shapes(call, shapes, sources, function, depth, by_call)
     return by_call[key]
@@ -54,7 +54,7 @@ def _call_shapes(
     by_call: dict[Hashable, tuple[Shape, ...] | None],
 ) -> tuple[Shape, ...] | None:
     try:
-        definition = function(call.attr["f"].func.name)
+        definition = function(_callee(call))
     except KeyError:
         return None
     arguments = definition.signature.input_arg
@@ -86,13 +86,18 @@ def check_arguments(call: NodeDef, dtypes: Sequence[str], function: Callable[[st
         ShapeMismatch: The function takes another dtype.
     """
     try:
-        arguments = function(call.attr["f"].func.name).signature.input_arg
+        arguments = function(_callee(call)).signature.input_arg
     except KeyError:
         return
     for k, (argument, dtype) in enumerate(zip(arguments, dtypes, strict=False)):
         wanted = dtype_name(argument.type)
         if wanted and dtype and wanted != dtype:
             raise ShapeMismatch(f"argument {k} of the function, {argument.name!r}, is of {wanted}, not {dtype}")
+
+
+def _callee(call: NodeDef) -> str:
+    """The name of the function that an op calls: its type, if it is no op that calls any."""
+    return str(call.attr["f"].func.name) if call.op in FUNCTION_CALLS else call.op
 
 
 def _port(tensor: str) -> tuple[str, int]:
@@ -115,7 +120,15 @@ class _BodyShapes(DerivedShapes):
         self.mismatch: ShapeMismatch | None = None
 
     def _follows(self, node: NodeDef) -> bool:
-        return node.op in FUNCTION_CALLS or super()._follows(node)
+        return self._is_call(node) or super()._follows(node)
+
+    def _is_call(self, node: NodeDef) -> bool:
+        if node.op in FUNCTION_CALLS:
+            return True
+        try:
+            return self._function(node.op) is not None
+        except KeyError:
+            return False
 
     def _has_stored(self, node: NodeDef) -> bool:  # noqa: ARG002
         return False
@@ -124,7 +137,7 @@ class _BodyShapes(DerivedShapes):
         self, node: NodeDef, shapes: Sequence[Shape], sources: Sequence[NodeDef | None]
     ) -> tuple[Shape, ...] | None:
         try:
-            if node.op in FUNCTION_CALLS:
+            if self._is_call(node):
                 return call_shapes(node, shapes, sources, self._function, self._depth + 1, self._call_results)
             return super()._infer(node, shapes, sources)
         except ShapeMismatch as mismatch:

@@ -5,10 +5,12 @@ Nothing here raises on nonsense: a damaged attribute makes a dtype "", the one t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import NamedTuple, cast
 
+from tfgraphwidget.graph import ReshapedTyping, Shape, Shapes, Typing
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import AttrValue, DataType, FunctionDef, NodeDef, OpDef
 
@@ -115,6 +117,59 @@ class OpTypes:
         elif len(arguments) == 1 and not arguments[0].number_attr and arguments[0].type_attr:
             self._by_type[node.op] = (arguments[0].type_attr, "_ref" if arguments[0].is_ref else "")
         return dtypes
+
+
+@dataclass(frozen=True, eq=False)
+class TypingWithFunctions:
+    """The typing of `base`, and of ops whose type is one of further functions."""
+
+    base: Typing
+    functions: Mapping[str, FunctionDef]
+
+    @cached_property
+    def _types(self) -> OpTypes:
+        return OpTypes(self.functions.__getitem__)
+
+    def dtypes(self, node: NodeDef) -> tuple[str, ...]:
+        """The dtype of each output of a NodeDef.
+
+        Args:
+            node: The NodeDef of an op.
+        """
+        return (self._types if node.op in self.functions else self.base).dtypes(node)
+
+    def definition(self, op_type: str) -> OpDef | None:
+        """The OpDef of an op type or of the function of that name; None for an unknown type.
+
+        Args:
+            op_type: The op type, such as "MatMul".
+        """
+        return (self._types if op_type in self.functions else self.base).definition(op_type)
+
+    def shape(self, op: str, port: int) -> Shape:
+        """The static shape of an output; None when it is unknown.
+
+        Args:
+            op: The name of the op.
+            port: The number of the output.
+        """
+        return self.base.shape(op, port)
+
+    def number(self, dtype: str) -> DataType.ValueType:
+        """TensorFlow's number of a dtype."""
+        return self.base.number(dtype)
+
+    def with_shapes(self, shapes: Shapes) -> Typing:
+        """The same with the static shapes that edits changed."""
+        return ReshapedTyping(self, shapes)
+
+    def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
+        """The same with further functions.
+
+        Args:
+            functions: The FunctionDefs by name.
+        """
+        return TypingWithFunctions(self.base, {**self.functions, **functions})
 
 
 def _dtypes(arg: OpDef.ArgDef, node: NodeDef, definition: OpDef) -> tuple[str, ...]:

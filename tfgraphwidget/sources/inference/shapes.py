@@ -30,7 +30,7 @@ from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.bounds import Bounds
 from tfgraphwidget.sources.inference.call_depth import without_endless_calls
-from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
+from tfgraphwidget.sources.inference.dtypes import OpTypes, TypingWithFunctions, dtype_number
 from tfgraphwidget.sources.inference.shape_functions import INFERRED, ShapeMismatch, output_shapes, shape_from_proto
 from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef
 
@@ -110,6 +110,14 @@ class NodeTyping:
     def with_shapes(self, shapes: Shapes) -> Typing:
         """The same with the static shapes that edits changed."""
         return ReshapedTyping(self, shapes)
+
+    def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
+        """The same with op types that are functions which an edit has added.
+
+        Args:
+            functions: The FunctionDefs by name.
+        """
+        return TypingWithFunctions(self, functions)
 
     @cached_property
     def _shapes_by_op(self) -> dict[str, tuple[Shape, ...]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tfgraphwidget.graph import Member, ReshapedTyping, Shape, Shapes, Typing, VariableDef
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.sources.inference.dtypes import OpTypes, dtype_number
+from tfgraphwidget.sources.inference.dtypes import OpTypes, TypingWithFunctions, dtype_number
 from tfgraphwidget.sources.live.captures import Captures
 from tfgraphwidget.sources.live.control_flow_contexts import control_flow_contexts
 from tfgraphwidget.sources.live.shapes import tensor_shape
@@ -72,6 +72,14 @@ class LiveTyping:
     def with_shapes(self, shapes: Shapes) -> Typing:
         """The same with the static shapes that edits changed."""
         return ReshapedTyping(self, shapes)
+
+    def with_functions(self, functions: Mapping[str, FunctionDef]) -> Typing:
+        """The same with op types that are functions which an edit has added.
+
+        Args:
+            functions: The FunctionDefs by name.
+        """
+        return TypingWithFunctions(self, functions)
 
 
 class Stamp(NamedTuple):
