@@ -31,6 +31,8 @@ _KINDS = {
     "tensorflow.python.framework.func_graph.FuncGraph": "FuncGraph",
     "tensorflow.python.framework.ops.Graph": "tf.Graph",
 }
+_EAGER_TENSOR = "tensorflow.python.framework.ops.EagerTensor"
+_VARIABLE = "tensorflow.python.ops.variables.Variable"
 _NAMED = type.__dict__["__module__"].__get__, type.__dict__["__qualname__"].__get__
 
 
@@ -48,6 +50,24 @@ def graph_kind(thing: object) -> str:
         thing: Any object.
     """
     return next((kind for name in class_names(thing) if (kind := _KINDS.get(name))), "")
+
+
+def is_eager_tensor(thing: object) -> bool:
+    """Whether an object is a tensor with a value.
+
+    Args:
+        thing: Any object.
+    """
+    return _EAGER_TENSOR in class_names(thing)
+
+
+def is_variable(thing: object) -> bool:
+    """Whether an object is a variable of TensorFlow, of a graph or with a value.
+
+    Args:
+        thing: Any object.
+    """
+    return _VARIABLE in class_names(thing)
 
 
 def class_names(thing: object) -> list[str]:

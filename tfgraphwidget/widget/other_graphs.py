@@ -39,7 +39,11 @@ class OtherGraphs:
         self._arriving = bytearray()
 
     def reply(self, request: p.Names | p.Inputs | p.Locate | p.Upload) -> p.Reply:
-        """The answer to a question about other graphs and files."""
+        """The answer to a question about other graphs and files.
+
+        Args:
+            request: The question.
+        """
         match request:
             case p.Names():
                 return self.names()
