@@ -95,6 +95,25 @@ def test_the_cells_below_a_bypass_go_on_from_the_click(reader: Reader) -> None:
     assert reader.notebook.kernel_eval("list(editor.lines)") == lines
 
 
+@pytest.mark.parametrize("reader", ["10_explore_a_saved_model"], indirect=True)
+def test_out_of_the_function_and_into_it_again_goes_where_the_answer_goes(reader: Reader) -> None:
+    hand = reader.run_to_answer(shown=5)
+    where = hand.root.get_by_role("navigation", name="Current graph").get_by_role("button")
+    expect(where).to_have_count(3)
+    hand.click(where.first)
+    expect(where).to_have_count(0)
+    hand.widget.settled()
+    hand.widget.click("StatefulPartitionedCall_1", double=True)
+    expect(where).to_have_count(2)
+    hand.widget.settled()
+    shoot(hand.page, "guide_function")
+    hand.widget.click("StatefulPartitionedCall", double=True)
+    expect(where).to_have_count(3)
+    breadcrumb = reader.notebook.kernel_eval("list(editor.breadcrumb)")
+    reader.run(reader.at + 1)
+    assert reader.notebook.kernel_eval("list(editor.breadcrumb)") == breadcrumb
+
+
 @pytest.mark.parametrize("reader", ["11_siamese_and_ensemble"], indirect=True)
 def test_the_twin_that_is_clicked_is_taken_by_the_answer(reader: Reader) -> None:
     hand = reader.run_to_answer(shown=3)
