@@ -32,6 +32,10 @@ class Reader:
     def run_to_answer(self, shown: int) -> Hand:
         """Run the cells above the answer; the hand on the widget that the cell `shown` shows."""
         self.run(next(k for k, cell in enumerate(self.cells) if "answer" in cell.metadata.get("tags", ())))
+        return self.hand(shown)
+
+    def hand(self, shown: int) -> Hand:
+        """The hand on the widget that this cell shows."""
         root = self.notebook.output(shown).locator(".tfgraphwidget")
         root.scroll_into_view_if_needed()
         return Hand(Widget(self.notebook, root))
@@ -93,6 +97,19 @@ def test_the_cells_below_a_bypass_go_on_from_the_click(reader: Reader) -> None:
     shoot(hand.page, "guide_bypass")
     reader.run()
     assert reader.notebook.kernel_eval("list(editor.lines)") == lines
+
+
+@pytest.mark.parametrize("reader", ["09_difference_and_replay"], indirect=True)
+def test_the_key_that_is_named_colors_the_difference(reader: Reader) -> None:
+    reader.run(6)
+    hand = reader.hand(shown=3)
+    (key,) = re.findall(r"button, or `(.*?)`, colors", reader.cells[6].source)
+    hand.widget.click("player")
+    hand.press(key)
+    expect(hand.root.get_by_role("button", name="Changes", exact=True)).to_have_attribute("aria-pressed", "true")
+    hand.widget.settled()
+    shoot(hand.page, "guide_difference")
+    assert reader.notebook.kernel_eval("len(editor.lines)") == 3  # no edit
 
 
 @pytest.mark.parametrize("reader", ["10_explore_a_saved_model"], indirect=True)
