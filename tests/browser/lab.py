@@ -338,8 +338,16 @@ def write_notebook(server: JupyterServer, name: str, cells: list[str]) -> str:
 
 
 def copy_notebook(server: JupyterServer, source: Path) -> str:
-    """A fresh copy of a notebook, with the folder it lies in, in the server's folder; its path there."""
+    """A fresh copy of a notebook, with the folder it lies in, in the server's folder; its path there.
+
+    Its outputs are cleared: where a prompt is [1]: already, nobody sees that a quick cell has run, or is yet to run.
+    """
     folder = shutil.copytree(source.parent, server.root / source.stem, dirs_exist_ok=True)
+    notebook = nbformat.read(source, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    nbformat.write(notebook, folder / source.name)
     return str((folder / source.name).relative_to(server.root))
 
 
