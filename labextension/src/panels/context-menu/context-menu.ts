@@ -207,7 +207,18 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   new ResizeObserver(() => !root.hidden && placeMenu(root, place.x, place.y)).observe(root);
   root.addEventListener("focusout", (event) => {
     const isInside = event.relatedTarget instanceof Node && root.contains(event.relatedTarget);
-    if (!isInside && !isBrowsing(root)) close();
+    // A form that waits for a file, or for a click on an op, stays.
+    if (!isInside && !isBrowsing(root) && !store.value.picking) close();
+  });
+  const cancelPick = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || !store.value.picking) return;
+    event.stopPropagation(); // the form is closed by the next Escape
+    actions.cancel();
+  };
+  root.addEventListener("keydown", cancelPick, true);
+  store.watch(["picking"], ({ picking }) => {
+    if (!picking && !root.hidden && !root.contains(document.activeElement))
+      body.querySelector("input")?.focus();
   });
   return { root, openAt, openHere, openNamed, openDropped };
 }
