@@ -367,6 +367,10 @@ def test_keys_open_the_menu_move_in_it_and_give_the_focus_back(hand: Hand, key: 
     expect(hand.page.locator(".lm-Menu")).to_have_count(0)
     items = menu.get_by_role("menuitem")
     expect(items.first).to_be_focused()
+    # Beside the op, which is seen.
+    op, box = hand.root.evaluate(AT_REST, "one/act"), hand.menu.bounding_box()
+    assert box
+    assert box["x"] >= op["x"] + op["width"] / 2
     hand.page.keyboard.press("ArrowDown")
     expect(items.nth(1)).to_be_focused()
     hand.page.keyboard.press("ArrowUp")

@@ -18,6 +18,9 @@ import { type Target, targetAt, targetOf } from "./target";
 /** Milliseconds for which the menu waits for the details of an op: a kernel that is busy does not hold it up. */
 const PATIENCE = 1000;
 
+/** Pixels between an item and its menu, where that is opened by a key. */
+const BESIDE = 4;
+
 /** What the kernel knows of a target: of its op or scope, or of the op whose tensor a line carries. */
 interface Found {
   readonly details: InspectReply | null;
@@ -177,8 +180,10 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const { scene, paint, state, picked } = store.value;
     if (!scene) return;
     const item = scene.byKey.get(picked) ?? 0;
-    const { x, y } = item > 0 ? stage.handle(item) : stage.middle;
-    await open(targetAt({ item, edge: -1, inside: false }, scene, paint, state), { x, y });
+    const target = targetAt({ item, edge: -1, inside: false }, scene, paint, state);
+    if (item <= 0) return open(target, stage.middle);
+    const { x, y, width, height } = stage.handle(item);
+    await open(target, { x: x + width / 2 + BESIDE, y: y - height / 2 });
   };
 
   const openNamed = async (name: string, point: Point) => {
@@ -202,7 +207,18 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   new ResizeObserver(() => !root.hidden && placeMenu(root, place.x, place.y)).observe(root);
   root.addEventListener("focusout", (event) => {
     const isInside = event.relatedTarget instanceof Node && root.contains(event.relatedTarget);
-    if (!isInside && !isBrowsing(root)) close();
+    // A form that waits for a file, or for a click on an op, stays.
+    if (!isInside && !isBrowsing(root) && !store.value.picking) close();
+  });
+  const cancelPick = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || !store.value.picking) return;
+    event.stopPropagation(); // the form is closed by the next Escape
+    actions.cancel();
+  };
+  root.addEventListener("keydown", cancelPick, true);
+  store.watch(["picking"], ({ picking }) => {
+    if (!picking && !root.hidden && !root.contains(document.activeElement))
+      body.querySelector("input")?.focus();
   });
   return { root, openAt, openHere, openNamed, openDropped };
 }
