@@ -331,7 +331,9 @@ class RequestHandler:
         self._edits.update_difference()
         self._shape()  # of the function that was entered
         first = self._core.view.first_drawing(*self._pane) if self._pane else None
-        scene = self._scenes[self._core.view.aspect] = first or editor.scene()
+        scene = first or editor.scene()
+        of_this_graph = {aspect: other for aspect, other in self._scenes.items() if other.index is scene.index}
+        self._scenes = {**of_this_graph, self._core.view.aspect: scene}
         self._likely = self._core.view.prefetch_candidates(scene)
         if stamp and stamp == _stamp(scene):
             return self._painting()

@@ -38,7 +38,7 @@ editor.widget.height = 600
 
 
 def test_a_part_is_marked_and_cloned(page: Page, jupyter_server: JupyterServer) -> None:
-    page.set_viewport_size({"width": 1280, "height": 860})
+    page.set_viewport_size({"width": 1440, "height": 860})  # the drawing is as wide, and all of it in view
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "marks.ipynb", [GRAPH, "editor"]))
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
