@@ -58,6 +58,12 @@ print(len(names))
     assert int(run.stdout) == len(tf_protos._NAMES)
 
 
+def test_a_dtype_that_only_the_installed_release_knows_has_its_name_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = tf_protos.dtype_names()
+    monkeypatch.setattr(tf_protos, "_DTYPES", tf_protos._DTYPES[:24])
+    assert tf_protos.dtype_names.__wrapped__() == names
+
+
 @pytest.mark.parametrize("number", [number for number in types_pb2.DataType.values() if 0 < number < 100])
 def test_arrays_are_those_of_tensorflow(number: int) -> None:
     dtype = tf.dtypes.as_dtype(number)

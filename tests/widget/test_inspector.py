@@ -255,7 +255,7 @@ def test_what_is_too_large_is_told_by_its_size_and_not_read() -> None:
         assert "512 MB; no more than 256 MB" in examined(tgw.edit(graph, session=session), "v").why
 
 
-def test_a_damaged_constant_and_a_circle_of_identities_have_no_value() -> None:
+def test_a_damaged_constant_one_of_a_newer_dtype_and_a_circle_of_identities_have_no_value() -> None:
     broken = v1.NodeDef(name="broken", op="Const")
     broken.attr["dtype"].type = tf.float32.as_datatype_enum
     broken.attr["value"].tensor.dtype = tf.float32.as_datatype_enum
@@ -263,8 +263,11 @@ def test_a_damaged_constant_and_a_circle_of_identities_have_no_value() -> None:
     broken.attr["value"].tensor.tensor_shape.CopyFrom(tf.TensorShape([5]).as_proto())
     circle = v1.NodeDef(name="circle", op="Identity", input=["circle"])
     circle.attr["T"].type = tf.float32.as_datatype_enum
-    editor = tgw.edit(v1.GraphDef(node=[broken, circle]))
+    newer = v1.NodeDef(name="newer", op="Const")
+    newer.attr["dtype"].type = newer.attr["value"].tensor.dtype = 99
+    editor = tgw.edit(v1.GraphDef(node=[broken, circle, newer]))
     assert examined(editor, "broken").why == "Constant 'broken' is damaged, so it has no value; set it again."
+    assert "'newer' is of DataType 99, which TensorFlow does not know here" in examined(editor, "newer").why
     assert examined(editor, "circle").value is None
 
 

@@ -153,8 +153,15 @@ def _op_docstrings() -> dict[str, str]:
 
 @cache
 def dtype_names() -> dict[int, str]:
-    """The number of each DataType → TensorFlow's name of it, "float32", references included."""
+    """The number of each DataType → TensorFlow's name of it, "float32", references included.
+
+    One that this package does not know has the name that the installed release gives it: DT_FLOAT4_E2M1FN is
+    float4_e2m1fn. Others have none.
+    """
     names = dict(enumerate(_DTYPES[1:], 1))
+    for value in _message("AttrValue").DESCRIPTOR.fields_by_name["type"].enum_type.values:
+        if 0 < value.number < _REFERENCE:
+            names.setdefault(value.number, value.name.removeprefix("DT_").lower())
     return names | {number + _REFERENCE: f"{name}_ref" for number, name in names.items()}
 
 

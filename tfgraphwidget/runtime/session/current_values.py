@@ -66,6 +66,12 @@ def constant_value(node: NodeDef, largest: int | None = LARGEST) -> tuple[str, A
     """
     proto = node.attr["value"].tensor
     dtype, shape = dtype_name(proto.dtype) or "unknown", shape_from_proto(proto.tensor_shape)
+    if proto.dtype and not dtype_name(proto.dtype):
+        raise GraphEditError(
+            f"Constant {node.name!r} is of DataType {proto.dtype}, which TensorFlow does not know here, so its value "
+            "cannot be read; install the release that wrote the graph.",
+            [node.name],
+        )
     try:
         _check_size(f"Constant {node.name!r}", dtype, shape, largest)
         return dtype, np.asarray(tf_protos.array_of(proto))
