@@ -153,6 +153,7 @@ def test_edits_and_pictures_are_downloaded_and_opened(hand: Hand, jupyter_server
     hand.click(export)
     hand.click(menu.get_by_role("menuitem", name="Python script"))
     hand.press("Enter")
+    expect(hand.widget.status).to_contain_text("graph.py")  # not the picture's button
     hand.click(hand.widget.status.get_by_role("button", name="Open"))
     expect(page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text="graph.py")).to_be_visible()
 
