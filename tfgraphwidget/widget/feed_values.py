@@ -14,10 +14,8 @@ import numpy as np
 from tfgraphwidget.errors import InvalidArgument, reason_of
 from tfgraphwidget.graph import HANDLE_DTYPES, Shape, shape_text
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.widget.kernel_namespace import class_names, has_method
+from tfgraphwidget.widget.kernel_namespace import EAGER_TENSOR, VARIABLE, class_names, has_method
 
-_EAGER_TENSOR = "tensorflow.python.framework.ops.EagerTensor"
-_VARIABLE = "tensorflow.python.ops.variables.Variable"
 _SCALARS: dict[type, str] = {bool: "b", int: "i", float: "f", complex: "c", str: "O", bytes: "O"}
 _RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 """Numpy's kinds of numbers: one can be fed where the same or a wider one is expected."""
@@ -58,10 +56,10 @@ def array_spec(value: object) -> ArraySpec | None:
     if cls in (list, tuple):
         return _list_spec(thing)
     names = class_names(value)
-    if _VARIABLE in names:
+    if VARIABLE in names:
         # That of a graph has a handle, too, but no value in Python.
-        return _tensor_spec(thing) if _EAGER_TENSOR in class_names(getattr(thing, "handle", None)) else None
-    if _EAGER_TENSOR in names:
+        return _tensor_spec(thing) if EAGER_TENSOR in class_names(getattr(thing, "handle", None)) else None
+    if EAGER_TENSOR in names:
         return _tensor_spec(thing)
     if not has_method(cls, "__array__") or cls.__module__.startswith("tensorflow.") or cls.__name__ == "KerasTensor":
         return None  # those of graphs have `__array__`, which raises

@@ -31,6 +31,8 @@ _KINDS = {
     "tensorflow.python.framework.func_graph.FuncGraph": "FuncGraph",
     "tensorflow.python.framework.ops.Graph": "tf.Graph",
 }
+EAGER_TENSOR = "tensorflow.python.framework.ops.EagerTensor"
+VARIABLE = "tensorflow.python.ops.variables.Variable"
 _NAMED = type.__dict__["__module__"].__get__, type.__dict__["__qualname__"].__get__
 
 

@@ -59,8 +59,8 @@ def values_are_on_the_lines(hand: Hand) -> None:
     root, page = hand.root, hand.page
     hand.right_click("product")
     hand.choose("Values")
-    expect(hand.widget.status).to_contain_text("product:0: float32 (4, 3), mean ")
-    text = (hand.widget.status.inner_text().split("(4, 3), ")[1]).split(".\n")[0]
+    expect(hand.widget.status).to_contain_text("product:0: float32 4×3, mean ")
+    text = (hand.widget.status.inner_text().split("4×3, ")[1]).split(".\n")[0]
     page.mouse.move(0, 0)
     root.focus()
     page.evaluate(RECORD)
@@ -112,7 +112,7 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     hand.widget.settled()
     assert notebook.kernel_eval("editor.probed['y'][0].shape") == [4, 3]
     assert hand.clicks == 3
-    expect(hand.widget.status).to_contain_text("y:0: float32 (4, 3), ")
+    expect(hand.widget.status).to_contain_text("y:0: float32 4×3, ")
     values_are_on_the_lines(hand)
 
     # It is remembered: the next op needs two clicks. Other values are one form away.
@@ -121,7 +121,7 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     hand.right_click("act")
     hand.choose("Values")
     seen = panel.get_by_role("group", name="Value in the last run")
-    expect(seen).to_contain_text("(4, 3)")
+    expect(seen).to_contain_text("4×3")
     assert notebook.kernel_eval("editor.probed['act'][0].shape") == [4, 3]
     assert hand.clicks == 2
     panel.get_by_role("button", name="Feeds …").click()
@@ -136,14 +136,14 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     row.get_by_role("combobox", name="Value of x:0").select_option("file")
     row.get_by_role("textbox", name="Variable of the notebook, or path of the file").fill("x.npy")
     panel.get_by_role("button", name="Run").click()
-    expect(seen).to_contain_text("(3, 3)")
+    expect(seen).to_contain_text("3×3")
     assert notebook.kernel_eval("editor.probed['act'][0].shape") == [3, 3]
 
     # The result, as a variable of the notebook.
     panel.locator(".tgw-tensors").get_by_role("button", name="As variable …").click()
     expect(panel.get_by_role("textbox", name="Variable")).to_have_value("act")
     page.keyboard.press("Enter")
-    expect(hand.widget.status).to_contain_text("act is a numpy array float32 (3, 3) in the notebook.")
+    expect(hand.widget.status).to_contain_text("act is a numpy array float32 3×3 in the notebook.")
     assert notebook.kernel_eval("act.tolist() == editor.probed['act'][0].value.tolist()") is True
 
     # Weights, whole: two clicks. A name that is taken is not overwritten silently.
@@ -161,6 +161,6 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     assert notebook.kernel_eval("taken") == "mine"
     name.fill("weights")
     hand.click(panel.get_by_role("button", name="Assign"))
-    expect(hand.widget.status).to_contain_text("weights is a numpy array float32 (64, 3)")
+    expect(hand.widget.status).to_contain_text("weights is a numpy array float32 64×3")
     assert notebook.kernel_eval("[type(weights).__name__, float(weights.sum())]") == ["ndarray", 18336.0]
     hand.done(WEIGHTS)
