@@ -2,6 +2,7 @@
 import type { Parts } from "../../interaction/parts";
 import { formFoot, labeledField, TEXT } from "../controls/form-fields";
 import { button, element, releaseFocus, taskButton, whileBusy } from "../dom";
+import { withDrawnShapes } from "../shape-text";
 
 /** The button, and the slot of its form, for the value of a tensor, op or scope. */
 export function variableButton(name: string, parts: Parts): HTMLElement[] {
@@ -36,7 +37,9 @@ function variableForm(name: string, proposed: string, parts: Parts, close: () =>
       close();
       return actions.showStatus({
         kind: "notice",
-        text: `${done.variable} is a numpy array ${done.dtype} ${done.shape} in the notebook.`,
+        text: withDrawnShapes(
+          `${done.variable} is a numpy array ${done.dtype} ${done.shape} in the notebook.`,
+        ),
       });
     }
     error.textContent =
