@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -507,3 +508,51 @@ def test_what_lies_in_a_conditional_that_is_detached_from_its_predicate_is_copie
     editor.undo()
     editor.undo()
     assert "ocond/pred_id_placeholder" not in editor.index.ids
+
+
+NESTED = [loop, loop_in_loop, cond, cond_in_cond, cond_in_loop, loop_in_cond, loop_in_cond_in_loop]
+
+
+def named_ops(graph: tf.Graph) -> set[str]:
+    """All ops that the control flow contexts of a graph name."""
+    protos = [context.to_proto() for key in ("while_context", "cond_context") for context in graph.get_collection(key)]
+    return {text.partition(":")[0] for text in re.findall(r': "([^"]*)"', "".join(map(str, protos)))}
+
+
+# A Cast that is put into a loop of a file (that of `loop`) joins no context: a file's are read when it is imported.
+@pytest.mark.parametrize(
+    ("build", "kind"), [*((build, "live") for build in NESTED), *((build, "file") for build in NESTED[1:])]
+)
+def test_contexts_hold_the_ops_that_took_the_places_of_others(build: Callable[..., tf.Tensor], kind: str) -> None:
+    """A cast makes new ops for those of another dtype, also when TensorFlow imports a file that was cast before."""
+
+    def made() -> tf.Graph:
+        with tf.Graph().as_default() as graph:
+            x, p = v1.placeholder(tf.float32, [], name="x"), v1.placeholder(tf.bool, [], name="p")
+            tf.identity(build(x, p), name="y")
+        return graph
+
+    def slopes(graph: tf.Graph, end: str) -> list[float]:
+        with graph.as_default(), v1.Session() as session:
+            slope = tf.gradients(graph.get_tensor_by_name(f"{end}:0"), graph.get_tensor_by_name("x:0"))
+            return [session.run(slope, feed)[0] for feed in FED]
+
+    graph = made()
+    with graph.as_default():
+        editor = tgw.edit(graph if kind == "live" else v1.train.export_meta_graph(graph=graph))
+    editor.cast("float16")
+    live = editor.graph
+    names = named_ops(live)
+    assert names != named_ops(made())
+    assert {name for name in names if name in live_names(live)} <= editor.index.ids.keys()
+    editor.undo()
+    if kind == "live":
+        assert named_ops(live) == named_ops(made())
+    editor.redo()
+    assert named_ops(live) == names
+    end = next(name for name in editor.index.names if name.partition("_")[0] == "y" and "/" not in name)
+    assert np.allclose(slopes(live, end), slopes(made(), "y"), rtol=2e-2)
+
+
+def live_names(graph: tf.Graph) -> set[str]:
+    return {op.name for op in graph.get_operations()}

@@ -382,3 +382,18 @@ def test_a_rename_that_fails_leaves_no_runner_of_its_queues(monkeypatch: pytest.
     assert list(editor.index.names) == names
     editor.rename("batch/", "b")
     assert "b/fifo_queue" in editor.index.ids
+
+
+def test_a_queue_runner_names_the_op_that_takes_the_place_of_another() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        queue = v1.FIFOQueue(9, [tf.int32], shapes=[[]], name="queue")
+        v1.train.add_queue_runner(v1.train.QueueRunner(queue, [queue.enqueue(1, name="put")]))
+    index = tgw.edit(graph).index
+    node = index.nodes[index.op("put")]
+    other = type(node).FromString(node.SerializeToString())
+    other.op = "QueueEnqueue"
+    patch = edits.replace_fixed_ops(index, edits.Patch(changed=(edits.NodeChange(node, other),)))
+    (before,), (after,) = ([runner for _, runner in change.runners] for change in (patch.remove, patch.add))
+    assert (list(before.enqueue_op_name), list(after.enqueue_op_name)) == (["put"], ["put_1"])
+    assert (before.queue_name, before.close_op_name) == (after.queue_name, after.close_op_name)

@@ -6,7 +6,7 @@ body, gives a proto that names only these: `runtime.live.control_flow_contexts` 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import deepcopy
 
 from tfgraphwidget.naming import split_tensor
@@ -14,6 +14,7 @@ from tfgraphwidget.tf_types import ContextDef, ControlFlowContextDef, Message
 
 # What a context is called, and the tensors outside that it hangs on.
 _NOT_INSIDE = frozenset({"context_name", "pred_name", "maximum_iterations_name"})
+_LOOP_ENDS = ("loop_enter_names", "loop_exit_names")
 _REQUIRED = ("pivot_name", "pred_name", "pivot_for_pred_name", "pivot_for_body_name")
 
 
@@ -38,6 +39,67 @@ def rename_contexts(
     """
     renaming = _Renaming(names, frames, stays)
     return tuple(new for context in contexts for new in renaming.copies(context))
+
+
+def contexts_with_new_ops(contexts: Iterable[ContextDef], names: Mapping[str, str]) -> tuple[ContextDef, ...]:
+    """The contexts that hold ops in whose places others stand, as far as they hold these.
+
+    Their pivots stay, so that these contexts are joined.
+
+    Args:
+        contexts: The outermost contexts of the graph.
+        names: The names of the ops that stand in them, by those in `contexts`; the same ones for the ops that go.
+    """
+    return tuple(new for context in contexts if (new := _with_new_ops(context, names)) is not None)
+
+
+def map_names(context: ContextDef, new_name: Callable[[str], str]) -> ContextDef:
+    """A context of which all tensors go by other names.
+
+    Args:
+        context: The context, with all that is nested.
+        new_name: Gives the new name of a tensor or an op.
+    """
+    copy = _empty_copy(context)
+    copy.values_def.values.extend(map(new_name, context.values_def.values))
+    external = context.values_def.external_values.items()
+    copy.values_def.external_values.update({new_name(outer): new_name(inner) for outer, inner in external})
+    for inner in nested_contexts(context):
+        _set_content(copy.nested_contexts.add(), map_names(inner, new_name))
+    for field, value in context.ListFields():
+        if field.name.endswith("_names"):
+            getattr(copy, field.name)[:] = map(new_name, value)
+        elif field.name.endswith("_name") and field.name != "context_name":
+            setattr(copy, field.name, new_name(value))
+    return copy
+
+
+def _with_new_ops(context: ContextDef, names: Mapping[str, str]) -> ContextDef | None:
+    if split_tensor(context.pivot_name)[0] in names:
+        return None
+
+    def new(name: str) -> str:
+        op, port = split_tensor(name)
+        return name if op not in names else names[op] + ("" if port is None else f":{port}")
+
+    def is_new(name: str) -> bool:
+        return split_tensor(name)[0] in names
+
+    copy = _empty_copy(context)
+    external = context.values_def.external_values.items()
+    copy.values_def.values.extend(new(value) for value in context.values_def.values if is_new(value))
+    copy.values_def.external_values.update(
+        {new(outer): new(inner) for outer, inner in external if is_new(outer) or is_new(inner)}
+    )
+    for inner in nested_contexts(context):
+        nested = _with_new_ops(inner, names)
+        if nested is not None:
+            _set_content(copy.nested_contexts.add(), nested)
+    for field, value in context.ListFields():
+        if field.name in _LOOP_ENDS:
+            getattr(copy, field.name)[:] = map(new, value)
+    is_touched = copy.values_def.values or copy.values_def.external_values or copy.nested_contexts
+    return copy if is_touched else None
 
 
 def contexts_in(contexts: Iterable[ContextDef], ops: Iterable[str]) -> tuple[ContextDef, ...]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
+from tfgraphwidget.edits import control_flow_contexts, queue_runners
+from tfgraphwidget.edits.control_flow_contexts import contexts_with_new_ops
 from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
 from tfgraphwidget.edits.signature_edits import NewSignature
 from tfgraphwidget.graph import GraphIndex, Member, Signature, VariableDef
@@ -37,6 +39,9 @@ def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
     stays = [(key, member) for key, member in removal.members if (key, member) not in set(patch.remove.members)]
     members = tuple((key, _member(member, names)) for key, member in stays if member.kind != "variable")
     remove = {field: (*getattr(patch.remove, field), *getattr(removal, field)) for field in ("nodes", "members")}
+    contexts, runners = index.extras.contexts() if removal.contexts else (), index.extras.runners()
+    touched = tuple(pair for pair in runners if not names.keys().isdisjoint(queue_runners.op_names(pair[1])))
+    every = {name: names.get(name, name) for _, runner in touched for name in queue_runners.op_names(runner)}
     remove["members"] = tuple(dict.fromkeys(remove["members"]))
     return replace(
         patch,
@@ -47,8 +52,15 @@ def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
                 *(_renamed_node(e.after, names) for e in fixed),
             ),
             members=(*patch.add.members, *members),
+            contexts=(*patch.add.contexts, *contexts_with_new_ops(contexts, names)),
+            runners=(*patch.add.runners, *queue_runners.rename_runners(touched, every)),
         ),
-        remove=replace(patch.remove, **remove),
+        remove=replace(
+            patch.remove,
+            **remove,
+            contexts=(*patch.remove.contexts, *contexts_with_new_ops(contexts, {name: name for name in names})),
+            runners=(*patch.remove.runners, *touched),
+        ),
         changed=_readers(index, patch, names, {node.name for node in remove["nodes"]}),
         shapes=tuple(shape._replace(op=names.get(shape.op, shape.op)) for shape in patch.shapes),
         notes=(*patch.notes, *_notes(names, "TensorFlow cannot make an op another one in place")),
@@ -112,6 +124,12 @@ def _renamed_patch(patch: Patch, names: Mapping[str, str], after: Mapping[str, s
             nodes=tuple(_renamed_node(node, present) for node in of.nodes),
             members=tuple((key, Member(each.kind, tensor(each.name, present))) for key, each in of.members),
             variables=tuple(_renamed_variable(each, lambda name: tensor(name, present)) for each in of.variables),
+            contexts=tuple(
+                control_flow_contexts.map_names(each, lambda name: tensor(name, present)) for each in of.contexts
+            ),
+            runners=tuple(
+                (key, queue_runners.map_names(each, lambda name: tensor(name, present))) for key, each in of.runners
+            ),
             copies=tuple((tensor(original), tensor(copy, after)) for original, copy in of.copies),
         )
 

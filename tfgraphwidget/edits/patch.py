@@ -279,7 +279,14 @@ class Patch:
         members = tuple(dict.fromkeys((*own.members, *dependents.members)))
         started = (*own.runners, *(runner for runner in dependents.runners if runner not in own.runners))
         functions = _uncalled_functions(index, removed, own.functions)
-        remove = replace(dependents, members=members, runners=started, functions=functions, gradients=own.gradients)
+        remove = replace(
+            dependents,
+            members=members,
+            contexts=(*own.contexts, *dependents.contexts),  # its own have ends and tensors from outside, too
+            runners=started,
+            functions=functions,
+            gradients=own.gradients,
+        )
         return replace(self, remove=remove)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.tf_types import QueueRunnerDef
@@ -30,6 +30,21 @@ def _copy(runner: QueueRunnerDef, names: Mapping[str, str]) -> QueueRunnerDef | 
     copy.close_op_name, copy.cancel_op_name = new(runner.close_op_name), new(runner.cancel_op_name)
     whole = copy.queue_name and copy.enqueue_op_name and copy.close_op_name and copy.cancel_op_name
     return copy if whole else None
+
+
+def map_names(runner: QueueRunnerDef, new_name: Callable[[str], str]) -> QueueRunnerDef:
+    """A queue runner whose ops go by other names.
+
+    Args:
+        runner: The queue runner.
+        new_name: Gives the new name of an op.
+    """
+    copy = type(runner)()
+    copy.CopyFrom(runner)
+    copy.enqueue_op_name[:] = map(new_name, runner.enqueue_op_name)
+    copy.queue_name, copy.close_op_name = new_name(runner.queue_name), new_name(runner.close_op_name)
+    copy.cancel_op_name = new_name(runner.cancel_op_name)
+    return copy
 
 
 def op_names(runner: QueueRunnerDef) -> list[str]:

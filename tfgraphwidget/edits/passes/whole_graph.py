@@ -9,13 +9,14 @@ import numpy as np
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.control_flow_contexts import nested_contexts, structural_tensors
+from tfgraphwidget.edits.control_flow_contexts import contexts_around, nested_contexts, structural_tensors
 from tfgraphwidget.edits.function_bodies import plan_everywhere
 from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
 from tfgraphwidget.edits.queue_runners import op_names
 from tfgraphwidget.edits.rewrite.remove import unprunable_ops
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
+    EXIT,
     V1_CONTROL_FLOW,
     GraphIndex,
     Mask,
@@ -209,12 +210,29 @@ class GraphRewrite:
             if after != self.index.nodes[op]
         )
         return Patch(
-            add=Change(nodes=tuple(self._new)),
+            add=Change(nodes=tuple(self._new), contexts=self._contexts_of_new()),
             remove=removal_of(self.index, self.removed),
             changed=changed,
             notes=tuple(self.notes),
             output_renames=tuple(self.renamed_outputs),
         )
+
+    def _contexts_of_new(self) -> tuple[ContextDef, ...]:
+        """The control flow contexts around new ops: those of what they read."""
+        index = self.index
+        outermost = () if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]) else index.extras.contexts()
+        contexts = [inner for outer in outermost for inner in _with_inner(outer)]
+        inside = {
+            name for each in contexts for name in set(each.values_def.values) - each.values_def.external_values.keys()
+        }
+        members: list[ContextDef] = []
+        for node in self._new if outermost else ():
+            name, port = split_input(node.input[0]) if node.input else ("", 0)
+            op = index.ids.get(name)
+            if op is not None and f"{name}:{port}" in inside:
+                leaves = index.types[op] in EXIT
+                members += contexts_around(outermost, f"{name}:{port}", [f"{node.name}:0"], leaves=leaves)
+        return tuple(members)
 
     def _unused_ops(self) -> set[int]:
         """The ops that lose their last consumer by what is removed and changed."""

@@ -8,7 +8,7 @@ already is joined: a copy in the body of a loop that was not copied, or one that
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeGuard
 
@@ -97,6 +97,7 @@ class _ContextBuilder:
         self.new = {node.name for node in change.nodes}
         self.copies = {original: new_name for original, new_name in change.copies if new_name in self.new}
         self.contexts: list[ControlFlowContext] = []
+        self.fetchable: set[str] = set()  # new ops beside others that can be fetched, as in a graph that was imported
 
     def add(self, proto: ContextDef, outer: ControlFlowContext | None) -> None:
         """Make or join a context, and all contexts nested in it."""
@@ -140,11 +141,28 @@ class _ContextBuilder:
     def _fill(self, proto: ContextDef, context: ControlFlowContext) -> None:
         """Set the values of a context, and the context of the ops among them."""
         values = proto.values_def
+        beside = {_op_name(name) for name in context_values(context)} - self.new
         context_values(context).update(values.values)
         for name, replacement in values.external_values.items():
             context_external_values(context)[name] = self.graph.as_graph_element(replacement)
-        for name in {_op_name(value) for value in values.values if value not in values.external_values} & self.new:
+        if hasattr(proto, "loop_enter_names") and hasattr(proto, "loop_exit_names"):
+            self._set_ends(context.loop_enters, proto.loop_enter_names)
+            self._set_ends(context.loop_exits, proto.loop_exit_names)
+        new = {_op_name(value) for value in values.values if value not in values.external_values} & self.new
+        for name in new:
             set_control_flow_context(find_operation(self.graph, name), context)
+        if new and self._can_be_fetched(beside, context):
+            self.fetchable |= new
+
+    def _set_ends(self, ends: list[tf.Tensor], names: Sequence[str]) -> None:
+        """Let a loop that is joined begin or end with the ops that stand there now."""
+        if [tensor.name for tensor in ends] != list(names):
+            ends[:] = [self.graph.as_graph_element(name) for name in names]
+
+    def _can_be_fetched(self, names: Collection[str], context: ControlFlowContext) -> bool:
+        """Whether those of some ops that are in a context can be fetched, and there is one."""
+        inside = [find_operation(self.graph, name) for name in names if _context_of(self.graph, name) is context]
+        return bool(inside) and all(map(self.graph.is_fetchable, inside))
 
     def mark(self, source: tf.Graph, returning: Collection[str]) -> None:
         """Make ops unfetchable and unfeedable that run once for each iteration, or not always, as TensorFlow does.
@@ -163,7 +181,7 @@ class _ContextBuilder:
             for tensor, other in zip(op.outputs, like.outputs, strict=True):
                 if not source.is_feedable(other):
                     graph.prevent_feeding(tensor)
-        fetchable = self._copies_of_fetchable(source)
+        fetchable = self._copies_of_fetchable(source) | (self.fetchable - set(self.copies.values()))
         for op in map(find, self.new.difference(returning)):
             context = control_flow_context(op)
             if context is None or (context.outer_context is None and op.type in EXIT):
