@@ -59,8 +59,8 @@ def values_are_on_the_lines(hand: Hand) -> None:
     root, page = hand.root, hand.page
     hand.right_click("product")
     hand.choose("Values")
-    expect(hand.widget.status).to_contain_text("product:0: float32 (4, 3), mean ")
-    text = (hand.widget.status.inner_text().split("(4, 3), ")[1]).split(".\n")[0]
+    expect(hand.widget.status).to_contain_text("product:0: float32 4×3, mean ")
+    text = (hand.widget.status.inner_text().split("4×3, ")[1]).split(".\n")[0]
     page.mouse.move(0, 0)
     root.focus()
     page.evaluate(RECORD)
@@ -76,7 +76,7 @@ def values_are_on_the_lines(hand: Hand) -> None:
     page.wait_for_function("window.drawnDots >= 2")
     shoot(root, "values_dots_light")
     place = root.evaluate(AT_REST, "act")
-    page.mouse.move(place["x"], place["y"] - place["height"] / 2 - 5)
+    page.mouse.move(place["x"], place["y"] - place["height"] / 2 - 3)
     expect(root.locator(".tgw-tooltip")).to_contain_text(text)
     page.keyboard.press("f")
     hand.widget.place("far")
@@ -109,7 +109,7 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     hand.widget.settled()
     panel = root.get_by_role("tabpanel", name="Op")
     seen = panel.get_by_role("group", name="Value in the last run")
-    expect(hand.widget.status).to_contain_text("product:0: float32 (2, 3), ")
+    expect(hand.widget.status).to_contain_text("product:0: float32 2×3, ")
     assert notebook.kernel_eval("float(np.abs(editor.probed['product'][0].value).max())") == 0
     shoot(page, "feeds_zeros_light")
 
@@ -134,7 +134,7 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     assert 2 < mean < 3
     assert mean != 2.5
     # The result is in the inspector, and on the line as it is there.
-    text = hand.widget.status.inner_text().split("(2, 3), ")[1].split(".\n")[0]
+    text = hand.widget.status.inner_text().split("2×3, ")[1].split(".\n")[0]
     expect(seen).to_contain_text(text.split(",")[0].removeprefix("mean "))
     page.mouse.move(0, 0)
     page.evaluate(RECORD)
@@ -158,7 +158,7 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     hand.click_at(*hand.widget.place("product"))
     hand.widget.settled()
     panel = root.get_by_role("tabpanel", name="Op")
-    expect(panel.get_by_role("group", name="Value in the last run")).to_contain_text("(2, 3)")
+    expect(panel.get_by_role("group", name="Value in the last run")).to_contain_text("2×3")
     hand.click(panel.get_by_role("button", name="Feeds …"))
     row = panel.get_by_role("group", name="x:0")
     expect(row.get_by_role("combobox", name="Value of x:0")).to_have_value("random")
@@ -209,7 +209,7 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     hand.widget.settled()
     assert notebook.kernel_eval("editor.probed['y'][0].shape") == [4, 3]
     assert hand.clicks == 3
-    expect(hand.widget.status).to_contain_text("y:0: float32 (4, 3), ")
+    expect(hand.widget.status).to_contain_text("y:0: float32 4×3, ")
     values_are_on_the_lines(hand)
 
     # It is remembered: the next op needs two clicks. Other values are one form away.
@@ -218,7 +218,7 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     hand.right_click("act")
     hand.choose("Values")
     seen = panel.get_by_role("group", name="Value in the last run")
-    expect(seen).to_contain_text("(4, 3)")
+    expect(seen).to_contain_text("4×3")
     assert notebook.kernel_eval("editor.probed['act'][0].shape") == [4, 3]
     assert hand.clicks == 2
     panel.get_by_role("button", name="Feeds …").click()
@@ -233,14 +233,14 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     row.get_by_role("combobox", name="Value of x:0").select_option("file")
     row.get_by_role("textbox", name="Variable of the notebook, or path of the file").fill("x.npy")
     panel.get_by_role("button", name="Run").click()
-    expect(seen).to_contain_text("(3, 3)")
+    expect(seen).to_contain_text("3×3")
     assert notebook.kernel_eval("editor.probed['act'][0].shape") == [3, 3]
 
     # The result, as a variable of the notebook.
     panel.locator(".tgw-tensors").get_by_role("button", name="As variable …").click()
     expect(panel.get_by_role("textbox", name="Variable")).to_have_value("act")
     page.keyboard.press("Enter")
-    expect(hand.widget.status).to_contain_text("act is a numpy array float32 (3, 3) in the notebook.")
+    expect(hand.widget.status).to_contain_text("act is a numpy array float32 3×3 in the notebook.")
     assert notebook.kernel_eval("act.tolist() == editor.probed['act'][0].value.tolist()") is True
 
     # Weights, whole: two clicks. A name that is taken is not overwritten silently.
@@ -258,6 +258,6 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     assert notebook.kernel_eval("taken") == "mine"
     name.fill("weights")
     hand.click(panel.get_by_role("button", name="Assign"))
-    expect(hand.widget.status).to_contain_text("weights is a numpy array float32 (64, 3)")
+    expect(hand.widget.status).to_contain_text("weights is a numpy array float32 64×3")
     assert notebook.kernel_eval("[type(weights).__name__, float(weights.sum())]") == ["ndarray", 18336.0]
     hand.done(WEIGHTS)
