@@ -9,6 +9,11 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Locator, Page
 
+_LEAST = 9 - 1e-6  # the size of the smallest letters
+_NAMED = 0.3  # from this zoom on names lie beside lines and not above them
+_SIZES = {True: (12, 10), False: (12, 11, 10, 9.5)}  # at zoom 1, of bold letters and of others
+_SIGNS = "×⟲"
+
 # Keeps, per canvas and since it was last filled as a whole, the texts, the filled rectangles, the straight pieces of
 # lines, in device pixels, and the other canvases, in the order in which they were drawn.
 RECORD = """() => {
@@ -102,3 +107,17 @@ def drawn_texts(root: Locator) -> list[Text]:
     """The texts on a widget's canvas, once it is not put together from pieces of another zoom any more."""
     root.page.wait_for_function("root => window.isDrawn(root)", arg=root.element_handle())
     return [Text(**one) for one in root.evaluate("root => window.drawnTexts(root)")]
+
+
+def check_texts(root: Locator, zoom: float) -> list[Text]:
+    """The texts at a zoom: none is below 9 pixels, those of a rank have one size, and no line runs through one."""
+    texts = drawn_texts(root)
+    assert [text for text in texts if text.size < _LEAST] == []
+    for bold, nominal in _SIZES.items():
+        sizes = {max(size * zoom, _LEAST) for size in nominal}
+        names = [text for text in texts if text.bold is bold and text.text[0] not in _SIGNS]
+        odd = [text for text in names if not any(abs(text.size - size) < 0.06 for size in sizes)]
+        assert odd == [], zoom
+    if zoom >= _NAMED:
+        assert [text.text for text in texts if text.struck] == [], zoom
+    return texts

@@ -12,7 +12,7 @@ from playwright.sync_api import Dialog, Page, expect
 
 from tests.browser.hands import Widget
 from tests.browser.lab import OpenNotebook, open_notebook, set_theme, shoot, write_notebook
-from tests.browser.letters import drawn_texts, record_texts
+from tests.browser.letters import check_texts, record_texts
 from tests.browser.server import JupyterServer
 from tests.models import NAMES, written
 from tests.odd import GRAPHS, IMAGE
@@ -21,10 +21,7 @@ pytestmark = pytest.mark.one_page
 
 WINDOW = {"width": 1600, "height": 900}
 LEGIBLE = 0.7  # of the nominal size: letters of 8 pixels
-LEAST = 9 - 1e-6  # the size of the smallest letters
-NAMED = 0.3  # from this zoom on names lie beside lines and not above them
 NEAREST = 1.3
-SIGNS = "×⟲"
 
 
 def opened(page: Page, server: JupyterServer, name: str, path: Path) -> Widget:
@@ -77,23 +74,13 @@ def check_letters(widget: Widget) -> None:
     """At every zoom no text is below 9 pixels, names have one size each, and no line runs through a text."""
     page, steps, count = widget.page, 0, 0
     page.emulate_media(reduced_motion="reduce")  # one step of the zoom is one drawing
-    zoom = widget.number("zoom")
-    while zoom < NEAREST:
+    while widget.number("zoom") < NEAREST:
         before = widget.root.get_attribute("data-zoom") or ""
         widget.root.focus()
         page.keyboard.press("+")
         expect(widget.root).not_to_have_attribute("data-zoom", before)
         widget.settled()
-        zoom, texts = widget.number("zoom"), drawn_texts(widget.root)
-        steps, count = steps + 1, count + len(texts)
-        assert [text for text in texts if text.size < LEAST] == []
-        for bold, nominal in ((True, (12, 10)), (False, (12, 11, 10, 9.5))):
-            sizes = {max(size * zoom, LEAST) for size in nominal}
-            names = [text for text in texts if text.bold is bold and text.text[0] not in SIGNS]
-            odd = [text for text in names if not any(abs(text.size - size) < 0.06 for size in sizes)]
-            assert odd == [], zoom
-        if zoom >= NAMED:
-            assert [text.text for text in texts if text.struck] == [], zoom
+        steps, count = steps + 1, count + len(check_texts(widget.root, widget.number("zoom")))
     assert steps >= 5
     assert count > 50
 

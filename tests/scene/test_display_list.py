@@ -188,8 +188,22 @@ def test_a_label_of_a_line_does_not_lie_on_the_number_of_siblings() -> None:
     x, y, width, _ = scene.box[scene.names.index("head")].tolist()
     beside = np.array([[x + width + 10, y - 32], [x + width + 10, y + 33]])
     none = replace(scene, members=np.zeros_like(scene.members), route=np.zeros_like(scene.route))
-    assert _LabelPlaces(none).take(0, beside, 40.0, -1) == (x + width + 10, y + 0.5, True)
-    assert _LabelPlaces(replace(none, members=scene.members)).take(0, beside, 40.0, -1) is None
+    assert _LabelPlaces(none).take(0, beside[None], 40.0, -1) == (x + width + 10, y + 0.5, True)
+    assert _LabelPlaces(replace(none, members=scene.members)).take(0, beside[None], 40.0, -1) is None
+
+
+def test_a_value_is_on_another_piece_where_the_longest_has_no_room_and_a_count_beside_a_short_one() -> None:
+    scene = drawing()
+    scene = replace(scene, members=np.zeros_like(scene.members), route=np.zeros_like(scene.route))
+    x, y, width, height = scene.box[scene.names.index("head")].tolist()
+    through = [[x - 50, y + height / 2], [x + width + 50, y + height / 2]]  # the label would lie on the box
+    free = [[x + width + 60, y], [x + width + 60, y + 50]]
+    assert _LabelPlaces(scene).take(0, np.array([through, free]), 20.0, -1) == (x + width + 60, y + 25, False)
+    short = np.array([[[x + width + 60, y], [x + width + 60, y + 20]]])
+    assert _LabelPlaces(replace(scene, tensors=np.full_like(scene.tensors, 1))).take(0, short, 20.0, -1) is None
+    bundles = replace(scene, tensors=np.full_like(scene.tensors, 7))
+    assert _LabelPlaces(bundles).take(0, short, 20.0, -1) == (x + width + 73, y + 10, False)
+    assert _LabelPlaces(bundles).take(0, short, 20.0, 1) is None  # a value is a dot there
 
 
 def test_a_picture_in_chosen_colors_says_below_the_drawing_what_they_mean() -> None:

@@ -51,6 +51,33 @@ describe("what is written on a line", () => {
     expect(inscribe(scene)).toMatchObject({ x: 225, y: 60, upright: false });
   });
 
+  test("is on another piece where a value has no room on the longest, or a count; of these a shape is left out", () => {
+    // The longest piece runs along the border of the open scope, the next one is free.
+    const way = [300, 100, 150, 100, 150, 0];
+    const values = ["", "mean 0.5"];
+    const width = (text: string) => 0.6 * text.length;
+    const scene = made(way);
+    expect(placeEdgeLabel(scene, new SceneIndex(scene), 0, width, values)).toMatchObject({ x: 150, y: 50 });
+    expect(inscribe(made(way, { tensors: Uint32Array.from([7]) }))).toMatchObject({
+      x: 150,
+      y: 50,
+      text: "×7",
+    });
+    expect(inscribe(scene)).toBeNull();
+  });
+
+  test("is beside a short line of a bundle, where that is free", () => {
+    const tensors = Uint32Array.from([7]);
+    const found = inscribe(made([250, 20, 250, 40], { tensors }));
+    expect(found).toMatchObject({ text: "×7", y: 30, upright: false });
+    expect(found?.box.x).toBeGreaterThan(250);
+    expect(inscribe(made([250, 20, 250, 40]))).toBeNull();
+    expect(inscribe(made([250, 20, 250, 30], { tensors }))).toBeNull();
+    // On the left where the right is taken: the line itself turns back there.
+    const turned = inscribe(made([250, 20, 250, 40, 262, 40, 262, 20], { tensors }));
+    expect(turned?.box.x).toBeLessThan(250);
+  });
+
   test("needs room at both ends", () => {
     expect(inscribe(made([150, 60, 190, 60]))).toBeNull();
     expect(inscribe(made([150, 60, 230, 60]))).not.toBeNull();

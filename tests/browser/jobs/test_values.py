@@ -87,16 +87,113 @@ def values_are_on_the_lines(hand: Hand) -> None:
     hand.widget.place("far")
 
 
-@pytest.mark.slow
-def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServer) -> None:
-    page.set_viewport_size({"width": 1440, "height": 860})  # wide enough for a drawing as wide
-    np.save(jupyter_server.root / "x.npy", np.ones([3, 64], np.float32))
-    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "values.ipynb", [GRAPH, "editor"]))
+def shown(page: Page, server: JupyterServer, name: str) -> Hand:
+    """The widget of a notebook's cell, with the inspector in front."""
+    page.set_viewport_size({"width": 1440, "height": 860})
+    notebook = open_notebook(page, server, write_notebook(server, name, [GRAPH, "editor"]))
     notebook.run_cell(0)
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
+    root.get_by_role("tab", name="Op").click()
+    return Hand(Widget(notebook, root))
+
+
+def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, jupyter_server: JupyterServer) -> None:
+    hand = shown(page, jupyter_server, "chosen.ipynb")
+    root, notebook = hand.root, hand.widget.notebook
+
+    # Zeros.
+    hand.right_click("product")
+    hand.choose("Values")
+    row = hand.menu.get_by_role("group", name="x:0")
+    kind = row.get_by_role("combobox", name="Value of x:0")
+    kind.select_option("Zeros")
+    row.get_by_role("textbox", name="Shape").fill("[2, 64]")
+    hand.click(hand.menu.get_by_role("button", name="Run"))
+    expect(hand.menu).to_be_hidden()
+    hand.widget.settled()
+    panel = root.get_by_role("tabpanel", name="Op")
+    seen = panel.get_by_role("group", name="Value in the last run")
+    expect(hand.widget.status).to_contain_text("product:0: float32 2×3, ")
+    assert notebook.kernel_eval("float(np.abs(editor.probed['product'][0].value).max())") == 0
+    shoot(page, "feeds_zeros_light")
+
+    # Random values in a range that is typed: first one that cannot be.
+    hand.click(panel.get_by_role("button", name="Feeds …"))
+    row = panel.get_by_role("group", name="x:0")
+    expect(row.get_by_role("combobox", name="Value of x:0")).to_have_value("zeros")
+    row.get_by_role("combobox", name="Value of x:0").select_option("Random")
+    low, high = (row.get_by_role("textbox", name=name) for name in ("From", "To"))
+    hand.fill(low, "3")
+    hand.fill(high, "2")
+    hand.click(panel.get_by_role("button", name="Run"))
+    expect(row.get_by_role("alert")).to_contain_text("3 is more than 2; swap the two.")
+    shoot(page, "feeds_random_refused_light")
+    hand.fill(low, "2")
+    hand.fill(high, "3")
+    hand.click(panel.get_by_role("button", name="Run"))
+    expect(seen).not_to_contain_text("mean 0")
+    hand.widget.settled()
+    # Each column of the product is a sum of x times 0 to 191, so it tells the mean of x.
+    mean = notebook.kernel_eval("float((editor.probed['product'][0].value / sess.run(w).sum(0)).mean())")
+    assert 2 < mean < 3
+    assert mean != 2.5
+    # The result is in the inspector, and on the line as it is there.
+    text = hand.widget.status.inner_text().split("2×3, ")[1].split(".\n")[0]
+    expect(seen).to_contain_text(text.split(",")[0].removeprefix("mean "))
+    page.mouse.move(0, 0)
+    page.evaluate(RECORD)
+    root.focus()
+    page.keyboard.press("f")
+    page.keyboard.press("+")
+    page.wait_for_function("text => window.drawnTexts.includes(text)", arg=text.split(",")[0])
+    set_theme(page, dark=True)
+    hand.widget.settled()
+    shoot(page, "feeds_random_dark")
+
+    # The page is loaded again: the kernel has what was chosen last.
+    page.keyboard.press("Control+s")
+    expect(page.locator(".jp-NotebookPanel .jp-mod-dirty, .lm-TabBar-tab.jp-mod-dirty")).to_have_count(0)
+    page.reload()
+    root = notebook.output(1).locator(".tfgraphwidget")
+    expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
+    root.scroll_into_view_if_needed()
     hand = Hand(Widget(notebook, root))
     root.get_by_role("tab", name="Op").click()
+    hand.click_at(*hand.widget.place("product"))
+    hand.widget.settled()
+    panel = root.get_by_role("tabpanel", name="Op")
+    expect(panel.get_by_role("group", name="Value in the last run")).to_contain_text("2×3")
+    hand.click(panel.get_by_role("button", name="Feeds …"))
+    row = panel.get_by_role("group", name="x:0")
+    expect(row.get_by_role("combobox", name="Value of x:0")).to_have_value("random")
+    for name, value in (("Shape", "[2, 64]"), ("From", "2"), ("To", "3")):
+        expect(row.get_by_role("textbox", name=name)).to_have_value(value)
+    shoot(page, "feeds_reloaded_dark")
+    # Another op runs with them at once.
+    page.keyboard.press("Escape")
+    hand.right_click("act")
+    hand.choose("Values")
+    expect(hand.menu).to_be_hidden()
+    hand.widget.settled()
+    assert notebook.kernel_eval("editor.probed['act'][0].shape") == [2, 3]
+
+    # The cell is run again: another widget of the same editor.
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    hand = Hand(Widget(notebook, root))
+    hand.right_click("y")
+    hand.choose("Values")
+    expect(hand.menu).to_be_hidden()
+    hand.widget.settled()
+    assert notebook.kernel_eval("editor.probed['y'][0].shape") == [2, 3]
+
+
+@pytest.mark.slow
+def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServer) -> None:
+    np.save(jupyter_server.root / "x.npy", np.ones([3, 64], np.float32))
+    hand = shown(page, jupyter_server, "values.ipynb")
+    root, notebook = hand.root, hand.widget.notebook
     panel = root.get_by_role("tabpanel", name="Op")
 
     # The placeholder is asked for, with its shape.

@@ -73,7 +73,7 @@ def gradients_of(index: GraphIndex, part: Mask, renamed: Mapping[str, str]) -> G
         if len(_GRAD.findall(name)) > 1:
             raise GraphEditError(
                 f"{name!r} is a gradient of a gradient of these ops, and a bypass would change only the first; "
-                "compute the gradients again after the bypass, and strip training before it.",
+                "strip training first, and compute the gradients again after the bypass.",
                 [name],
                 without_training(index),
                 code="gradients-of-gradients",

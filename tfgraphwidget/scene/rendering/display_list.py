@@ -387,6 +387,15 @@ class _Painter:
                 result[edge] = points[longest : longest + 2]
         return result
 
+    def _pieces_for_label(self, edge: int) -> npt.NDArray[np.float64]:
+        """The pieces of an edge that a label may be on, the longest first, float64 (k, 2, 2); of a shape only that."""
+        scene = self._scene
+        if scene.tensors[edge] == 1 and not self._edge_value(edge):
+            return self._longest_pieces[edge : edge + 1]
+        points = scene.route[scene.route_start[edge] : scene.route_start[edge + 1]].astype(float)
+        lengths = np.hypot(*np.diff(points, axis=0).T)
+        return np.stack([points[:-1], points[1:]], axis=1)[np.argsort(-lengths, kind="stable")]
+
     def _edge_labels(self) -> Iterator[Shape]:
         """The shape, value or number of the tensors of a line, where no box, mark, other line or other label is.
 
@@ -405,7 +414,7 @@ class _Painter:
             for text in self._edge_texts(edge):
                 # Lines with a value that leave the same box have the same one.
                 place = places.take(
-                    edge, self._longest_pieces[edge], text_width(text) * 12 + 4, source if valued else -1
+                    edge, self._pieces_for_label(edge), text_width(text) * 12 + 4, source if valued else -1
                 )
                 if place:
                     labeled.add(source)
@@ -521,7 +530,7 @@ def _count_place(box: Area, members: int) -> Area:
 class _LabelPlaces:
     """The free places for labels of lines. Boxes and lines are looked for in the bands that a label touches."""
 
-    _BAND, _HEIGHT, _ROOM = 256.0, 15.0, 16.0
+    _BAND, _HEIGHT, _ROOM, _BESIDE = 256.0, 15.0, 16.0, 3.0
 
     def __init__(self, scene: Scene) -> None:
         starts = scene.route_start.astype(np.int64)
@@ -532,6 +541,7 @@ class _LabelPlaces:
         self._lines = np.concatenate([low, high], axis=1).astype(float)
         self._line_edge = edges[pieces]
         self._line_source = scene.source[self._line_edge]
+        self._tensors = scene.tensors
         corners = scene.box.astype(float)
         corners[:, 2:] += corners[:, :2]
         counted = np.flatnonzero((scene.members > 1) & (scene.kind == CLOSED)).tolist()
@@ -552,26 +562,37 @@ class _LabelPlaces:
         return {band: np.array(numbers) for band, numbers in bands.items()}
 
     def take(
-        self, edge: int, piece: npt.NDArray[np.float64], wide: float, source: int
+        self, edge: int, pieces: npt.NDArray[np.float64], wide: float, source: int
     ) -> tuple[float, float, bool] | None:
         """The middle of the label of an edge, and whether it is upright; None without room.
 
-        The label may cover lines from the item `source`.
+        The label may be on one of the pieces, and cover lines from the item `source`. Without such an item, the label of
+        several tensors may be beside an upright piece that is short.
         """
-        (x1, y1), (x2, y2) = piece.tolist()
+        places = (self._place(edge, piece, wide, source) for piece in pieces.tolist())
+        corners, upright = next((place for place in places if place), (None, False))
+        if corners is None:
+            return None
+        free = not any(_overlap(corners, other) for band in self._bands(corners) for other in self._areas.get(band, ()))
+        self.keep(corners)  # of two that overlap the first has its text
+        left, top, right, bottom = corners
+        return ((left + right) / 2, (top + bottom) / 2, upright) if free else None
+
+    def _place(self, edge: int, piece: list[list[float]], wide: float, source: int) -> tuple[Area, bool] | None:
+        (x1, y1), (x2, y2) = piece
         x, y, across, down = (x1 + x2) / 2, (y1 + y2) / 2, abs(x2 - x1), abs(y2 - y1)
         half, low = wide / 2, self._HEIGHT / 2
         lying, standing = (x - half, y - low, x + half, y + low), (x - low, y - half, x + low, y + half)
         lies = across >= wide + self._ROOM or (across < 1 and down >= self._HEIGHT + self._ROOM)
         if lies and self._is_free(edge, lying, source):
-            corners, upright = lying, False
-        elif across < 1 and down >= wide + self._ROOM and self._is_free(edge, standing, source):
-            corners, upright = standing, True
-        else:
+            return lying, False
+        if across < 1 and down >= wide + self._ROOM and self._is_free(edge, standing, source):
+            return standing, True
+        if across >= 1 or down < self._HEIGHT or source >= 0 or self._tensors[edge] < 2:
             return None
-        free = not any(_overlap(corners, other) for band in self._bands(corners) for other in self._areas.get(band, ()))
-        self.keep(corners)  # of two that overlap the first has its text
-        return (x, y, upright) if free else None
+        sides = (x + self._BESIDE, x - self._BESIDE - wide)
+        beside = ((left, y - low, left + wide, y + low) for left in sides)
+        return next(((corners, False) for corners in beside if self._is_free(-1, corners, source)), None)
 
     def keep(self, corners: Area) -> None:
         """Keep labels away from a rectangle."""

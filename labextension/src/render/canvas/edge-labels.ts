@@ -1,6 +1,6 @@
 // Draws edge labels: the shape of a tensor or its value in a run, "×12" on a bundle, a sign on the back edge of a loop. A
-// label is placed on the longest straight piece of its edge, and left out where it would cover something else; of a value
-// a shorter text or a dot remains.
+// label is placed on the longest straight piece of its edge, a value or "×12" also on another one or, if it is short, beside
+// it; it is left out where it would cover something else. Of a value a shorter text or a dot remains.
 import { at, type Box, OPEN, type Scene } from "../../protocol/scene";
 import type { SceneIndex } from "../hit-testing/scene-index";
 import { LEGIBLE, overlap, textSize } from "./far-labels";
@@ -16,6 +16,8 @@ const HEIGHT = 15;
 const ROOM = 16;
 const LEAST_ZOOM = LEGIBLE / LARGEST;
 const LEAST_SIGN = 0.2;
+/** Between a line and the text beside it. */
+const BESIDE = 3;
 /** The radius of a loop's sign. */
 const SIGN = 8;
 /** The radius of a dot. */
@@ -47,16 +49,23 @@ export function edgeLabelTexts(scene: Scene, edge: number, values: readonly stri
   return text ? [text] : [];
 }
 
+/** The ends of a straight piece of an edge. */
+type Piece = readonly [number, number, number, number];
+
 /** The longest straight piece of an edge: its ends. */
-export function longestPiece({ routeStart, route }: Scene, edge: number): [number, number, number, number] {
-  let best: [number, number, number, number] = [0, 0, 0, 0];
-  let longest = -1;
+export function longestPiece(scene: Scene, edge: number): Piece {
+  return piecesOf(scene, edge)[0] ?? [0, 0, 0, 0];
+}
+
+/** The straight pieces of an edge, the longest first. */
+function piecesOf({ routeStart, route }: Scene, edge: number): Piece[] {
+  const pieces: Piece[] = [];
   for (let point = at(routeStart, edge); point + 1 < at(routeStart, edge + 1); point++) {
-    const piece = [0, 1, 2, 3].map((i) => at(route, 2 * point + i)) as typeof best;
-    const length = Math.hypot(piece[2] - piece[0], piece[3] - piece[1]);
-    if (length > longest) [best, longest] = [piece, length];
+    const [x, y] = [at(route, 2 * point), at(route, 2 * point + 1)];
+    pieces.push([x, y, at(route, 2 * point + 2), at(route, 2 * point + 3)]);
   }
-  return best;
+  const length = ([x1, y1, x2, y2]: Piece) => Math.hypot(x2 - x1, y2 - y1);
+  return pieces.sort((a, b) => length(b) - length(a));
 }
 
 /** The place of an edge's text that no box or other edge crosses; null if there is none. */
@@ -69,12 +78,17 @@ export function placeEdgeLabel(
 ): EdgeLabel | null {
   if (at(scene.back, edge) === 1) return null; // a way back has its sign there
   const texts = edgeLabelTexts(scene, edge, values);
-  const piece = texts.length > 0 ? longestPiece(scene, edge) : null;
+  if (texts.length === 0) return null;
   // Lines with a value that leave the same box have the same one.
   const source = edgeValue(scene, edge, values) ? at(scene.source, edge) : -1;
+  // Shapes on all pieces would be too many; values and counts are on few lines, and are written nowhere else.
+  const isShape = source < 0 && at(scene.tensors, edge) === 1;
+  const pieces = piecesOf(scene, edge).slice(0, isShape ? 1 : undefined);
   for (const text of texts) {
-    const label = piece && placeText(scene, picker, edge, source, text, piece, width);
-    if (label) return label;
+    for (const piece of pieces) {
+      const label = placeText(scene, picker, edge, source, text, piece, width);
+      if (label) return label;
+    }
   }
   return null;
 }
@@ -86,7 +100,7 @@ function placeText(
   edge: number,
   source: number,
   text: string,
-  [x1, y1, x2, y2]: ReturnType<typeof longestPiece>,
+  [x1, y1, x2, y2]: Piece,
   width: (text: string) => number,
 ): EdgeLabel | null {
   const wide = width(text) * LARGEST + 4;
@@ -94,17 +108,23 @@ function placeText(
   const [across, down] = [Math.abs(x2 - x1), Math.abs(y2 - y1)];
   const lying = { x: x - wide / 2, y: y - HEIGHT / 2, width: wide, height: HEIGHT };
   const standing = { x: x - HEIGHT / 2, y: y - wide / 2, width: HEIGHT, height: wide };
-  const free = (box: Box) =>
+  const free = (box: Box, own = edge) =>
     !(
       hitsBox(scene, picker, box) ||
       hitsCount(scene, picker, box, width) ||
-      hitsLine(scene, picker, edge, source, box) ||
+      hitsLine(scene, picker, own, source, box) ||
       hitsSign(scene, picker, box)
     );
   if ((across >= wide + ROOM || (across < 1 && down >= HEIGHT + ROOM)) && free(lying))
     return { text, x, y, upright: false, box: lying };
   if (across < 1 && down >= wide + ROOM && free(standing))
     return { text, x, y, upright: true, box: standing };
+  if (across >= 1 || down < HEIGHT || source >= 0 || at(scene.tensors, edge) < 2) return null;
+  // The count of a bundle whose line is short.
+  for (const shift of [wide / 2 + BESIDE, -wide / 2 - BESIDE]) {
+    const beside = { ...lying, x: lying.x + shift };
+    if (free(beside, -1)) return { text, x: x + shift, y, upright: false, box: beside };
+  }
   return null;
 }
 
