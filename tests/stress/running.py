@@ -25,6 +25,8 @@ from tfgraphwidget.graph import traversal
 
 _READS = ("VarHandleOp", "VariableV2", "Variable", "ReadVariableOp", "Placeholder", "PartitionedCall")
 _WRITES = ("Assign", "Apply", "Scatter", "Enqueue", "Dequeue", "Stack", "PyFunc")
+# What is read of a queue depends on what was put into it before.
+_ASKS = ("QueueSize", "QueueIsClosed", "BarrierReadySize", "BarrierIncompleteSize")
 _HANDLES = ("VarHandleOp", "VariableV2", "Variable")
 _FETCHES = 6
 _TOLERANCE = 1e-4
@@ -44,7 +46,11 @@ def check_session_follows(editor: GraphEditor, seed: int) -> None:
     session = editor.core.source.session
     if session is None or editor.core.source.graph is None:
         return
-    fetches, feeds = pure_tensors(editor, seed), feeds_of(editor)
+    index, feeds = editor.core.target.index, feeds_of(editor)
+    # Of a variable without a value TensorFlow's optimizer may know the shape, which the plain session then cannot tell.
+    blank = [index.ids[name] for name in readers_of(editor).keys() - _of_variables(editor).keys() if name in index.ids]
+    unknown = traversal.forward(index, blank)
+    fetches = [name for name in pure_tensors(editor, seed) if not unknown[index.ids[name.removesuffix(":0")]]]
     if not fetches:
         return
     with _fresh_session(editor) as fresh:
@@ -311,8 +317,8 @@ def _loaded(path: Any) -> Iterator[Any]:
 
 def _is_pure(kind: str) -> bool:
     definition = op_def_registry.get(kind)
-    writes = any(word in kind for word in _WRITES)
-    return kind in _READS or (definition is not None and not definition.is_stateful and not writes)
+    is_of_state = any(word in kind for word in (*_WRITES, *_ASKS))
+    return kind in _READS or (definition is not None and not definition.is_stateful and not is_of_state)
 
 
 def _made_up(dtype: str, shape: tuple[int | None, ...] | None) -> Any:

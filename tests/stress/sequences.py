@@ -222,8 +222,11 @@ class Run:
     def _check_extracted(self, part: GraphEditor) -> None:
         check_follows(part)
         state = state_of(part)
+        # What a queue of the graph holds is taken out by those that read it, so a part begins with an empty one.
+        kinds = dict(zip(part.core.target.index.names, part.core.target.index.types, strict=True))
+        values = {name: value for name, value in state["values"].items() if kinds.get(name) != "QueueSizeV2"}
         mine = self.state["values"]
-        differ = [name for name, value in state["values"].items() if mine.get(name, NO_VALUE) not in (value, NO_VALUE)]
+        differ = [name for name, value in values.items() if mine.get(name, NO_VALUE) not in (value, NO_VALUE)]
         if differ:
             raise Broken(f"the extracted part has other values of {differ[:5]}")
 
