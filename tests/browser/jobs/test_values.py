@@ -31,6 +31,15 @@ batch = np.full([2, 64], 0.5, np.float32)
 taken = "mine"
 editor = tgw.edit(graph, session=sess)
 editor.widget.height = 600
+
+def arrow(source, target):
+    "How far to the right of the middle of a box the line from another one comes in."
+    scene = editor.scene()
+    names = list(scene.names)
+    ends = [names.index(source), names.index(target)]
+    line = [list(pair) for pair in zip(scene.source.tolist(), scene.target.tolist())].index(ends)
+    x, _, width, _ = scene.box[ends[1]].tolist()
+    return float(scene.route[scene.route_start[line + 1] - 1][0]) - x - width / 2
 """
 
 
@@ -76,7 +85,8 @@ def values_are_on_the_lines(hand: Hand) -> None:
     page.wait_for_function("window.drawnDots >= 2")
     shoot(root, "values_dots_light")
     place = root.evaluate(AT_REST, "act")
-    page.mouse.move(place["x"], place["y"] - place["height"] / 2 - 3)
+    aside = hand.widget.notebook.kernel_eval("arrow('product', 'act')") * hand.widget.number("zoom")
+    page.mouse.move(place["x"] + aside, place["y"] - place["height"] / 2 - 3)
     expect(root.locator(".tgw-tooltip")).to_contain_text(text)
     page.keyboard.press("f")
     hand.widget.place("far")
@@ -240,7 +250,7 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     panel.locator(".tgw-tensors").get_by_role("button", name="As variable …").click()
     expect(panel.get_by_role("textbox", name="Variable")).to_have_value("act")
     page.keyboard.press("Enter")
-    expect(hand.widget.status).to_contain_text("act is a numpy array float32 3×3 in the notebook.")
+    expect(hand.widget.status).to_contain_text("act is a numpy array float32 (3, 3) in the notebook.")
     assert notebook.kernel_eval("act.tolist() == editor.probed['act'][0].value.tolist()") is True
 
     # Weights, whole: two clicks. A name that is taken is not overwritten silently.
@@ -258,6 +268,6 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     assert notebook.kernel_eval("taken") == "mine"
     name.fill("weights")
     hand.click(panel.get_by_role("button", name="Assign"))
-    expect(hand.widget.status).to_contain_text("weights is a numpy array float32 64×3")
+    expect(hand.widget.status).to_contain_text("weights is a numpy array float32 (64, 3)")
     assert notebook.kernel_eval("[type(weights).__name__, float(weights.sum())]") == ["ndarray", 18336.0]
     hand.done(WEIGHTS)
