@@ -58,7 +58,11 @@ describe("what is written on a line", () => {
     const width = (text: string) => 0.6 * text.length;
     const scene = made(way);
     expect(placeEdgeLabel(scene, new SceneIndex(scene), 0, width, values)).toMatchObject({ x: 150, y: 50 });
-    expect(inscribe(made(way, { tensors: Uint32Array.from([7]) }))).toMatchObject({ x: 150, y: 50, text: "×7" });
+    expect(inscribe(made(way, { tensors: Uint32Array.from([7]) }))).toMatchObject({
+      x: 150,
+      y: 50,
+      text: "×7",
+    });
     expect(inscribe(scene)).toBeNull();
   });
 

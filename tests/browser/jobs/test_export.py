@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import struct
 from xml.etree import ElementTree as ET
 
@@ -13,7 +14,7 @@ from playwright.sync_api import Page, expect
 import tfgraphwidget as tgw
 from tests.browser.hands import Widget
 from tests.browser.jobs.counted import SAVE, Hand
-from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
+from tests.browser.lab import expecting, open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
 from tfgraphwidget.widget.save_formats import list_save_formats
 
@@ -74,7 +75,7 @@ RECORD = """() => {
 def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
     """A network that trains, in the widget of a notebook's cell, and no file beside it."""
     for file in jupyter_server.root.glob("graph*"):
-        file.unlink()
+        shutil.rmtree(file) if file.is_dir() else file.unlink()
     page.set_viewport_size({"width": 1360, "height": 860})
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "export.ipynb", [GRAPH, "editor"]))
     notebook.run_cell(0)
@@ -229,15 +230,25 @@ def test_a_model_or_page_is_saved_and_opened_from_what_is_said(
         assert [*saved.parent.glob("graph*.index")]
     else:
         assert "<html" in saved.read_text()[:200].lower()
-    # The message opens it: a file in a tab, a folder in the file browser or in the editor.
-    hand.click(hand.widget.status.get_by_role("button", name="Open"))
+    # The message opens it: a file in a tab, a folder in the file browser.
+    opened = hand.widget.status.get_by_role("button", name="Open")
+    tab = page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text=name)
     if label == "SavedModel":
-        folder = page.locator(".jp-FileBrowser .jp-BreadCrumbs")
-        tab = page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text="saved_model.pb")
-        expect(folder.filter(has_text="graph").or_(tab).first).to_be_visible()
-    else:
-        expect(page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text=name)).to_be_visible()
-    page.wait_for_timeout(1500)
+        hand.click(opened)
+        expect(page.locator(".jp-DirListing-item", has_text="saved_model.pb")).to_be_visible()
+    elif label == "MetaGraph":
+        hand.click(opened)
+        expect(tab).to_be_visible()
+        expect(page.locator(".tfgraphwidget:visible")).to_have_attribute("data-status", "ready", timeout=120_000)
+    else:  # JupyterLab runs no script of a page until its button is pressed
+        with expecting("Blocked script execution in 'blob:", "blob:"):
+            hand.click(opened)
+            expect(tab).to_be_visible()
+            frame = page.frame_locator(".jp-HTMLViewer iframe")
+            assert "press Trust HTML above" in frame.locator("noscript").evaluate("part => part.textContent")
+            shoot(page, "export_Web_page_untrusted")
+            page.get_by_role("button", name="Trust HTML").or_(page.get_by_text("Trust HTML", exact=True)).first.click()
+            expect(frame.locator("canvas").first).to_be_visible()
     shoot(page, f"export_{label.replace(' ', '_')}_opened")
 
 
@@ -254,6 +265,7 @@ def test_a_document_has_the_same_list_and_saves_beside_its_file(page: Page, jupy
     root = page.locator(".tfgraphwidget")
     expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
     root.get_by_role("button", name="Export").click()
+    expect(root.get_by_role("menuitem").first).to_be_focused()
     labels = root.locator("[role=menuitem] > span:first-child").all_inner_texts()
     assert set(labels) == LABELS  # as in a notebook
     shoot(page, "export_document_light")

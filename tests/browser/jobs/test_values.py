@@ -133,6 +133,8 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     hand.fill(high, "2")
     hand.click(panel.get_by_role("button", name="Run"))
     expect(row.get_by_role("alert")).to_contain_text("3 is more than 2; swap the two.")
+    expect(low).to_have_attribute("aria-invalid", "true")
+    expect(row.get_by_role("textbox", name="Shape")).not_to_have_attribute("aria-invalid", "true")
     shoot(page, "feeds_random_refused_light")
     hand.fill(low, "2")
     hand.fill(high, "3")
