@@ -569,8 +569,8 @@ class _LabelPlaces:
         The label may be on one of the pieces, and cover lines from the item `source`. Without such an item, the label
         of several tensors may be beside an upright piece that is short.
         """
-        found = (self._place(edge, piece, wide, source) for piece in pieces.tolist())
-        corners, upright = next((place for place in found if place), (None, False))
+        places = (self._place(edge, piece, wide, source) for piece in pieces.tolist())
+        corners, upright = next((place for place in places if place), (None, False))
         if corners is None:
             return None
         free = not any(_overlap(corners, other) for band in self._bands(corners) for other in self._areas.get(band, ()))
