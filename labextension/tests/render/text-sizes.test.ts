@@ -51,7 +51,9 @@ function drawnAt(zoom: number, notes: readonly string[] = ["", "", "", "", ""]):
   const drawn: Text[] = [];
   const context = {
     font: "",
-    measureText: (text: string) => ({ width: 100 * WIDTH * text.length }),
+    measureText(text: string) {
+      return { width: Number(/([\d.]+)px/.exec(this.font)?.[1] ?? 100) * WIDTH * text.length };
+    },
     fillText(text: string, x: number, y: number) {
       drawn.push({ text, x, y, size: Number(/([\d.]+)px/.exec(this.font)?.[1]) });
     },
@@ -127,6 +129,13 @@ test("each colored box has its number where it has room, from afar the large one
   for (const zoom of [0.6, 0.5])
     expect(numbersAt(zoom), `at ${zoom}`).toEqual([expect.stringMatching(/^3.1 G/)]);
   expect(numbersAt(0.1)).toEqual([]);
+});
+
+test("an open scope has its number at 40 % too, and from afar, where its header has room", () => {
+  const numberAt = (zoom: number, note: string) =>
+    drawnAt(zoom, ["", "", note, "", ""]).some(({ text }) => text === note);
+  for (const zoom of [1, 0.6, 0.4, 0.25]) expect(numberAt(zoom, "9 G"), `at ${zoom}`).toBe(true);
+  expect(numberAt(0.4, "123.5 GFLOP in each of all its many layers")).toBe(false);
 });
 
 test("from afar the number of a scope gives way to one without its unit, and then to none", () => {

@@ -38,6 +38,22 @@ editor.open("one")
 editor.widget.height = 600
 """
 
+ALIKE = """
+import tensorflow as tf
+import tfgraphwidget as tgw
+
+v1 = tf.compat.v1
+with tf.Graph().as_default() as graph:
+    h = v1.placeholder(tf.float32, [None, 4], name="x")
+    for k in range(6):
+        with v1.name_scope(f"layer_{k}"):
+            h = tf.nn.relu(tf.tanh(h, name="tanh"), name="act")
+    tf.negative(h, name="y")
+editor = tgw.edit(graph)
+editor.close_all()
+editor.widget.height = 600
+"""
+
 
 @pytest.fixture
 def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
@@ -172,7 +188,7 @@ def test_names_are_copied_and_values_are_shown(hand: Hand) -> None:
         assert hand.page.evaluate("navigator.clipboard.readText()") == text
     # A badge is the op that it stands for.
     hand.right_click("one/product/ReadVariableOp")
-    expect(hand.menu.locator(".tgw-label")).to_have_text("w · ReadVariableOp of product")
+    expect(hand.menu.locator(".tgw-label")).to_have_text("w 3×3 · ReadVariableOp of product")
     assert {"Clone …", "Rename …", "Upstream", "Downstream", "Copy name", "Values"} <= set(entries(hand))
     hand.page.keyboard.press("Escape")
     hand.right_click("one/act")
@@ -386,6 +402,42 @@ def test_keys_open_the_menu_move_in_it_and_give_the_focus_back(hand: Hand, key: 
     hand.page.keyboard.press("Enter")
     assert hand.lines(1) == ['editor.bypass(what="one/act")']
     expect(hand.root).to_be_focused()
+
+
+@pytest.mark.parametrize("key", ["Shift+F10", slow("ContextMenu")])
+def test_keys_open_the_menu_of_scopes_that_are_drawn_as_one(
+    page: Page, jupyter_server: JupyterServer, key: str
+) -> None:
+    page.set_viewport_size({"width": 1280, "height": 860})
+    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "fold.ipynb", [ALIKE, "editor"]))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    hand = Hand(Widget(notebook, root))
+    group = notebook.kernel_eval("next(n for n, m in zip(editor.scene().names, editor.scene().members) if m == 6)")
+    # From the op before it, with the keys alone.
+    hand.widget.click("x")
+    hand.widget.settled()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press(key)
+    expect(hand.menu).to_be_visible()
+    expect(page.locator(".lm-Menu")).to_have_count(0)
+    assert "Expand" in entries(hand)
+    group_place, menu = root.evaluate(AT_REST, group), hand.menu.bounding_box()
+    assert menu
+    assert abs(menu["x"] - group_place["x"]) < 500
+    assert abs(menu["y"] - group_place["y"]) < 400
+    expect(hand.menu.get_by_role("menuitem").first).to_be_focused()
+    shoot(page, "menu_fold_light")
+    page.keyboard.press("Escape")
+    expect(root).to_be_focused()
+    set_theme(page, dark=True)
+    hand.widget.settled()
+    page.keyboard.press(key)
+    shoot(page, "menu_fold_dark")
+    page.keyboard.press("Enter")  # Expand
+    hand.widget.settled()
+    assert group in notebook.kernel_eval("list(editor.opened)")
 
 
 @pytest.mark.slow

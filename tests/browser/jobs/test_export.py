@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import struct
 from xml.etree import ElementTree as ET
 
@@ -13,8 +14,9 @@ from playwright.sync_api import Page, expect
 import tfgraphwidget as tgw
 from tests.browser.hands import Widget
 from tests.browser.jobs.counted import SAVE, Hand
-from tests.browser.lab import open_notebook, set_theme, shoot, write_notebook
+from tests.browser.lab import expecting, open_notebook, set_theme, shoot, write_notebook
 from tests.browser.server import JupyterServer
+from tfgraphwidget.widget.save_formats import list_save_formats
 
 pytestmark = pytest.mark.one_page
 
@@ -38,6 +40,7 @@ editor = tgw.edit(graph, session=sess)
 editor.widget.height = 600
 """
 
+LABELS = {each.label for each in list_save_formats(tgw.edit(tf.Graph()))}
 EDGE_LABEL = re.compile(r"[?\d]+×|×\d")
 # What is drawn from now on: texts with their colors, and the colors of boxes.
 RECORD = """() => {
@@ -72,7 +75,7 @@ RECORD = """() => {
 def hand(page: Page, jupyter_server: JupyterServer) -> Hand:
     """A network that trains, in the widget of a notebook's cell, and no file beside it."""
     for file in jupyter_server.root.glob("graph*"):
-        file.unlink()
+        shutil.rmtree(file) if file.is_dir() else file.unlink()
     page.set_viewport_size({"width": 1360, "height": 860})
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "export.ipynb", [GRAPH, "editor"]))
     notebook.run_cell(0)
@@ -88,6 +91,7 @@ def test_a_graph_is_saved_frozen_without_training_in_three_clicks(hand: Hand, ju
     hand.click(export)
     menu = root.get_by_role("menu")
     expect(menu.get_by_role("menuitem").first).to_be_focused()
+    assert set(menu.locator("[role=menuitem] > span:first-child").all_inner_texts()) == LABELS
     shoot(root, "export_menu_light")
     hand.click(menu.get_by_role("menuitem", name="Frozen graph"))
     form = root.get_by_role("form", name="Save Frozen graph")
@@ -194,6 +198,61 @@ def saved_pictures_are_the_screen(hand: Hand, server: JupyterServer) -> None:
     shoot(root, "export_screen_light")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("label", "name"), [("SavedModel", "graph"), ("MetaGraph", "graph.meta"), ("Web page", "graph.html")]
+)
+def test_a_model_or_page_is_saved_and_opened_from_what_is_said(
+    hand: Hand, jupyter_server: JupyterServer, label: str, name: str
+) -> None:
+    root, page = hand.root, hand.page
+    saved = jupyter_server.root / name
+    if label == "SavedModel":  # its signature is what is marked
+        hand.widget.click("x", "Shift")
+        hand.widget.settled()
+        hand.widget.click("loss", "Alt")
+        hand.widget.settled()
+    hand.click(root.get_by_role("button", name="Export"))
+    hand.click(root.get_by_role("menuitem", name=label))
+    form = root.get_by_role("form", name=f"Save {label}")
+    expect(form.get_by_role("textbox", name="Path")).to_have_value(re.compile(f"^{re.escape(name)}/?$"))
+    shoot(root, f"export_{label.replace(' ', '_')}_light")
+    hand.click(form.get_by_role("button", name="Save"))
+    expect(hand.widget.status).to_contain_text(f"Saved as {name}")
+    set_theme(page, dark=True)
+    hand.widget.settled()
+    shoot(root, f"export_{label.replace(' ', '_')}_dark")
+    # What was written is the graph, with the values of the session.
+    if label == "SavedModel":
+        outputs = tf.saved_model.load(str(saved)).signatures["serving_default"](tf.ones([1, 3]))
+        assert [float(value) for value in outputs.values()] == [9.0]
+    elif label == "MetaGraph":
+        assert {"loss", "net/w", "step"} <= set(tgw.edit(saved).index.ids)
+        assert [*saved.parent.glob("graph*.index")]
+    else:
+        assert "<html" in saved.read_text()[:200].lower()
+    # The message opens it: a file in a tab, a folder in the file browser.
+    opened = hand.widget.status.get_by_role("button", name="Open")
+    tab = page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text=name)
+    if label == "SavedModel":
+        hand.click(opened)
+        expect(page.locator(".jp-DirListing-item", has_text="saved_model.pb")).to_be_visible()
+    elif label == "MetaGraph":
+        hand.click(opened)
+        expect(tab).to_be_visible()
+        expect(page.locator(".tfgraphwidget:visible")).to_have_attribute("data-status", "ready", timeout=120_000)
+    else:  # JupyterLab runs no script of a page until its button is pressed
+        with expecting("Blocked script execution in 'blob:", "blob:"):
+            hand.click(opened)
+            expect(tab).to_be_visible()
+            frame = page.frame_locator(".jp-HTMLViewer iframe")
+            assert "press Trust HTML above" in frame.locator("noscript").evaluate("part => part.textContent")
+            shoot(page, "export_Web_page_untrusted")
+            page.get_by_role("button", name="Trust HTML").or_(page.get_by_text("Trust HTML", exact=True)).first.click()
+            expect(frame.locator("canvas").first).to_be_visible()
+    shoot(page, f"export_{label.replace(' ', '_')}_opened")
+
+
 def test_a_document_has_the_same_list_and_saves_beside_its_file(page: Page, jupyter_server: JupyterServer) -> None:
     page.set_viewport_size({"width": 1440, "height": 900})
     folder = jupyter_server.root / "exported"
@@ -207,7 +266,9 @@ def test_a_document_has_the_same_list_and_saves_beside_its_file(page: Page, jupy
     root = page.locator(".tfgraphwidget")
     expect(root).to_have_attribute("data-status", "ready", timeout=120_000)
     root.get_by_role("button", name="Export").click()
+    expect(root.get_by_role("menuitem").first).to_be_focused()
     labels = root.locator("[role=menuitem] > span:first-child").all_inner_texts()
+    assert set(labels) == LABELS  # as in a notebook
     shoot(page, "export_document_light")
     root.get_by_role("menuitem", name="Frozen graph").click()
     page.keyboard.press("Enter")

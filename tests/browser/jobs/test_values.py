@@ -33,6 +33,15 @@ batch = np.full([2, 64], 0.5, np.float32)
 taken = "mine"
 editor = tgw.edit(graph, session=sess)
 editor.widget.height = 600
+
+def arrow(source, target):
+    "How far to the right of the middle of a box the line from another one comes in."
+    scene = editor.scene()
+    names = list(scene.names)
+    ends = [names.index(source), names.index(target)]
+    line = [list(pair) for pair in zip(scene.source.tolist(), scene.target.tolist())].index(ends)
+    x, _, width, _ = scene.box[ends[1]].tolist()
+    return float(scene.route[scene.route_start[line + 1] - 1][0]) - x - width / 2
 """
 
 
@@ -78,11 +87,9 @@ def values_are_on_the_lines(hand: Hand) -> None:
     page.wait_for_function("window.drawnDots >= 2")
     shoot(root, "values_dots_light")
     place = root.evaluate(AT_REST, "act")
-    found = []
-    for part in range(-10, 11):  # somewhere above it its line comes in
-        page.mouse.move(place["x"] + part * place["width"] / 21, place["y"] - place["height"] / 2 - 5)
-        found.append(root.locator(".tgw-tooltip").text_content() or "")
-    assert any(text in shown for shown in found)
+    aside = hand.widget.notebook.kernel_eval("arrow('product', 'act')") * hand.widget.number("zoom")
+    page.mouse.move(place["x"] + aside, place["y"] - place["height"] / 2 - 3)
+    expect(root.locator(".tgw-tooltip")).to_contain_text(text)
     page.keyboard.press("f")
     hand.widget.place("far")
 
@@ -128,6 +135,8 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     hand.fill(high, "2")
     hand.click(panel.get_by_role("button", name="Run"))
     expect(row.get_by_role("alert")).to_contain_text("3 is more than 2; swap the two.")
+    expect(low).to_have_attribute("aria-invalid", "true")
+    expect(row.get_by_role("textbox", name="Shape")).not_to_have_attribute("aria-invalid", "true")
     shoot(page, "feeds_random_refused_light")
     hand.fill(low, "2")
     hand.fill(high, "3")
@@ -245,7 +254,7 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     panel.locator(".tgw-tensors").get_by_role("button", name="As variable …").click()
     expect(panel.get_by_role("textbox", name="Variable")).to_have_value("act")
     page.keyboard.press("Enter")
-    expect(hand.widget.status).to_contain_text("act is a numpy array float32 3×3 in the notebook.")
+    expect(hand.widget.status).to_contain_text("act is a numpy array float32 (3, 3) in the notebook.")
     assert notebook.kernel_eval("act.tolist() == editor.probed['act'][0].value.tolist()") is True
 
     # Weights, whole: two clicks. A name that is taken is not overwritten silently.
@@ -263,6 +272,6 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     assert notebook.kernel_eval("taken") == "mine"
     name.fill("weights")
     hand.click(panel.get_by_role("button", name="Assign"))
-    expect(hand.widget.status).to_contain_text("weights is a numpy array float32 64×3")
+    expect(hand.widget.status).to_contain_text("weights is a numpy array float32 (64, 3)")
     assert notebook.kernel_eval("[type(weights).__name__, float(weights.sum())]") == ["ndarray", 18336.0]
     hand.done(WEIGHTS)

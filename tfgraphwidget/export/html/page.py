@@ -32,7 +32,8 @@ _PAGE = """<!doctype html>
 <title>{title}</title>
 </head>
 <body>
-<main id="tfgraphwidget"><noscript>This graph is drawn by JavaScript, which is switched off here.</noscript></main>
+<main id="tfgraphwidget"><noscript>This graph is drawn by JavaScript, which is switched off here;
+in JupyterLab, press Trust HTML above.</noscript></main>
 <script type="text/plain" id="tfgraphwidget-data">
 {data}
 </script>

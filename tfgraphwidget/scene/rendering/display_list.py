@@ -566,8 +566,8 @@ class _LabelPlaces:
     ) -> tuple[float, float, bool] | None:
         """The middle of the label of an edge, and whether it is upright; None without room.
 
-        The label may be on one of the pieces, and cover lines from the item `source`. Without such an item, that of
-        several tensors may be beside an upright piece that is short.
+        The label may be on one of the pieces, and cover lines from the item `source`. Without such an item, the label
+        of several tensors may be beside an upright piece that is short.
         """
         places = (self._place(edge, piece, wide, source) for piece in pieces.tolist())
         corners, upright = next((place for place in places if place), (None, False))

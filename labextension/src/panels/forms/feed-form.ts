@@ -192,8 +192,10 @@ function feedRow({ tensor, dtype, shape, feed, variables }: FeedField, parts: Pa
     refuse: (why) => {
       error.textContent = why;
       error.hidden = why === "";
-      for (const field of [sizes, source])
-        setAttributes(field, { "aria-invalid": why === "" ? undefined : "true" });
+      const isRangeWrong = kind.value() === "random" && number(low) > number(high);
+      const wrong = why === "" ? [] : isRangeWrong ? [low, high] : [sizes, source];
+      for (const field of [sizes, source, low, high])
+        setAttributes(field, { "aria-invalid": wrong.includes(field) ? "true" : undefined });
     },
   };
 }
