@@ -38,8 +38,8 @@ def arrow(source, target):
     "How far to the right of the middle of a box the line from another one comes in."
     scene = editor.scene()
     names = list(scene.names)
-    ends = [names.index(source), names.index(target)]
-    line = [list(pair) for pair in zip(scene.source.tolist(), scene.target.tolist())].index(ends)
+    ends = names.index(source), names.index(target)
+    line = list(zip(scene.source.tolist(), scene.target.tolist())).index(ends)
     x, _, width, _ = scene.box[ends[1]].tolist()
     return float(scene.route[scene.route_start[line + 1] - 1][0]) - x - width / 2
 """

@@ -7,7 +7,7 @@ import { labelOf, type Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
 import { isBrowsing } from "../controls/browse-button";
 import { commandForm, type EditCommand, showForm } from "../controls/edit-form";
-import { markedAt, STACKED } from "../controls/meanings";
+import { isAroundBox, markedAt } from "../controls/meanings";
 import { handleMenuKey, menuItem, placeMenu } from "../controls/menus";
 import { element, setAttributes, uniqueId } from "../dom";
 import { feedForm, runWithFeeds } from "../forms/feed-form";
@@ -170,9 +170,9 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     if (!scene) return;
     const inside = stage.isInside(item, point);
     const edge = stage.edgeAt(point);
-    // A badge of a box, such as ×174, is beside it; what is stacked below a scope lies where its lines begin.
+    // A badge of a box, such as ×174, is beside it; a frame, or what is stacked below a scope, lies where lines begin.
     const [beside, meanings] = item <= 0 || inside ? markedAt(parts, -1, point) : [item, []];
-    const marked = edge >= 0 && meanings.length === 1 && meanings[0] === STACKED ? 0 : beside;
+    const marked = edge >= 0 && isAroundBox(meanings) ? 0 : beside;
     const hit = marked > 0 ? { item: marked, edge: -1, inside: false } : { item, edge, inside };
     await open(targetAt(hit, scene, paint, state), point);
   };

@@ -69,7 +69,7 @@ const stack = ({ x, y, width, height }: Box, scale: number): Box => ({
 const isBox = ({ kind }: Scene, item: number) => at(kind, item) !== OPEN;
 const covered = (paint: Paint, item: number, much: number) => at(paint.coverage, item) === much;
 
-export const STACKED = "Stacked box: a closed scope; double-click it to open it.";
+const STACKED = "Stacked box: a closed scope; double-click it to open it.";
 // biome-ignore format: one mark per line
 const MARKS: readonly Mark[] = [
   { meaning: STACKED, item: ({ kind }, _, item) => at(kind, item) === CLOSED, place: stack },
@@ -191,6 +191,13 @@ export function markedAt({ store, stage }: Parts, item: number, point: Point): [
     if (found.length > 0) return [one, found];
   }
   return [item, []];
+}
+
+/** Whether all that is marked there is what lies around a box, where its lines begin: frames, and the stack below. */
+export function isAroundBox(meanings: readonly string[]): boolean {
+  const isAround = (one: string) =>
+    MARKS.some(({ meaning, framed }) => meaning === one && (framed !== undefined || meaning === STACKED));
+  return meanings.length > 0 && meanings.every(isAround);
 }
 
 function isIn({ x, y, width, height }: Box, point: Point): boolean {

@@ -7,7 +7,7 @@ import { tensorRoute } from "../../render/canvas/tensor-route";
 import type { Screen } from "../../state/store";
 import { breakableName, element } from "../dom";
 import { aboutText, edgeText } from "./descriptions";
-import { markedAt, meaningsOfEdge } from "./meanings";
+import { isAroundBox, markedAt, meaningsOfEdge } from "./meanings";
 
 export interface Tooltip {
   readonly root: HTMLElement;
@@ -29,7 +29,8 @@ export function createTooltip(parts: Parts): Tooltip {
     const { scene, paint, connecting } = store.value;
     if (!scene || !paint) return NOTHING;
     const [item, meanings] = connecting ? [hovered, []] : markedAt(parts, hovered, point);
-    if (item > 0) return { ...contentOf(scene, item, store.value), meanings };
+    const isLine = hovered <= 0 && edge >= 0 && isAroundBox(meanings);
+    if (item > 0 && !isLine) return { ...contentOf(scene, item, store.value), meanings };
     if (edge < 0) return NOTHING;
     const [title = "", ...ends] = edgeText(scene, edge, tensorRoute(scene, edge));
     const value = edgeValue(scene, edge, paint.values);
