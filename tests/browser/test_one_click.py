@@ -17,9 +17,9 @@ from tfgraphwidget.widget.protocol.codec import message_type
 from tfgraphwidget.widget.request_handler import RequestHandler
 asked, plans = [], []
 handle, plan = RequestHandler.handle, Clone._patch
-def noted(handler, request):
+def noted(handler, request, *pane):
     asked.append(message_type(type(request)))
-    return handle(handler, request)
+    return handle(handler, request, *pane)
 def planned(clone, context, *, is_sample):
     plans.append(clone.into)
     return plan(clone, context, is_sample=is_sample)

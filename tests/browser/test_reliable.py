@@ -155,7 +155,7 @@ def test_a_busy_kernel_answers_when_its_cell_is_done(page: Page, jupyter_server:
         expect(widget.status.get_by_role("progressbar")).to_be_hidden()
         zoom_by_wheel(widget)
         # A menu has at once what needs no kernel, and the edits when the kernel answers.
-        page.mouse.click(*widget.place("y"), button="right")
+        page.mouse.click(*widget.place("three/out"), button="right")
         menu = widget.root.locator(".tgw-context")
         expect(menu).to_have_attribute("aria-busy", "true")
         expect(menu).to_contain_text("Copy name")

@@ -261,7 +261,7 @@ def test_save_as_of_a_document_has_the_options_of_the_format(
     expect(why.first).to_contain_text(
         "choose a boundary without it, or put another op in its place: Replace", timeout=120_000
     )
-    page.locator(".jp-Dialog-button.jp-mod-reject").click()
+    page.locator(".jp-Dialog").get_by_role("button", name="Cancel").click()
     expect(dialog).to_have_count(0)
     root.get_by_role("button", name="Export").click()
     root.get_by_role("menuitem", name="TFLite").click()

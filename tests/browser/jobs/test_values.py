@@ -254,7 +254,7 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     panel.locator(".tgw-tensors").get_by_role("button", name="As variable …").click()
     expect(panel.get_by_role("textbox", name="Variable")).to_have_value("act")
     page.keyboard.press("Enter")
-    expect(hand.widget.status).to_contain_text("act is a numpy array float32 (3, 3) in the notebook.")
+    expect(hand.widget.status).to_contain_text("act is a numpy array float32 3×3 in the notebook.")
     assert notebook.kernel_eval("act.tolist() == editor.probed['act'][0].value.tolist()") is True
 
     # Weights, whole: two clicks. A name that is taken is not overwritten silently.
@@ -272,6 +272,6 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     assert notebook.kernel_eval("taken") == "mine"
     name.fill("weights")
     hand.click(panel.get_by_role("button", name="Assign"))
-    expect(hand.widget.status).to_contain_text("weights is a numpy array float32 (64, 3)")
+    expect(hand.widget.status).to_contain_text("weights is a numpy array float32 64×3")
     assert notebook.kernel_eval("[type(weights).__name__, float(weights.sum())]") == ["ndarray", 18336.0]
     hand.done(WEIGHTS)
