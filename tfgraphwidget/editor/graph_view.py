@@ -116,6 +116,11 @@ class GraphView:
         """Results and history of the layout, of drawings of the present shape: those of another pane are its own."""
         return self._memos.setdefault(self.aspect, LayoutCache())
 
+    def _forget_layouts(self) -> None:
+        """Lay out from scratch in every pane: what is open and pinned is that of all."""
+        for memo in self._memos.values():
+            memo.forget_history()
+
     @property
     def body(self) -> Body:
         """The body that the graph is read from."""
@@ -375,12 +380,12 @@ class GraphView:
         opened = frozenset(self.outline.names) - {""}
         self._refuse_too_many(opened, "open_all")
         self.opened = opened
-        self.memo.forget_history()
+        self._forget_layouts()
 
     def close_all(self) -> None:
         """Close every name scope and group, and lay out everything from scratch."""
         self.opened = frozenset()
-        self.memo.forget_history()
+        self._forget_layouts()
 
     def _refuse_too_many(self, opened: frozenset[str], call: str) -> None:
         """Raise GraphEditError if these scopes show too many items; constants that are drawn as badges count too."""
@@ -481,7 +486,7 @@ class GraphView:
         """Forget where an item was put by hand; without a name, all of them, and how the drawing came about."""
         self.pinned = pinning.remove_pin(self.pinned, name)
         if not name:
-            self.memo.forget_history()
+            self._forget_layouts()
 
     def reveal(self, name: str) -> str:
         """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op or scope."""
@@ -556,7 +561,7 @@ class GraphView:
         if is_changed or self.first_pane == (width, height):
             return False
         self.opened, self.first_pane = self._default_open, None
-        self.memo.forget_history()
+        self._forget_layouts()
         return True
 
     # The drawing

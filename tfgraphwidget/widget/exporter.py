@@ -128,7 +128,7 @@ class Exporter:
         name = f"{_relative_name(path, self.folder)}{ending}"
         about = " ".join([f"Saved as {name}, {_size(path)}.", *notices])
         # The page knows the folder of the file that is open, which for a SavedModel is its own.
-        above = self.path is not None and self.folder == self.path.parent.parent and not Path(name).is_absolute()
+        above = self.path is not None and self.folder != self.path.parent and not Path(name).is_absolute()
         return SavedFile(path, f"../{name}" if above else name, about)
 
     def download(self, kind: object, options: Options = (), name: str = "") -> tuple[str, bytes, str]:

@@ -69,7 +69,11 @@ def array_spec(value: object) -> ArraySpec | None:
 
 def _tensor_spec(tensor: Any) -> ArraySpec | None:
     dtype = tensor.dtype.name
-    return None if dtype in HANDLE_DTYPES else ArraySpec(_kind(tf_protos.numpy_dtype(dtype)), tuple(tensor.shape))
+    if dtype in HANDLE_DTYPES:
+        return None
+    # A variable may have another value than its static shape says: one of shape=[None] has any number of rows.
+    shape = tuple(tensor.shape) if tensor.shape.is_fully_defined() else None
+    return ArraySpec(_kind(tf_protos.numpy_dtype(dtype)), shape)
 
 
 def _list_spec(values: Any) -> ArraySpec | None:
@@ -81,7 +85,7 @@ def _list_spec(values: Any) -> ArraySpec | None:
             return ArraySpec("", tuple(sizes))
         values = values[0]
     first = array_spec(values) if type(values) not in (list, tuple) else None
-    return None if first is None or first.shape is None else ArraySpec(first.kind, (*sizes, *first.shape))
+    return None if first is None else ArraySpec(first.kind, None if first.shape is None else (*sizes, *first.shape))
 
 
 def feed_array(value: object, tensor: str, source: str, dtype: str, static: Shape) -> np.ndarray:

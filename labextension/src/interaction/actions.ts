@@ -94,11 +94,13 @@ export class Actions {
 
   /** Let a drawing that is not arranged by hand wrap to the shape of a canvas. */
   wrap(pane: Viewport): Promise<void> {
-    this.#queue.pane = pane;
-    return this.#queue.enqueue(
-      () => (this.#store.value.state?.pinned === 0 ? { type: "unpin", name: "" } : null),
-      { refit: true },
-    );
+    const request = () => {
+      if (this.#store.value.state?.pinned !== 0) return null;
+      // Not before: a drawing that was arranged by hand keeps its shape.
+      this.#queue.pane = pane;
+      return { type: "unpin", name: "" } as const;
+    };
+    return this.#queue.enqueue(request, { refit: true });
   }
 
   /** Forget what was arranged by hand: the drawing wraps to the shape of a canvas. */

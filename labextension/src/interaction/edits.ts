@@ -191,7 +191,9 @@ export class Edits {
   async probe(name = "", feeds: Feed[] = []): Promise<boolean> {
     const answer = await this.#queue.reply(() => ({ type: "probe", name, feeds }));
     if (answer?.type !== "selection_reply") return false;
-    if (name !== "") this.#store.set({ tab: "op", run: { name } });
+    if (name === "") return true;
+    this.#store.set({ tab: "op" }); // before the value, which is scrolled to where it is visible
+    this.#store.set({ run: { name } });
     return true;
   }
 

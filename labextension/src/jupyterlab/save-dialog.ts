@@ -81,7 +81,10 @@ export async function saveAs(
 
 /** The same name in another folder; null is none. */
 function movedTo(folder: string | null, choice: SaveChoice): SaveChoice {
-  return folder === null ? choice : { ...choice, name: PathExt.join(folder, PathExt.basename(choice.name)) };
+  if (folder === null) return choice;
+  const name = PathExt.basename(choice.name);
+  // PathExt.join takes the first slash of a whole path away.
+  return { ...choice, name: folder === "" ? name : `${folder.replace(/\/+$/, "")}/${name}` };
 }
 
 /** Show the form; what the user wants. Only the button that saves has the color of the default one. */

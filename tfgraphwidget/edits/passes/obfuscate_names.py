@@ -138,6 +138,7 @@ class _Keys:
         self._in_functions |= {node.attr["container"].s for node in inner if "container" in node.attr}
         self.frames_stay = bool(index.extras.contexts())
         self._new: dict[bytes, bytes] = {}
+        self._numbers = count(1)  # of keys, none of which is given to two states
         self.state_keys = 0
 
     def without_names(self, node: NodeDef) -> NodeDef:
@@ -150,15 +151,17 @@ class _Keys:
                 if is_needed and key in ("shared_name", "container"):
                     self.state_keys += key == "shared_name"
                 else:
-                    node.attr[key].s = self._new.setdefault(node.attr[key].s, self._free_key())
+                    text = node.attr[key].s
+                    if text not in self._new:
+                        self._new[text] = self._free_key()
+                    node.attr[key].s = self._new[text]
         if "frame_name" in node.attr and not self.frames_stay:
             text = node.attr["frame_name"].s
             node.attr["frame_name"].s = self._new.setdefault(text, f"frame_{len(self._new) + 1}".encode())
         return node
 
     def _free_key(self) -> bytes:
-        numbers = count(len(self._new) + 1)
-        return next(key for number in numbers if (key := f"key_{number}".encode()) not in self._in_functions)
+        return next(key for number in self._numbers if (key := f"key_{number}".encode()) not in self._in_functions)
 
 
 def _without_content(node: NodeDef, index: GraphIndex) -> bool:

@@ -336,7 +336,8 @@ def _specs(index: GraphIndex, signature: Signature) -> list[object]:
     """The dtype and the static shape of each input and output of a signature."""
     tensors = [split_tensor(tensor) for _, tensor in (*signature.inputs, *signature.outputs)]
     ends = [(index.op(name), port or 0) for name, port in tensors]
-    return [(index.dtypes(op)[port], index.shape(op, port)) for op, port in ends]
+    # Of an op that TensorFlow does not know, the dtypes of its outputs may not be known.
+    return [(index.dtypes(op)[port : port + 1], index.shape(op, port)) for op, port in ends]
 
 
 # Values

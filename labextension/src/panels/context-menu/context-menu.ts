@@ -61,6 +61,7 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const had = root.contains(document.activeElement);
     root.hidden = true;
     if (had) (origin?.isConnected ? origin : widget())?.focus({ preventScroll: true });
+    if (store.value.picking) store.set({ picking: null }); // the form that waits for a click is closed
   };
   const widget = () => root.closest<HTMLElement>(".tfgraphwidget");
   const show = (title: string, content: HTMLElement) => {
@@ -99,7 +100,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     showForm(slot, create(parts, source, close));
     placeMenu(root, place.x, place.y);
   };
-  const values = (name: string) => {
+  const values = async (name: string) => {
+    if (name !== "" && store.value.picked !== name) await actions.inspect(name); // where its value is shown
     const target = { name, measure: false };
     return runWithFeeds(target, parts, (feeds) => {
       const slot = element("div", { role: "dialog", "aria-label": "Feeds" });
@@ -177,7 +179,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     await open(targetAt(hit, scene, paint, state), point);
   };
   const openHere = async () => {
-    const { scene, paint, state, picked } = store.value;
+    const { scene, paint, state, picked, connecting, picking } = store.value;
+    if (connecting || picking) return actions.cancel();
     if (!scene) return;
     const item = scene.byKey.get(picked) ?? 0;
     const target = targetAt({ item, edge: -1, inside: false }, scene, paint, state);
@@ -217,7 +220,9 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   };
   root.addEventListener("keydown", cancelPick, true);
   store.watch(["picking"], ({ picking }) => {
-    if (!picking && !root.hidden && !root.contains(document.activeElement))
+    const focused = document.activeElement;
+    // Not where the focus has gone to a cell, or to another view.
+    if (!picking && !root.hidden && widget()?.contains(focused) && !root.contains(focused))
       body.querySelector("input")?.focus();
   });
   return { root, openAt, openHere, openNamed, openDropped };

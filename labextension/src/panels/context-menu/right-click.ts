@@ -33,12 +33,15 @@ export function listenToRightClicks(
 
 /** The op or scope, or tensor, that a row names, or the part of the panel around it. */
 function nameOf(target: Element): string {
-  return target.closest("[data-name]")?.getAttribute("data-name") ?? "";
+  const row = target.closest("[data-name]");
+  // The outline has a key, too, where a scope and an op have one name.
+  return row?.getAttribute("data-key") ?? row?.getAttribute("data-name") ?? "";
 }
 
 /** The menu key is pressed on what has the focus: below that, since the pointer may be anywhere. */
-function pointerOf({ button, clientX, clientY }: MouseEvent, target: Element): Point {
-  if (button === RIGHT_BUTTON) return { x: clientX, y: clientY };
+function pointerOf({ button, ctrlKey, clientX, clientY }: MouseEvent, target: Element): Point {
+  // Ctrl and a click of the first button are a right click on a Mac.
+  if (button === RIGHT_BUTTON || ctrlKey) return { x: clientX, y: clientY };
   const { left, bottom } = target.getBoundingClientRect();
   return { x: left, y: bottom };
 }
