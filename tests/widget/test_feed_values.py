@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import tensorflow as tf
 
@@ -82,6 +83,18 @@ def test_arrays_numbers_lists_and_eager_tensors_are_offered() -> None:
     assert offered(tf.int32, [2], **things) == ("pair", "odd")
     assert offered(tf.string, None, **things) == ("odd", "words")
     assert offered(tf.float64, [], **things) == ("number", "scalar", "odd")
+
+
+def test_variables_of_any_shape_are_offered() -> None:
+    any_rank = tf.Variable(np.ones(3, np.float32), shape=tf.TensorShape(None))
+    any_rows = tf.Variable(np.ones([4, 2], np.float32), shape=[None, 2])
+    assert offered(tf.float32, [4, 2], rows=any_rows, rank=any_rank) == ("rows", "rank")
+
+
+def test_lists_of_what_numpy_reads_are_offered_and_fed() -> None:
+    rows = [pd.Series([1.0, 2.0]), pd.Series([3.0, 4.0])]
+    assert offered(tf.float32, [2, 2], rows=rows) == ("rows",)
+    assert feed_array(rows, "x:0", "rows", "float32", (2, 2)).tolist() == [[1, 2], [3, 4]]
 
 
 def test_narrower_kinds_are_offered_where_wider_ones_are_expected() -> None:
