@@ -116,11 +116,6 @@ class GraphView:
         """Results and history of the layout, of drawings of the present shape: those of another pane are its own."""
         return self._memos.setdefault(self.aspect, LayoutCache())
 
-    def _forget_layouts(self) -> None:
-        """Lay out from scratch in every pane: what is open and pinned is that of all."""
-        for memo in self._memos.values():
-            memo.forget_history()
-
     @property
     def body(self) -> Body:
         """The body that the graph is read from."""
@@ -380,12 +375,12 @@ class GraphView:
         opened = frozenset(self.outline.names) - {""}
         self._refuse_too_many(opened, "open_all")
         self.opened = opened
-        self._forget_layouts()
+        self.memo.forget_history()
 
     def close_all(self) -> None:
         """Close every name scope and group, and lay out everything from scratch."""
         self.opened = frozenset()
-        self._forget_layouts()
+        self.memo.forget_history()
 
     def _refuse_too_many(self, opened: frozenset[str], call: str) -> None:
         """Raise GraphEditError if these scopes show too many items; constants that are drawn as badges count too."""
@@ -486,7 +481,7 @@ class GraphView:
         """Forget where an item was put by hand; without a name, all of them, and how the drawing came about."""
         self.pinned = pinning.remove_pin(self.pinned, name)
         if not name:
-            self._forget_layouts()
+            self.memo.forget_history()
 
     def reveal(self, name: str) -> str:
         """Open the scopes and groups around an op, a tensor, a scope or a group; the name of the op or scope."""
@@ -561,7 +556,7 @@ class GraphView:
         if is_changed or self.first_pane == (width, height):
             return False
         self.opened, self.first_pane = self._default_open, None
-        self._forget_layouts()
+        self.memo.forget_history()
         return True
 
     # The drawing
