@@ -1,6 +1,6 @@
 """The tables of docs/explanation/performance.md, written from the rows of results.json.
 
-python -m tests.bench.page    writes the page's tables and its chart anew, as `make bench` does
+python -m tests.bench.page    writes the tables and the chart of docs/explanation/performance.md; `make bench` calls it
 """
 
 from __future__ import annotations

@@ -340,7 +340,7 @@ def write_notebook(server: JupyterServer, name: str, cells: list[str]) -> str:
 def copy_notebook(server: JupyterServer, source: Path) -> str:
     """A fresh copy of a notebook, with the folder it lies in, in the server's folder; its path there.
 
-    Its outputs are cleared: where a prompt is [1]: already, nobody sees that a quick cell has run, or is yet to run.
+    Outputs and prompts are cleared: a saved prompt [1]: looks the same before and after the cell runs.
     """
     folder = shutil.copytree(source.parent, server.root / source.stem, dirs_exist_ok=True)
     notebook = nbformat.read(source, as_version=4)

@@ -31,7 +31,7 @@ with GRAPH.as_default():
 
 
 class Odd:
-    """An object that is read by nobody who lists the variables."""
+    """An object whose shape and array raise: listing variables must not read them."""
 
     @property
     def shape(self) -> tuple[int, ...]:

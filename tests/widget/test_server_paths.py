@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.widget.server_paths import path_from, resolve_path
 
 pytestmark = pytest.mark.no_tensorflow
@@ -78,3 +79,9 @@ def test_folders_that_are_links_lead_to_the_same_file(root: Path) -> None:
     # "link/.." is the folder of the link when a path is shortened, and root for the disk.
     typed = path_from(root / "models" / "m.pb", link)
     assert Path(os.path.normpath(link / typed)).samefile(root / "models" / "m.pb")
+
+
+@pytest.mark.parametrize("path", ["", "/"])
+def test_a_root_that_the_page_does_not_know_is_not_the_kernels_folder(path: str, tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="type the path"):
+        resolve_path(path, "", tmp_path)

@@ -89,8 +89,6 @@ class OtherGraphs:
         Args:
             request: The path as Jupyter has it.
         """
-        if not (request.root or request.path.strip("/")):
-            raise UnknownName("Jupyter does not tell where its first folder is on the disk; type the path.")
         folder = self._exporter.folder
         path = path_from(resolve_path(request.path, request.root, folder), folder)
         others = {*self._dropped, *(name for name, _, _ in graphs_in(user_namespace()))}

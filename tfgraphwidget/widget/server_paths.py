@@ -1,7 +1,7 @@
 """Paths of Jupyter's server, which begin at its root, and the files of this machine that they mean.
 
-The kernel runs in another folder: that of its notebook, or, for a document, one without importable files. Neither page
-nor kernel knows both, so the page sends a path with the server's root, and is told what to write into a form.
+The kernel runs in another folder: that of its notebook, or, for a document, one without importable files. The page
+sends a path with the server's root; the kernel answers with the path from its own folder, which the form then shows.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ def resolve_path(path: str, root: str = "", folder: Path | None = None) -> Path:
         The absolute path.
 
     Raises:
-        UnknownName: If this machine does not have the file.
+        UnknownName: If this machine does not have the file, or the path is the root and `root` is "".
     """
+    if not (root or path.strip("/")):
+        raise UnknownName("Jupyter does not tell where its first folder is on the disk; type the path.")
     here = Path.cwd() if folder is None else folder
     for candidate in _candidates(path, root, here):
         if _is_there(candidate):

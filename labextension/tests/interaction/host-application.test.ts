@@ -21,7 +21,7 @@ function answering(answer: (detail: Detail) => unknown): EventTarget {
   return from;
 }
 
-test("where nobody answers there is no dialog, and a dragged path is the kernel's to find", async () => {
+test("without an application that answers there is no dialog, and the kernel looks for a dragged path", async () => {
   const from = new EventTarget();
   expect(hasFileDialog(from)).toBe(false);
   expect(openFile(from, "a.pb", true)).toBe(false);
