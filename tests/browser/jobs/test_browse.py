@@ -93,13 +93,20 @@ def test_a_model_of_another_folder_is_browsed_for_and_added(
     hand = opened(page, jupyter_server, app)
     hand.click_at(*corner(hand), button="right")
     hand.choose("Add a model …")
+    field = hand.menu.get_by_role("combobox", name="Graph")
+    joint = hand.menu.get_by_role("combobox", name="scores:0")
+    expect(field).to_have_value("head.pb")  # the only file beside the notebook
+    expect(joint).to_be_visible()
+    # The inputs shown are those of the graph that is named, at any time.
+    field.fill("head.p")
+    expect(joint).to_be_hidden()
+    field.fill("head.pb")
+    expect(joint).to_be_visible()
     shoot(page, f"browse_form_{app}")
     choose(page, hand.menu, "..", "models", "head.pb", picture=f"browse_dialog_{app}")
-    field = hand.menu.get_by_role("combobox", name="Graph")
     expect(field).to_have_value("../models/head.pb")
     expect(field).to_be_focused()
     # The form waits for a click on an op, too; without one it goes on.
-    joint = hand.menu.get_by_role("combobox", name="scores:0")
     hand.menu.get_by_role("button", name="Click an op").click()
     expect(hand.root).to_have_attribute("data-picking", "")
     page.keyboard.press("Escape")

@@ -61,7 +61,9 @@ function addForm(parts: Parts, source: string, close: () => void): HTMLFormEleme
   };
   input.addEventListener("change", () => void show());
   input.addEventListener("input", () => {
-    submit.textContent = input.value.trim() === known ? ADD : NEXT;
+    const isKnown = input.value.trim() === known;
+    submit.textContent = isKnown ? ADD : NEXT;
+    rest.hidden = !isKnown; // nothing is clicked or typed for the graph that was named before
   });
   // A press on the button does not take the focus from the field first, which would move the button away.
   submit.addEventListener("mousedown", (event) => event.preventDefault());
