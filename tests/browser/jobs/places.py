@@ -1,4 +1,4 @@
-"""The places in which a graph is worked on, in the sizes of issue 21's pictures: a cell, a portrait panel, a document.
+"""The places in which a graph is worked on, in the sizes of their pictures: a cell, a portrait panel, a document.
 
 `pictured` takes a picture of a state in both themes, and checks what can be told without eyes: nothing that is to be
 read or clicked is cut off, covers another control, is too small or too pale.
@@ -97,8 +97,10 @@ FAULTS = """root => {
         if (!part) continue;
         // What is in front of the middle of a control is the control, or a popup that lies above.
         const hit = document.elementFromPoint((part.left + part.right) / 2, (part.top + part.bottom) / 2);
-        const isInFront = hit === null || element.contains(hit) || hit.contains(element) || hit.closest("label")?.contains(element);
-        const popup = hit?.closest(".tgw-menu, .tgw-sheet, .tgw-tooltip, [role=menu], [role=dialog], .tgw-panel, .jp-Dialog");
+        const label = hit?.closest("label");
+        const isInFront = !hit || element.contains(hit) || hit.contains(element) || label?.contains(element);
+        const popups = ".tgw-menu, .tgw-sheet, .tgw-tooltip, [role=menu], [role=dialog], .tgw-panel, .jp-Dialog";
+        const popup = hit?.closest(popups);
         if (!isInFront && !(popup && !popup.contains(element)) && root.contains(hit))
             faults.push(`${told(element)} lies below ${told(hit)}`);
     }

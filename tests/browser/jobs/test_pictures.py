@@ -1,4 +1,4 @@
-"""Each item of issue 21 in a cell, a portrait panel and a document, light and dark: pictures to look at, and their faults."""
+"""What each job shows in a cell, a portrait panel and a document, light and dark: pictures, and their faults."""
 
 from __future__ import annotations
 
