@@ -81,8 +81,9 @@ FAULTS = """root => {
         if (size > 0 && size < 9) faults.push(`${told(element)} has letters of ${style.fontSize}`);
         const part = visible(element);
         if (part && !part.scrolled) {
-            const out = [frame.left - box.left, box.right - frame.right, frame.top - box.top, box.bottom - frame.bottom];
-            if (Math.max(...out) > 1) faults.push(`${told(element)} is cut off by the edge of the widget`);
+            const across = Math.max(frame.left - box.left, box.right - frame.right);
+            const down = Math.max(frame.top - box.top, box.bottom - frame.bottom);
+            if (Math.max(across, down) > 1) faults.push(`${told(element)} is cut off by the edge of the widget`);
         }
         const isCut = element.scrollWidth > element.clientWidth + 1 && style.overflowX !== "visible";
         const isTold = style.textOverflow === "ellipsis" || style.overflowX === "auto" || style.overflowX === "scroll";
