@@ -62,6 +62,19 @@ def test_a_fold_that_is_cut_has_one_ellipsis():
         assert shorten("layer_0 … layer_2", room).count("…") == 1
 
 
+def test_what_is_cut_keeps_the_numbers_that_tell_it_from_its_siblings():
+    def cut(text: str, like: str) -> str:
+        return shorten(text, text_width(like))
+
+    assert cut("tower_0/net", "to…0/net") == "to…0/net"
+    assert cut("hidden_layer_12", "hidd…12") == "hidd…12"
+    assert cut("layer_0 … layer_2", "layer_0 … 2") == "layer_0 … 2"
+    assert cut("layer_9 … layer_12", "layer_9…12") == "layer_9…12"
+    assert cut("Mixed_5b … Mixed_5d", "Mixed_5b … 5d") == "Mixed_5b … 5d"
+    assert cut("block1 … block12", "block1 … 12") == "block1 … 12"
+    assert cut("first_part … second_part", "first_part … seco").count("…") == 1
+
+
 @pytest.mark.parametrize("name", ["W" * 12, "M" * 40, "卷积层卷积层", "🙂" * 30, "@" * 25 + "_1"])
 def test_names_of_wide_letters_stay_in_their_boxes(graph, name):
     scene = build(graph({"x": "Placeholder", f"{name}/a": "Relu x", f"{name}/b": f"Relu {name}/a"}), ViewSpec())

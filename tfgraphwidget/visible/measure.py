@@ -8,6 +8,7 @@ text's size, so that a text is equally wide in whichever order letters are added
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -85,29 +86,51 @@ def text_widths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
 
 
 _GROUP_END = re.compile(r"[_/.]\*$")
+_INDEX = re.compile(r"\d+(?=[/.)]|$)")
+_PART_END = re.compile(r"[_/.]|[A-Za-z](?=\d)")
 
 
 def shorten(text: str, room: float) -> str:
     """`text`, or its beginning and end around "…" when it is wider than `room`, at a size of 1.
 
-    Numbers at the end tell names apart, also those of groups: "block_7_*" becomes "block_7" first. Of
-    "layer_0 … layer_2" the ellipsis that is there stays the only one.
+    Numbers tell names apart: the end begins at the last index if there is room, "block_7_*" becomes "block_7" first, and
+    "layer_0 … layer_2" becomes "layer_0 … 2"; there is never more than one ellipsis.
 
     >>> shorten("layer_0 … layer_2", 6.5)
-    'layer_…er_2'
+    'layer_0 … 2'
+    >>> shorten("tower_0/net", 5.0)
+    'to…0/net'
     """
     if text_width(text) <= room:
         return text
     if (name := _GROUP_END.sub("", text)) != text:
         return shorten(name, room)
+    for range_text in _ranges_of(text):
+        if text_width(range_text) <= room:
+            return range_text
     first, between, last = text.partition(f" {ELLIPSIS} ")
     if not between:
         first = last = text
+    indexes = list(_INDEX.finditer(last, max(len(last) - _MOST, 0)))
+    indexed = last[indexes[-1].start() :] if indexes else ""
     first, last, room = first[:_MOST], last[-_MOST:][::-1], room - text_width(ELLIPSIS)
     share = max(room / 2, room - text_width(first)) if between else room / 3
     tail = last[: max(1, _fitting_letters(last, share))][::-1]
+    if len(indexed) > len(tail) and text_width(first[:1] + indexed) <= room:
+        tail = indexed
     head = first[: max(1, _fitting_letters(first, room - text_width(tail)))]
     return f"{head}{ELLIPSIS}{tail}"
+
+
+def _ranges_of(text: str) -> tuple[str, ...]:
+    """The shorter ways to write "layer_0 … layer_2": the second name without the parts that the first begins with."""
+    first, _, last = text.partition(f" {ELLIPSIS} ")
+    alike = len(os.path.commonprefix([first, last]))
+    ends = [match.end() for match in _PART_END.finditer(last) if match.end() <= alike]
+    if not ends or ends[-1] == len(last):
+        return ()
+    other = last[ends[-1] :]
+    return (f"{first} {ELLIPSIS} {other}", f"{first}{ELLIPSIS}{other}")
 
 
 def _fitting_letters(text: str, room: float) -> int:

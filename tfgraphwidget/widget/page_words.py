@@ -85,6 +85,15 @@ _WORDS = (
     (r"\b(?:call|write) editor\.measure\b", "use editor.measure"),
     (r"leave (\w+)=\S* out\b|leave it out of (\w+)=", r"leave \1\2 empty"),
     (r"\bby k=", "by its number"),
+    (r"tgw\.renew\(session\) lets it follow", "renew the session in a cell to let it follow"),
+    (
+        rf"open the session with tf\.compat\.v1\.ConfigProto{_CALL} to run (\w+)",
+        r"open the session with soft placement in a cell to run \1",
+    ),
+    (
+        rf"without devices to run (\w+): tf\.compat\.v1\.train\.import_meta_graph{_CALL}",
+        r"without devices in a cell to run \1",
+    ),
     (r"give \w+ values? too: feeds=\{[^}]*\}", "give it a value"),
 )
 """What to write in place of what."""

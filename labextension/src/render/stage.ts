@@ -8,6 +8,7 @@ import {
   cameraAfterResize,
   cameraTowards,
   fitBox,
+  isWithin,
   NO_SIZE,
   type Point,
   toScreen,
@@ -21,7 +22,7 @@ import { HEADER } from "./canvas/far-labels";
 import type { Frame } from "./canvas/frame";
 import { matchFrames, NO_MATCHES } from "./canvas/match-frames";
 import { type Palette, readPalette, watchTheme } from "./canvas/palette";
-import { boundsOf, isWithin, itemsInRegion, type Region, type RegionItems } from "./hit-testing/region";
+import { boundsOf, itemsInRegion, type Region, type RegionItems } from "./hit-testing/region";
 import { nearestEdge, runsThrough } from "./hit-testing/scene-index";
 
 /** Moving more boxes than this would stutter. */

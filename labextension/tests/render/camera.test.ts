@@ -8,6 +8,7 @@ import {
   fitBox,
   interpolateCamera,
   inView,
+  isWithin,
   openingCamera,
   panBy,
   toScreen,
@@ -126,5 +127,18 @@ describe("camera", () => {
     const moved = cameraAfterResize(camera, box, viewport, after);
     expect(toWorld(moved, after.width / 2, after.height / 2)).toEqual(middle);
     expect(cameraAfterResize(camera, box, viewport, viewport)).toBe(camera);
+  });
+
+  test("a drawing in view stays in view below a message, after an edit that has made it larger", () => {
+    const box = { x: 0, y: 0, width: 1000, height: 500 };
+    const before = { width: 1100, height: 560 };
+    const larger = { ...box, width: 1010, height: 505 };
+    const lower = { width: 1100, height: 500 };
+    const after = cameraAfterResize(fitBox(box, before), larger, before, lower);
+    expect(isWithin(larger, inView(after, lower))).toBe(true);
+    // What is still in view is not moved without need.
+    const small = { x: 400, y: 200, width: 100, height: 50 };
+    const camera = fitBox(box, before);
+    expect(cameraAfterResize(camera, small, before, lower)).toEqual(panBy(camera, 0, -30));
   });
 });

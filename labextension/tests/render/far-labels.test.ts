@@ -39,6 +39,27 @@ describe("signposts", () => {
     ).toBe(false);
   });
 
+  test("a name of narrow letters is not cut where it has room, one of wide letters does not leave its box", () => {
+    // biome-ignore format: one box per line
+    const box = Float32Array.from([
+      0, 0, 2000, 2000,
+      0, 0, 1, 1,
+      100, 100, 68, 46,
+      0, 0, 1, 1,
+      0, 0, 1, 1,
+    ]);
+    const label = (name: string) => {
+      const scene = made({
+        box,
+        kind: Uint8Array.from([2, 0, 1, 0, 0]),
+        ...texts("name", ["", "x", name, "y", "z"]),
+      });
+      return placeFarLabels(scene, 0.6).get(2)?.text;
+    };
+    expect(label("training")).toBe("training");
+    expect(label("MMMMMMMM")).toBe("MM…M");
+  });
+
   test("never overlap: of a scope in a scope both are named, one below the other", () => {
     // biome-ignore format: one box per line
     const box = Float32Array.from([

@@ -6,6 +6,7 @@ read or clicked is cut off, covers another control, is too small or too pale.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from playwright.sync_api import Page, expect
@@ -132,6 +133,7 @@ def open_in(page: Page, server: JupyterServer, place: Place, name: str, code: st
 def in_cell(notebook: OpenNotebook) -> Hand:
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     width, _ = SIZES["cell"]
+    notebook.page.set_viewport_size({"width": 1460, "height": 900})  # all of it is in view beside the file browser
     root.evaluate("(root, width) => { root.style.width = `${width}px`; }", width)
     root.scroll_into_view_if_needed()
     return Hand(Widget(notebook, root))
@@ -173,18 +175,20 @@ def in_document(notebook: OpenNotebook, server: JupyterServer) -> Hand:
     return Hand(Widget(notebook, root))
 
 
-def pictured(hand: Hand, name: str, faults: tuple[str, ...] = ()) -> None:
+def pictured(hand: Hand, name: str, faults: tuple[str, ...] = (), state: Callable[[], None] = lambda: None) -> None:
     """Take a picture of what is on the screen, light and dark.
 
     Args:
         hand: The hand on the editor.
         name: The picture's name; the theme is added to it.
         faults: Faults that are known and meant, by the start of their sentences.
+        state: Reaches what a change of the theme ends, as what is below the pointer.
     """
     # The theme changes without a click, so that menus and forms stay open.
     for theme in ("light", "dark"):
         set_theme(hand.page, dark=theme == "dark")
         hand.page.wait_for_timeout(300)  # colors glide
+        state()
         shoot(hand.page, f"{name}_{theme}")
         found = [fault for fault in hand.root.evaluate(FAULTS) if not fault.startswith(faults or ("\0",))]
         assert found == [], (name, theme, found)

@@ -242,6 +242,27 @@ def test_an_edge_has_a_menu_with_its_tensor(hand: Hand) -> None:
 
 
 @pytest.mark.slow
+def test_a_right_click_on_the_port_means_the_line_below_it_and_one_entry_is_the_current_one(hand: Hand) -> None:
+    # The port is where the line begins.
+    hand.page.mouse.move(*hand.widget.place("one/product"))
+    port = hand.root.locator(".tgw-port")
+    expect(port).to_be_visible()
+    box = port.bounding_box()
+    assert box
+    hand.click_at(box["x"] + box["width"] / 2, box["y"] + box["height"] - 2, button="right")
+    expect(hand.menu.locator(".tgw-label")).to_have_text("product → act")
+    items = hand.menu.get_by_role("menuitem")
+    expect(items.first).to_be_focused()
+    # The pointer and the keys go on from each other.
+    items.nth(2).hover()
+    expect(items.nth(2)).to_be_focused()
+    colors = items.evaluate_all("all => all.map((item) => getComputedStyle(item).backgroundColor)")
+    assert colors.count(colors[2]) == 1
+    hand.page.keyboard.press("ArrowDown")
+    expect(items.nth(3)).to_be_focused()
+
+
+@pytest.mark.slow
 def test_the_selection_and_the_canvas_have_menus(hand: Hand) -> None:
     hand.widget.click("y", "Control")
     hand.widget.settled()

@@ -176,6 +176,7 @@ def pinned_notices(pinned: Iterable[PinnedOps], *, soft: bool) -> tuple[str, ...
 def _notice(pinned: Sequence[PinnedOps], *, soft: bool) -> str:
     """The sentence about ops pinned to absent devices; with `soft` placement, a local device's ops run on the CPU."""
     first, ops = pinned[0], sum(each.number for each in pinned)
+    it = "it" if ops == 1 else "them"
     if len(pinned) > 1:
         devices = names_text([each.device for each in pinned])
         head = f"{ops:,} ops are pinned to devices that are not available on this machine, {devices}"
@@ -184,9 +185,9 @@ def _notice(pinned: Sequence[PinnedOps], *, soft: bool) -> str:
         head = f"Op {_place(first.first)}{others} is pinned to {first.device!r}, which is not available on this machine"
     if first.elsewhere:
         return (
-            f"{head}; import the graph without devices to run it: "
+            f"{head}; import the graph without devices to run {it}: "
             "tf.compat.v1.train.import_meta_graph(file, clear_devices=True)."
         )
     if soft:
         return f"{head}; {'they run' if len(pinned) > 1 else 'it runs'} on CPU."
-    return f"{head}; open the session with tf.compat.v1.ConfigProto(allow_soft_placement=True) to run it on the CPU."
+    return f"{head}; open the session with tf.compat.v1.ConfigProto(allow_soft_placement=True) to run {it} on the CPU."

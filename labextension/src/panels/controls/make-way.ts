@@ -67,10 +67,13 @@ export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[
       control.classList.toggle("tgw-left", best === 2);
     }
   };
-  store.watch(["drawn", "picked", "scene", "paint", "camera"], () => {
+  const schedule = () => {
     clearTimeout(timer);
     timer = window.setTimeout(update, REST);
-  });
+  };
+  store.watch(["drawn", "picked", "scene", "paint", "camera"], schedule);
+  const size = new ResizeObserver(schedule); // the legend is opened
+  for (const control of controls) size.observe(control);
 }
 
 /** What of an item is not to be covered: of an open scope its title, for the whole would leave no corner. */

@@ -108,7 +108,13 @@ export function menuItem({ text, key, narrow, checked, act }: MenuItem, close: (
   );
   if (key) control.append(element("kbd", { class: "tgw-key", "aria-hidden": "true" }, key));
   if (checked) setAttributes(control, { "aria-checked": String(checked()) });
-  return control;
+  return focusedByPointer(control);
+}
+
+/** An entry is the current one by keys and by the pointer, so that there is only one. */
+function focusedByPointer(item: HTMLElement): HTMLElement {
+  item.addEventListener("pointermove", () => item.focus({ preventScroll: true }));
+  return item;
 }
 
 /** Those that are to be seen. */
@@ -180,12 +186,8 @@ function popupItem({ text, why, choose }: MenuEntry, close: () => void): HTMLEle
     choose();
   };
   const reason = why ? [element("span", { class: "tgw-reason" }, why)] : [];
-  return button(
-    { role: "menuitem", class: why ? "tgw-menu-item tgw-barred" : "tgw-menu-item" },
-    act,
-    text,
-    ...reason,
-  );
+  const attributes = { role: "menuitem", class: why ? "tgw-menu-item tgw-barred" : "tgw-menu-item" };
+  return focusedByPointer(button(attributes, act, text, ...reason));
 }
 
 /** Move a menu to a point of the element around it, and so far inside that all of it is visible. */

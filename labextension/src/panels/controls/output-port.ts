@@ -49,6 +49,12 @@ export function createOutputPort(
   port.addEventListener("pointerleave", () => {
     if (!dragConnect.active) hide();
   });
+  // It lies where the line begins: a right click means what is below it in the drawing.
+  port.addEventListener("contextmenu", (event) => {
+    event.stopPropagation();
+    hide();
+    if (!stage.canvas.dispatchEvent(new MouseEvent(event.type, event))) event.preventDefault();
+  });
   listenToDrag(port, {
     begin: (point) => void dragConnect.begin(store.value.scene?.names[item] ?? "", point),
     move: (point) => {

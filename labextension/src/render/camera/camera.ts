@@ -57,13 +57,19 @@ export function fitBox(box: Box, viewport: Viewport, most = 1.25): Camera {
   return centerOn(box, viewport, Math.min(wide, high, most));
 }
 
-/** After the viewport has changed: a box that was shown whole is shown whole again, else the middle stays. */
+/**
+ * After the viewport has changed: a box that was fitted is fitted again, one that was in view stays in view, and of
+ * others the middle stays.
+ */
 export function cameraAfterResize(camera: Camera, box: Box, before: Viewport, after: Viewport): Camera {
   const [dx, dy] = [after.width - before.width, after.height - before.height];
   if (before.width === 0 || (dx === 0 && dy === 0)) return camera;
   const whole = fitBox(box, before);
   const wasWhole = Math.abs(whole.x - camera.x) + Math.abs(whole.y - camera.y) < 1;
-  return wasWhole ? fitBox(box, after) : panBy(camera, dx / 2, dy / 2);
+  if (wasWhole) return fitBox(box, after);
+  const panned = panBy(camera, dx / 2, dy / 2);
+  const isLost = isWithin(box, inView(camera, before)) && !isWithin(box, inView(panned, after));
+  return isLost ? fitBox(box, after, camera.zoom) : panned;
 }
 
 /** How far the upper part of a drawing goes to both sides, and where in it reading starts. */
@@ -128,4 +134,14 @@ export function inView(camera: Camera, viewport: Viewport): Box {
     width: viewport.width / camera.zoom,
     height: viewport.height / camera.zoom,
   };
+}
+
+/** Whether a box is wholly inside another. */
+export function isWithin(inner: Box, outer: Box): boolean {
+  return (
+    inner.x >= outer.x &&
+    inner.y >= outer.y &&
+    inner.x + inner.width <= outer.x + outer.width &&
+    inner.y + inner.height <= outer.y + outer.height
+  );
 }

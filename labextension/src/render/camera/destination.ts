@@ -11,7 +11,6 @@ import {
   visibleItem,
 } from "../../protocol/scene";
 import { HEADER } from "../canvas/far-labels";
-import { isWithin } from "../hit-testing/region";
 import {
   type Camera,
   cameraHolding,
@@ -20,6 +19,7 @@ import {
   FIRST_FARTHEST,
   fitBox,
   inView,
+  isWithin,
   openingCamera,
   type Point,
   toWorld,

@@ -10,9 +10,21 @@ export const LEGIBLE = 9;
 export const FAR_LABELS_BELOW = LEGIBLE;
 /** A name of fewer letters tells nothing. */
 const LEAST_LETTERS = 3;
-/** Width of a bold and of a plain letter at a size of 1: the text itself is measured only when it is drawn. */
-const BOLD = 0.68;
-const PLAIN = 0.6;
+/**
+ * Widths of the letters from the space on, in hundredths of the size, as in Python's visible/measure.py: the text itself
+ * is measured only when it is drawn.
+ */
+const ADVANCES = [
+  32, 41, 46, 84, 64, 95, 78, 28, 39, 39, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 34,
+  34, 84, 84, 84, 56, 102, 69, 69, 73, 77, 67, 62, 78, 76, 30, 50, 67, 56, 87, 75, 79, 67, 79, 73, 67, 62, 74,
+  69, 99, 69, 67, 69, 39, 34, 39, 84, 56, 50, 62, 64, 55, 64, 62, 36, 64, 64, 28, 28, 58, 28, 98, 64, 62, 64,
+  64, 42, 53, 40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84,
+];
+const FIRST_ADVANCE = 32;
+/** Of every other letter; the ellipsis is as wide. */
+const OTHER_ADVANCE = 100;
+/** How much wider the bold letters of the widest fonts are. */
+const BOLD = 1.16;
 const INSET = 4;
 /** The least space beside a name, in CSS pixels. */
 export const LEAST_INSET = 2;
@@ -100,7 +112,10 @@ function headerGap(scene: Scene, item: number, zoom: number, lines: readonly num
 }
 
 function widthOf(scene: Scene, item: number, text: string): number {
-  return text.length * (at(scene.kind, item) === OPEN ? BOLD : PLAIN) * LEGIBLE;
+  let hundredths = 0;
+  for (let i = 0; i < text.length; i++)
+    hundredths += ADVANCES[text.charCodeAt(i) - FIRST_ADVANCE] ?? OTHER_ADVANCE;
+  return (hundredths / 100) * (at(scene.kind, item) === OPEN ? BOLD : 1) * LEGIBLE;
 }
 
 function areaOf({ box }: Scene, item: number): number {

@@ -36,19 +36,27 @@ export class Typesetter {
   }
 }
 
+/** The index of a part of a name: what tells it from its siblings. */
+const INDEX = /\d+(?=[/.)]|$)/g;
+
 /**
- * The longest beginning that fits with an ellipsis behind it; the end of a name tells more, so it keeps a piece. The
- * ellipsis of "layer_0 … layer_2" stays the only one.
+ * The longest beginning that fits with an ellipsis behind it. The end of a name tells more, so it keeps a piece, from
+ * its last index on if there is room; "layer_0 … layer_2" becomes "layer_0 … 2" first, and has one ellipsis always.
  */
-export function shorten(text: string, fits: (part: string) => boolean): string {
+export function shorten(label: string, fits: (part: string) => boolean): string {
   // What tells "block_7_*" from its siblings is the number, and that it is a group is seen.
-  const name = text.replace(/[_/.]\*$/, "");
-  if (name !== text) return fits(name) ? name : shorten(name, fits);
-  const letters = [...text];
+  const name = label.replace(/[_/.]\*$/, "");
+  if (name !== label) return fits(name) ? name : shorten(name, fits);
+  const range = rangesOf(label).find(fits);
+  if (range !== undefined) return range;
+  const letters = [...label];
+  const index = [...label.matchAll(INDEX)].at(-1)?.index;
+  const indexed = letters.length - [...label.slice(0, index)].length;
   let low = 0;
   let high = letters.length - 1;
   const cut = (kept: number) => {
-    const tail = Math.floor(kept / 3);
+    const third = Math.floor(kept / 3);
+    const tail = indexed < kept ? Math.max(third, indexed) : third;
     const part = (from: number, to: number) => letters.slice(from, to).join("");
     const end = part(letters.length - tail, letters.length).replace(/.*… ?/, "");
     return `${part(0, kept - tail).replace(/ ?….*/, "")}…${end}`;
@@ -59,4 +67,17 @@ export function shorten(text: string, fits: (part: string) => boolean): string {
     else high = middle - 1;
   }
   return low > 0 ? cut(low) : "";
+}
+
+/** Where a part of a name ends: a number begins, or there is a separator. */
+const PART_END = /[_/.]|[A-Za-z](?=\d)/g;
+
+/** The shorter ways to write "layer_0 … layer_2": the second name without the parts with which the first begins, too. */
+function rangesOf(label: string): string[] {
+  const [, first = "", last = ""] = /^(.+?) … (.+)$/.exec(label) ?? [];
+  let alike = 0;
+  while (alike < last.length && first[alike] === last[alike]) alike++;
+  const ends = [...last.matchAll(PART_END)].map(({ index }) => index + 1).filter((end) => end <= alike);
+  const other = last.slice(ends.at(-1));
+  return ends.length > 0 && other ? [`${first} … ${other}`, `${first}…${other}`] : [];
 }

@@ -1,6 +1,6 @@
 // Box and lasso regions, and the items inside them. All coordinates are world coordinates.
 import { at, type Box, boxOf, isScope, OPEN, type Scene } from "../../protocol/scene";
-import type { Point } from "../camera/camera";
+import { isWithin, type Point } from "../camera/camera";
 
 export type Shape = "box" | "lasso";
 export type RegionVerb = "set" | "add" | "remove";
@@ -77,16 +77,6 @@ function least(values: readonly number[]): number {
 
 function middleOf({ x, y, width, height }: Box): Point {
   return { x: x + width / 2, y: y + height / 2 };
-}
-
-/** Whether a box is wholly inside another. */
-export function isWithin(inner: Box, outer: Box): boolean {
-  return (
-    inner.x >= outer.x &&
-    inner.y >= outer.y &&
-    inner.x + inner.width <= outer.x + outer.width &&
-    inner.y + inner.height <= outer.y + outer.height
-  );
 }
 
 /** Whether a point is inside the closed line through `points`: a ray to the right crosses it an odd number of times. */
