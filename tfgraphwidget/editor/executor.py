@@ -432,8 +432,8 @@ class EditExecutor:
         stale = patch.known_shapes
         notes = [_STALE.format(len(stale))] if stale else []
         if patch.changed and (renew == "never" or self.source.session is None):
-            some = ", ".join(repr(edited.name) for edited in patch.changed[:3])
-            notes.append(_UNSEEN.format(some + (", …" if len(patch.changed) > 3 else "")))
+            first, others = repr(patch.changed[0].name), len(patch.changed) - 1
+            notes.append(_UNSEEN.format(f"{first}, or another of {others + 1} ops," if others else first))
         return tuple(notes)
 
     def preview_edit(self, edit: Callable[[], object]) -> edits.Edits:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -41,6 +43,40 @@ THROUGH = """legend => {
 }"""
 STACK = "Stacked box: a closed scope; double-click it to open it."
 CONTROL = "Dashed line: control inputs only."
+SMALL = """
+with tf.Graph().as_default() as graph:
+    tf.identity(v1.placeholder(tf.float32, [None, 3], name="x"), name="y")
+small = tgw.edit(graph)
+small.widget.height = 600
+small
+"""
+
+
+@pytest.mark.slow
+def test_a_legend_that_is_opened_moves_off_the_box_that_it_would_cover(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    page.set_viewport_size({"width": 1360, "height": 860})
+    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "way.ipynb", [GRAPH, SMALL]))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    widget = Widget(notebook, root)
+    legend, canvas = root.locator(".tgw-legend"), root.locator("canvas").first.bounding_box()
+    assert canvas
+    # The ops are where the legend is when it is open, and above it when it is closed.
+    x, y = widget.place("y")
+    page.mouse.move(canvas["x"] + 20, canvas["y"] + canvas["height"] - 20)
+    page.mouse.down()
+    right, down = canvas["x"] + canvas["width"] - 110 - x, canvas["y"] + canvas["height"] - 90 - y
+    page.mouse.move(canvas["x"] + 20 + right, canvas["y"] + canvas["height"] - 20 + down, steps=5)
+    page.mouse.up()
+    widget.place("y")
+    expect(legend).not_to_have_class(re.compile("tgw-up"))
+    root.get_by_role("button", name="Legend").click()
+    expect(legend).to_have_class(re.compile("tgw-(up|left)"))
+    root.get_by_role("button", name="Legend").click()
+    expect(legend).not_to_have_class(re.compile("tgw-(up|left)"))
 
 
 def test_a_part_is_cloned_with_ten_keys_and_each_mark_is_explained(page: Page, jupyter_server: JupyterServer) -> None:
