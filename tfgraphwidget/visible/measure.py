@@ -85,6 +85,7 @@ def text_widths(texts: Sequence[str]) -> npt.NDArray[np.float64]:
     return np.diff(total[ends], prepend=0) / 100
 
 
+_LEAST_HEAD = 2  # with fewer letters at its beginning a name is not known again
 _GROUP_END = re.compile(r"[_/.]\*$")
 _INDEX = re.compile(r"\d+(?=[/.)]|$)")
 _PART_END = re.compile(r"[_/.]|[A-Za-z](?=\d)")
@@ -116,7 +117,7 @@ def shorten(text: str, room: float) -> str:
     first, last, room = first[:_MOST], last[-_MOST:][::-1], room - text_width(ELLIPSIS)
     share = max(room / 2, room - text_width(first)) if between else room / 3
     tail = last[: max(1, _fitting_letters(last, share))][::-1]
-    if len(indexed) > len(tail) and text_width(first[:1] + indexed) <= room:
+    if len(indexed) > len(tail) and text_width(first[:_LEAST_HEAD] + indexed) <= room:
         tail = indexed
     head = first[: max(1, _fitting_letters(first, room - text_width(tail)))]
     return f"{head}{ELLIPSIS}{tail}"

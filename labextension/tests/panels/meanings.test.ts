@@ -112,7 +112,7 @@ test("a mark under the pointer says what the legend says", () => {
   const legend = meaningsIn(group, paint, NONE);
   expect(legend).toEqual(expect.arrayContaining([...at(176, 100), ...at(140, 143)]));
   const dashed = { ...scene, tensors: each(scene.tensors, 0) };
-  expect(meaningsOfEdge(dashed, paint, 0)).toEqual(["Dashed line: control inputs only."]);
+  expect(meaningsOfEdge(dashed, paint, 0, 0.3)).toEqual(["Dashed line: control inputs only."]);
 });
 
 test("a mark with a number is explained with a number that is in the drawing", () => {
@@ -121,7 +121,9 @@ test("a mark with a number is explained with a number that is in the drawing", (
   const bundles = { ...scene, tensors: scene.tensors.map((_, edge) => edge + 2) };
   const most = scene.edges + 1;
   expect(meaningsIn(bundles, paint, NONE)).toContain(`×${most} on a line: ${most} tensors.`);
-  expect(meaningsOfEdge(bundles, paint, 0)).toContain("×2 on a line: 2 tensors.");
+  expect(meaningsOfEdge(bundles, paint, 0, 1)).toContain("×2 on a line: 2 tensors.");
+  // From afar lines have no texts.
+  expect(meaningsOfEdge(bundles, paint, 0, 0.3)).not.toContain("×2 on a line: 2 tensors.");
 });
 
 test.each([

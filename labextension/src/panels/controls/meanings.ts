@@ -16,7 +16,7 @@ import {
   visibleItem,
 } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
-import { edgeValue } from "../../render/canvas/edge-labels";
+import { EDGE_LABELS_FROM, edgeValue } from "../../render/canvas/edge-labels";
 import { expandBox } from "../../render/canvas/pen";
 import type { Screen } from "../../state/store";
 
@@ -29,6 +29,8 @@ interface Mark {
   readonly number?: (scene: Scene, itemOrEdge: number) => number;
   readonly item?: (scene: Scene, paint: Paint, item: number) => boolean;
   readonly edge?: (scene: Scene, paint: Paint, edge: number) => boolean;
+  /** The least zoom at which it is drawn. */
+  readonly from?: number;
   /** The ops and scopes with a frame of this kind around their boxes. */
   readonly framed?: (screen: Marked) => readonly string[];
   /** Where on its box it is drawn; anywhere on the box if left out. */
@@ -93,9 +95,9 @@ const MARKS: readonly Mark[] = [
   { meaning: "~ on an orange box: changed.", item: (scene, paint, item) => at(paint.differs, item) === 2 && isBox(scene, item) },
   { meaning: "✓ on a box: its values in the last run are finite.", item: (scene, paint, item) => at(paint.probed, item) === 1 && isBox(scene, item), place: atSide(1) },
   { meaning: "! on a box: NaN or infinity in the last run.", item: (scene, paint, item) => at(paint.probed, item) === 2 && isBox(scene, item), place: atSide(1) },
-  { meaning: "Text on a line: the shape of its tensor, or its value in the last run.", edge: ({ tensors, edgeLabels, source }, paint, edge) => at(tensors, edge) > 0 && Boolean(paint.values[at(source, edge)] || (at(tensors, edge) === 1 && edgeLabels[edge])) },
+  { meaning: "Text on a line: the shape of its tensor, or its value in the last run.", from: EDGE_LABELS_FROM, edge: ({ tensors, edgeLabels, source }, paint, edge) => at(tensors, edge) > 0 && Boolean(paint.values[at(source, edge)] || (at(tensors, edge) === 1 && edgeLabels[edge])) },
   { meaning: "Dot on a line: a value of the last run; point at the line to read it.", edge: (scene, { values }, edge) => edgeValue(scene, edge, values) !== "" },
-  { meaning: "×# on a line: # tensors.", number: ({ tensors }, edge) => at(tensors, edge), edge: ({ tensors }, _, edge) => at(tensors, edge) > 1 },
+  { meaning: "×# on a line: # tensors.", from: EDGE_LABELS_FROM, number: ({ tensors }, edge) => at(tensors, edge), edge: ({ tensors }, _, edge) => at(tensors, edge) > 1 },
   { meaning: "Dashed line: control inputs only.", edge: ({ tensors }, _, edge) => at(tensors, edge) === 0 },
   { meaning: "Thick line: a large tensor, or many.", edge: ({ bytes, tensors }, _, edge) => at(tensors, edge) > 0 && (at(bytes, edge) > 1000 || at(tensors, edge) > 1) },
   { meaning: "⟲ on a line: to the next iteration of a loop.", edge: ({ back }, _, edge) => at(back, edge) > 0 },
@@ -170,9 +172,10 @@ export function meaningsOfFrames(
   return MARKS.filter(({ framed }) => framed?.(screen).some(isFramed)).map(({ meaning }) => meaning);
 }
 
-/** The meanings of the marks of an edge. */
-export function meaningsOfEdge(scene: Scene, paint: Paint, edge: number): string[] {
-  return MARKS.filter((mark) => mark.edge?.(scene, paint, edge)).map((mark) => meaningOf(mark, scene, edge));
+/** The meanings of the marks of an edge that are drawn at a zoom. */
+export function meaningsOfEdge(scene: Scene, paint: Paint, edge: number, zoom: number): string[] {
+  const found = MARKS.filter((mark) => zoom >= (mark.from ?? 0) && mark.edge?.(scene, paint, edge));
+  return found.map((mark) => meaningOf(mark, scene, edge));
 }
 
 /** How far outside of its box a mark may be, in CSS pixels. */

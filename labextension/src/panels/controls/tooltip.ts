@@ -38,7 +38,7 @@ export function createTooltip(parts: Parts): Tooltip {
       ...NOTHING,
       title,
       text: (value ? [value, ...ends] : ends).join("\n"),
-      meanings: meaningsOfEdge(scene, paint, edge),
+      meanings: meaningsOfEdge(scene, paint, edge, store.value.camera.zoom),
     };
   };
   /** The width of the canvas, up to the panel where that is over it. */

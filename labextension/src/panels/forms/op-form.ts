@@ -39,7 +39,9 @@ export function opForm(
   const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
   let described: FormReply | null = null;
   let fields: readonly ParameterField[] = [];
-  let naming: Naming | null = null;
+  // What is typed there stays when another op type is described.
+  const naming = target.call ? null : nameFields();
+  const names = element("div", { class: "tgw-op-parameters", hidden: true }, ...(naming?.rows ?? []));
   let shown = "";
   let describing: Promise<unknown> = Promise.resolve();
   const describe = (found: OpType | null) => {
@@ -55,8 +57,9 @@ export function opForm(
     if (shown !== wanted) return;
     described = answer;
     fields = (answer?.parameters ?? []).map(parameterField);
-    naming = answer && !target.call ? nameFields(answer.scope) : null;
-    details.replaceChildren(...contents(answer, fields, naming));
+    if (answer) naming?.propose(answer.scope);
+    names.hidden = !naming || !answer;
+    details.replaceChildren(...contents(answer, fields));
     preview?.update(true);
   };
   const likely = element("div", { class: "tgw-likely", role: "group", "aria-label": "Likely", hidden: true });
@@ -83,7 +86,11 @@ export function opForm(
     if (name === "") return null;
     const isFunction = found?.kind === "function";
     if (target.call) return target.call(name, entriesOf(fields), isFunction);
-    const options = { [key]: isFunction ? name : quote(name), ...attributes(fields), ...naming?.options() };
+    const options = {
+      [key]: isFunction ? name : quote(name),
+      ...attributes(fields),
+      ...(described && naming?.options()),
+    };
     return { verb, what, options, variables: isFunction ? [key] : [] };
   };
   let latest: OpType | null = null;
@@ -97,6 +104,7 @@ export function opForm(
     search.list,
     ...(target.hint ? [element("p", { class: "tgw-hint" }, target.hint)] : []),
     details,
+    names,
     error,
     ...(preview ? [preview.root] : []),
     formFoot(submit),
@@ -167,28 +175,21 @@ function attributes(fields: readonly ParameterField[]): Options {
   return { attributes: `{${entries.map(([name, value]) => `${quote(name)}: ${value}`).join(", ")}}` };
 }
 
-function contents(
-  described: FormReply | null,
-  fields: readonly ParameterField[],
-  naming: Naming | null,
-): readonly HTMLElement[] {
+function contents(described: FormReply | null, fields: readonly ParameterField[]): readonly HTMLElement[] {
   if (!described) return [];
   const summary = element("p", { class: "tgw-hint" }, described.summary.replaceAll("`", ""));
-  return [
-    ...(described.summary ? [summary] : []),
-    ...fields.map(({ root }) => root),
-    ...(naming?.rows ?? []),
-  ];
+  return [...(described.summary ? [summary] : []), ...fields.map(({ root }) => root)];
 }
 
 interface Naming {
   readonly rows: readonly HTMLElement[];
+  /** Another name and scope are proposed; what was typed stays. */
+  propose(proposal: string): void;
   options(): Options;
 }
 
 /** The name of the new ops and the scope around; the proposal is left to the kernel. */
-function nameFields(proposal: string): Naming {
-  const start = proposal.lastIndexOf("/") + 1;
+function nameFields(): Naming {
   const name = element("input", { ...TEXT, class: "tgw-input tgw-mono", name: "name" });
   const scope = element("input", {
     ...TEXT,
@@ -196,12 +197,23 @@ function nameFields(proposal: string): Naming {
     name: "scope",
     placeholder: "(none)",
   });
-  name.value = proposal.slice(start);
-  scope.value = proposal.slice(0, start).replace(/\/$/, "");
-  const options = (): Options => {
-    const typed = name.value.trim() || proposal.slice(start);
-    const whole = [scope.value.trim().replace(/\/+$/, ""), typed].filter(Boolean).join("/");
-    return whole === proposal ? {} : { name: quote(whole) };
+  let parts = partsOf("");
+  const propose = (proposal: string) => {
+    const next = partsOf(proposal);
+    if (name.value.trim() === parts.name) name.value = next.name;
+    if (scope.value.trim() === parts.scope) scope.value = next.scope;
+    parts = next;
   };
-  return { rows: [labeledField("Name", name), labeledField("Scope", scope)], options };
+  const options = (): Options => {
+    const typed = name.value.trim() || parts.name;
+    const whole = [scope.value.trim().replace(/\/+$/, ""), typed].filter(Boolean).join("/");
+    return whole === [parts.scope, parts.name].filter(Boolean).join("/") ? {} : { name: quote(whole) };
+  };
+  return { rows: [labeledField("Name", name), labeledField("Scope", scope)], propose, options };
+}
+
+/** The last part of a name, and the scope around. */
+function partsOf(whole: string): { readonly name: string; readonly scope: string } {
+  const start = whole.lastIndexOf("/") + 1;
+  return { name: whole.slice(start), scope: whole.slice(0, start).replace(/\/$/, "") };
 }

@@ -14,7 +14,7 @@ const LARGEST = 12;
 const HEIGHT = 15;
 /** Free line at both ends of the text together. */
 const ROOM = 16;
-const LEAST_ZOOM = LEGIBLE / LARGEST;
+export const EDGE_LABELS_FROM = LEGIBLE / LARGEST;
 const LEAST_SIGN = 0.2;
 /** Between a line and the text beside it. */
 const BESIDE = 3;
@@ -191,7 +191,7 @@ export function* drawEdgeLabels(pen: Pen): Generator<void> {
   if (frame.edgeAlpha < 1 || frame.boxes !== scene.box) return;
   drawLoopSigns(pen);
   const { values } = frame.paint;
-  if (camera.zoom < LEAST_ZOOM) return drawValueDots(pen, new Set());
+  if (camera.zoom < EDGE_LABELS_FROM) return drawValueDots(pen, new Set());
   const known = labelsOf(scene, values, pen.typesetter.font);
   const find = (edge: number) => {
     const found = known.get(edge);

@@ -36,6 +36,8 @@ export class Typesetter {
   }
 }
 
+/** With fewer letters at its beginning a name is not known again. */
+const LEAST_HEAD = 2;
 /** The index of a part of a name: what tells it from its siblings. */
 const INDEX = /\d+(?=[/.)]|$)/g;
 
@@ -56,7 +58,7 @@ export function shorten(label: string, fits: (part: string) => boolean): string 
   let high = letters.length - 1;
   const cut = (kept: number) => {
     const third = Math.floor(kept / 3);
-    const tail = indexed < kept ? Math.max(third, indexed) : third;
+    const tail = indexed <= kept - LEAST_HEAD ? Math.max(third, indexed) : third;
     const part = (from: number, to: number) => letters.slice(from, to).join("");
     const end = part(letters.length - tail, letters.length).replace(/.*… ?/, "");
     return `${part(0, kept - tail).replace(/ ?….*/, "")}…${end}`;
