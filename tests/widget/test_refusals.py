@@ -245,18 +245,16 @@ def test_no_sentence_that_the_page_has_itself_speaks_python() -> None:
         ),
         ("'tf.math.add/Add' reads nothing.", "'tf.math.add/Add' reads nothing."),
         (
-            "A session that has run 'x' already goes on running it as it was; tgw.renew(session) lets it follow.",
-            "A session that has run 'x' already goes on running it as it was; renew the session in a cell to let it "
-            "follow.",
+            "A session that ran 'x' goes on running it as it was; tgw.renew(session) lets it follow.",
+            "A session that ran 'x' goes on running it as it was; renew the session in a cell to let it follow.",
         ),
         (
-            "5 ops are pinned to devices; open the session with tf.compat.v1.ConfigProto(allow_soft_placement=True) to "
-            "run them on the CPU.",
-            "5 ops are pinned to devices; open the session with soft placement in a cell to run them on the CPU.",
+            "No GPU; open the session with tf.compat.v1.ConfigProto(allow_soft_placement=True) to run them on the CPU.",
+            "No GPU; open the session with soft placement in a cell to run them on the CPU.",
         ),
         (
-            "Import the graph without devices to run it: tf.compat.v1.train.import_meta_graph(file, clear_devices=True).",
-            "Import the graph without devices in a cell to run it.",
+            "Import it without devices to run it: tf.compat.v1.train.import_meta_graph(file, clear_devices=True).",
+            "Import it without devices in a cell to run it.",
         ),
     ],
 )

@@ -8,7 +8,6 @@ text's size, so that a text is equally wide in whichever order letters are added
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -94,8 +93,8 @@ _PART_END = re.compile(r"[_/.]|[A-Za-z](?=\d)")
 def shorten(text: str, room: float) -> str:
     """`text`, or its beginning and end around "…" when it is wider than `room`, at a size of 1.
 
-    Numbers tell names apart: the end begins at the last index if there is room, "block_7_*" becomes "block_7" first, and
-    "layer_0 … layer_2" becomes "layer_0 … 2"; there is never more than one ellipsis.
+    Numbers tell names apart: the end begins at the last index if there is room, "block_7_*" becomes "block_7" first,
+    and "layer_0 … layer_2" becomes "layer_0 … 2"; there is never more than one ellipsis.
 
     >>> shorten("layer_0 … layer_2", 6.5)
     'layer_0 … 2'
@@ -126,7 +125,8 @@ def shorten(text: str, room: float) -> str:
 def _ranges_of(text: str) -> tuple[str, ...]:
     """The shorter ways to write "layer_0 … layer_2": the second name without the parts that the first begins with."""
     first, _, last = text.partition(f" {ELLIPSIS} ")
-    alike = len(os.path.commonprefix([first, last]))
+    pairs = enumerate(zip(first, last, strict=False))
+    alike = next((at for at, (one, other) in pairs if one != other), min(len(first), len(last)))
     ends = [match.end() for match in _PART_END.finditer(last) if match.end() <= alike]
     if not ends or ends[-1] == len(last):
         return ()
