@@ -70,6 +70,20 @@ def test_the_value_is_the_present_one(editor: GraphEditor, session: v1.Session) 
     assert [pixels_of(image).tolist() for image in told.images] == [[[0, 85, 170, 255]]]
 
 
+def test_of_long_lists_the_page_gets_the_first_and_how_many_there_are() -> None:
+    with tf.Graph().as_default() as graph:
+        xs = [v1.placeholder(tf.float32, [], name=f"x_{k}") for k in range(1100)]
+        tf.add_n(xs, name="net/sum")
+        for _ in range(250):
+            tf.negative(xs[0])
+    inspector = Inspector(tgw.edit(graph))
+    for name in ("net", "net/sum"):
+        reply = inspector.inspect(name, lambda _: None)
+        assert (len(reply.inputs), reply.input_count) == (1000, 1100)
+    (output,) = inspector.inspect("x_0", lambda _: None).outputs
+    assert (len(output.peers), output.peer_count) == (200, 251)
+
+
 def test_other_ops_hold_nothing(editor: GraphEditor) -> None:
     for name in ("net/one/MatMul", "x", "net/", "net/one/w/Assign", "net/logits"):
         told = examined(editor, name)

@@ -147,3 +147,15 @@ test("from afar the number of a scope gives way to one without its unit, and the
   expect(numberAt(0.5, "1234.5 seconds")).toBe("");
   expect(numberAt(0.3, "123.5 GFLOP")).toBe("");
 });
+
+test("from afar the chips of a colored box give way to its number, and are there without one", () => {
+  const textsAt = (zoom: number, note: string) =>
+    drawnAt(zoom, ["", "", "", note, ""]).map(({ text }) => text.replace(/^a_l.*/, "name"));
+  expect(textsAt(1, "1.8 MFLOP")).toEqual(expect.arrayContaining(["name", "1.8 MFLOP", "w 64×64"]));
+  for (const zoom of [0.4, 0.5]) {
+    const texts = textsAt(zoom, "8 FLOP");
+    expect(texts).toEqual(expect.arrayContaining(["name", "8 FLOP"]));
+    expect(texts).not.toContain("w 64×64");
+    expect(texts).not.toContain("w");
+  }
+});

@@ -3,24 +3,29 @@
 import { at, BADGE, type Box, CLOSED, labelOf, OP, OPEN, type Scene, sizeText } from "../../protocol/scene";
 import { areaColors, boxColors } from "./boxes";
 import {
+  chipsGiveWay,
   FAR_LABELS_BELOW,
   type FarLabel,
   HEADER,
+  hasTwoLines,
   headerLines,
+  LEADING,
   LEAST_INSET,
   labelHeights,
   NAMED_IN_HEADERS_FROM,
   NOMINAL,
   placeBesideLines,
   placeFarLabels,
+  SMALL,
   textSize,
 } from "./far-labels";
 import { cachedForScene } from "./incident-edges";
 import { chunksOf, type Pen, screenBox } from "./pen";
 
-const SMALL = 10;
 const CHIP = 11;
 const PADDING = 6;
+/** What the sign of a run takes of the end of a line, and the line leaves at its beginning, since it is centered. */
+const SIGN = 4;
 /** Between the title of a scope and its number. */
 const BEFORE_NOTE = 8;
 /** Between a number in a header and the lines beside it. */
@@ -37,8 +42,6 @@ const WIDEST_TITLE = 430;
 const NOMINAL_FROM = FAR_LABELS_BELOW / NOMINAL;
 /** Names of fewer letters are left out. */
 const LEAST_LETTERS = 3;
-/** Height of a line of text at a size of 1. */
-const LEADING = 1.15;
 const BATCH = 150;
 
 export function* drawLabels(pen: Pen): Generator<void> {
@@ -82,7 +85,7 @@ export function labelBox(pen: Pen, item: number): Box {
   const { boxes, camera, scene } = pen.frame;
   const snapped = screenBox(pen, item);
   const label = at(cachedForScene(scene, "labelHeights", labelHeights), item);
-  const part = label / (at(scene.box, 4 * item + 3) || label);
+  const part = chipsGiveWay(pen.frame, item) ? 1 : label / (at(scene.box, 4 * item + 3) || label);
   const width = at(boxes, 4 * item + 2) * camera.zoom;
   const height = at(boxes, 4 * item + 3) * camera.zoom * part;
   return { x: snapped.x + (snapped.width - width) / 2, y: snapped.y, width, height };
@@ -94,7 +97,8 @@ function secondOf(pen: Pen, item: number): string {
   const kind = at(scene.kind, item);
   if (kind === OPEN || kind === BADGE) return "";
   const size = textSize(SMALL, camera.zoom);
-  const width = labelBox(pen, item).width - (2 * PADDING - 4) * camera.zoom;
+  const sign = at(paint.probed, item) > 0 ? 2 * SIGN * camera.zoom : 0; // on the border, beside the text's end
+  const width = labelBox(pen, item).width - (2 * PADDING - 4) * camera.zoom - sign;
   const fits = (text: string) => pen.typesetter.fit(pen.ctx, text, width, size) === text;
   const note = paint.notes[item] ?? "";
   const short = shortNumber(note);
@@ -117,6 +121,7 @@ function drawName(pen: Pen, item: number): void {
   const { ctx, frame } = pen;
   const { scene, camera } = frame;
   const chip = at(scene.kind, item) === BADGE;
+  if (chip && chipsGiveWay(frame, at(scene.parent, item))) return;
   const box = labelBox(pen, item);
   const padding = camera.zoom < NOMINAL_FROM ? LEAST_INSET : (chip ? 4 : PADDING) * camera.zoom;
   const size = textSize(chip ? CHIP : NOMINAL, camera.zoom);
@@ -125,7 +130,7 @@ function drawName(pen: Pen, item: number): void {
   const shown = chip ? fittedChip : fitted;
   const text = shown(pen, `${loop}${labelOf(scene, item)}`, box.width - 2 * padding, size);
   const colors = boxColors(pen, item);
-  const two = secondOf(pen, item) !== "" && hasTwoLines(box, camera.zoom);
+  const two = secondOf(pen, item) !== "" && hasTwoLines(box.height, camera.zoom);
   ctx.fillStyle = colors.text;
   ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 - (two ? shiftOf(box, camera.zoom) : 0));
 }
@@ -143,11 +148,6 @@ function fittedChip(pen: Pen, text: string, width: number, size: number): string
   return VALUE.test(name) ? "" : fitted(pen, name, width, size);
 }
 
-/** Whether a box is high enough for its name and a smaller line below. */
-function hasTwoLines({ height }: Box, zoom: number): boolean {
-  return height >= (textSize(NOMINAL, zoom) + textSize(SMALL, zoom)) * LEADING;
-}
-
 /** How far up the first of two lines is; an op is lower than a scope. */
 function shiftOf(box: Box, zoom: number): number {
   return Math.min(Math.max(6.5 * zoom, 4.9), box.height * 0.23);
@@ -158,7 +158,7 @@ function drawSecond(pen: Pen, item: number): void {
   if (text === "") return;
   const { ctx, frame } = pen;
   const box = labelBox(pen, item);
-  if (!hasTwoLines(box, frame.camera.zoom)) return;
+  if (!hasTwoLines(box.height, frame.camera.zoom)) return;
   ctx.fillStyle = boxColors(pen, item).faint;
   ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + shiftOf(box, frame.camera.zoom) * 1.25);
 }
@@ -276,8 +276,10 @@ function writeFar(pen: Pen, item: number, post: FarLabel, { x, y }: Pick<Box, "x
     return;
   }
   const note = farNote(pen, item, post);
-  ctx.fillText(post.text, x, note ? y - 0.55 * post.size : y);
-  if (note) ctx.fillText(note, x, y + 0.55 * post.size);
+  const box = labelBox(pen, item);
+  const middle = chipsGiveWay(frame, item) ? box.y + box.height / 2 : y;
+  ctx.fillText(post.text, x, note ? middle - 0.55 * post.size : y);
+  if (note) ctx.fillText(note, x, middle + 0.55 * post.size);
 }
 
 /** The number of a colored scope below its signpost, where the box has room for both lines; else "". */
