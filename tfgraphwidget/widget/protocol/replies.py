@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -242,6 +243,12 @@ _FEW = 16  # elements that are all shown
 _LONGEST = 200  # characters of them
 
 
+def _elements(value: np.ndarray) -> str:
+    """The elements in one line; numbers without the spaces that make columns of them."""
+    text = np.array2string(value, precision=4, separator=", ").replace("\n", "")
+    return text if value.dtype.kind in "OSU" else re.sub(r" +(?=[,\]])|(?<=\[) +|(?<=, ) +", "", text)
+
+
 def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> TensorValue:
     """A tensor in words: its elements when they are few, else their range.
 
@@ -251,11 +258,10 @@ def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> TensorValu
     """
     value, text = stats.value, stats.note
     if value is not None and value.size <= _FEW:
-        text = np.array2string(value, precision=4, separator=", ").replace("\n", "")[:_LONGEST]
+        text = _elements(value)[:_LONGEST]
     sample = ""
     if value is not None and value.size > _FEW:
-        first = np.array2string(value.ravel()[:_FEW], precision=4, separator=", ").replace("\n", "")
-        sample = f"{first[:_LONGEST].rstrip(']')}, …]"
+        sample = f"{_elements(value.ravel()[:_FEW])[:_LONGEST].rstrip(']')}, …]"
     low, mean, std, high = (_number(number) for number in (stats.least, stats.mean, stats.std, stats.most))
     return TensorValue(
         dtype=stats.dtype,

@@ -14,6 +14,7 @@ import {
   labelHeights,
   NAMED_IN_HEADERS_FROM,
   NOMINAL,
+  OccupiedCells,
   placeBesideLines,
   placeFarLabels,
   SMALL,
@@ -246,6 +247,7 @@ function* drawFarLabels(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Generat
   const { scene, camera, paint } = frame;
   ctx.textAlign = "center";
   ctx.lineJoin = "round";
+  const notes = farNotes(pen, posts);
   for (const item of pen.items) {
     const post = posts.get(item);
     if (!post) continue;
@@ -259,23 +261,61 @@ function* drawFarLabels(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Generat
       ctx.strokeText(post.text, x, y);
     }
     ctx.fillStyle = open && at(paint.coverage, item) === 2 ? palette.selected : colors.text;
-    writeFar(pen, item, post, { x, y });
+    writeFar(pen, item, post, { x, y }, notes.get(item) ?? "");
   }
   yield;
 }
 
+/**
+ * The numbers of colored scopes below their signposts. That of a closed one is in its box; that of an open one, outermost
+ * first, is left out where it would lie on another text.
+ */
+function farNotes(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Map<number, string> {
+  const { scene, camera } = pen.frame;
+  const all = new Map([...posts].map(([item, post]) => [item, farNote(pen, item, post)]));
+  if (camera.zoom >= NAMED_IN_HEADERS_FROM || ![...all.values()].some(Boolean)) return all;
+  const taken = new OccupiedCells();
+  const isOpen = (item: number) => at(scene.kind, item) === OPEN;
+  const take = (text: string, { x, y, size }: FarLabel, from: number, to: number) => {
+    const width = pen.typesetter.width(pen.ctx, text) * size * BOLD;
+    const [left, top] = [x * camera.zoom - width / 2, y * camera.zoom + from * size];
+    return taken.take({ x: left, y: top, width, height: (to - from) * size });
+  };
+  for (const [item, post] of posts) {
+    const lines = !isOpen(item) && all.get(item) ? 1.15 : 0.55;
+    take(post.text, post, -lines, lines);
+  }
+  for (const [item, post] of posts) {
+    const note = all.get(item);
+    if (note && isOpen(item) && !take(note, post, 0.55, 1.65)) all.set(item, "");
+  }
+  return all;
+}
+
 /** A signpost, with the number of its scope below, or behind it in a header. */
-function writeFar(pen: Pen, item: number, post: FarLabel, { x, y }: Pick<Box, "x" | "y">): void {
+function writeFar(
+  pen: Pen,
+  item: number,
+  post: FarLabel,
+  { x, y }: Pick<Box, "x" | "y">,
+  note: string,
+): void {
   const { ctx, frame } = pen;
   const { zoom } = frame.camera;
-  if (at(frame.scene.kind, item) === OPEN && zoom >= NAMED_IN_HEADERS_FROM) {
+  const isOpen = at(frame.scene.kind, item) === OPEN;
+  if (isOpen && zoom >= NAMED_IN_HEADERS_FROM) {
     ctx.fillText(post.text, x, y);
     ctx.textAlign = "left";
     drawHeaderNote(pen, item, x + ctx.measureText(post.text).width / 2 + BEFORE_NOTE * zoom, y);
     ctx.textAlign = "center";
     return;
   }
-  const note = farNote(pen, item, post);
+  if (isOpen) {
+    if (note) ctx.strokeText(note, x, y + 1.1 * post.size);
+    ctx.fillText(post.text, x, y);
+    if (note) ctx.fillText(note, x, y + 1.1 * post.size);
+    return;
+  }
   const box = labelBox(pen, item);
   const middle = chipsGiveWay(frame, item) ? box.y + box.height / 2 : y;
   ctx.fillText(post.text, x, note ? middle - 0.55 * post.size : y);
