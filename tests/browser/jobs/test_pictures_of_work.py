@@ -95,6 +95,7 @@ def find(hand: Hand, name: str) -> None:
 
 
 def fit(hand: Hand) -> None:
+    """Bring the whole drawing into view, with the pointer on nothing."""
     hand.root.focus()
     hand.page.keyboard.press("f")
     hand.page.mouse.move(0, 0)
@@ -102,12 +103,14 @@ def fit(hand: Hand) -> None:
 
 
 def panel_of(hand: Hand, name: str) -> Locator:
+    """Bring a tab of the panel to the front; its page."""
     hand.root.get_by_role("tab", name=name, exact=True).click()
     hand.widget.settled()
     return hand.root.get_by_role("tabpanel", name=name)
 
 
-def clone(hand: Hand, first: str, last: str) -> None:
+def mark(hand: Hand, first: str, last: str) -> None:
+    """Mark an op as input and another one as output."""
     find(hand, first)
     hand.widget.click(first, "Shift")
     hand.widget.settled()
@@ -131,7 +134,7 @@ def test_toolbar_and_export(page: Page, jupyter_server: JupyterServer, place: Pl
     pictured(hand, f"21_09_form_{place}")
     form.get_by_role("textbox", name="Path").fill("a_folder/with_a_long_name/graph_frozen_for_the_serving_machine.pb")
     form.get_by_role("button", name="Save").click()
-    hand.page.wait_for_timeout(1500)
+    expect(form).to_contain_text("does not exist")
     pictured(hand, f"21_09_refused_{place}")
     form.get_by_role("textbox", name="Path").fill(f"frozen_{place}.pb")
     form.get_by_role("button", name="Save").click()
@@ -160,7 +163,7 @@ def test_panel_and_history(page: Page, jupyter_server: JupyterServer, place: Pla
     pictured(hand, f"21_10_history_empty_{place}")
     panel_of(hand, "Op")
     pictured(hand, f"21_10_op_empty_{place}")
-    clone(hand, "images", "dense/Relu")
+    mark(hand, "images", "dense/Relu")
     fit(hand)
     expect(root.get_by_role("tabpanel", name="Clone")).to_contain_text("Copies")
     pictured(hand, f"21_10_clone_{place}")
@@ -181,6 +184,8 @@ def test_panel_and_history(page: Page, jupyter_server: JupyterServer, place: Pla
     panel = panel_of(hand, "History")
     pictured(hand, f"21_10_history_{place}")
     panel.get_by_role("switch", name="Python").check()
+    # A document has no cells to insert into.
+    expect(panel.get_by_role("button", name="Insert as cell")).to_be_visible(visible=place != "document")
     pictured(hand, f"21_10_python_{place}")
     root.locator(".tgw-step").nth(1).hover()
     hand.page.wait_for_function("root => root.tfgraphwidget.edited().includes('tower')", arg=root.element_handle())
@@ -217,12 +222,7 @@ def test_marks(page: Page, jupyter_server: JupyterServer, place: Place) -> None:
     hand.right_click("dense")
     hand.choose("Mark as output")
     hand.widget.settled()
-    hand.page.wait_for_timeout(500)
-    pictured(hand, f"21_11_ticks_{place}")
-    dialog = root.get_by_role("dialog")
-    if dialog.is_visible():
-        dialog.get_by_role("button", name="Mark as output").click()
-        hand.widget.settled()
+    expect(root).to_have_attribute("data-mode", "look")
     fit(hand)
     pictured(hand, f"21_11_both_{place}")
     hand.right_click("losses")
@@ -324,8 +324,8 @@ def test_refusal_of_a_bypass(page: Page, jupyter_server: JupyterServer, place: P
     expect(hand.widget.status).to_contain_text("is a gradient of a gradient", timeout=WAIT)
     pictured(hand, f"21_13_refused_{place}")
     hand.widget.status.get_by_role("group", name="Suggested fixes").get_by_role("button").first.click()
+    expect(hand.widget.status).to_contain_text("Stripped training", timeout=WAIT)
     hand.widget.settled()
-    page.wait_for_timeout(500)
     pictured(hand, f"21_13_stripped_{place}")
 
 
@@ -347,8 +347,8 @@ def test_rename(page: Page, jupyter_server: JupyterServer, place: Place) -> None
     pictured(hand, f"21_14_move_{place}")
     hand.type("encoder/first")
     hand.press("Enter")
+    expect(hand.widget.status).to_contain_text("encoder/first", timeout=WAIT)
     hand.widget.settled()
-    page.wait_for_timeout(500)
     pictured(hand, f"21_14_moved_{place}")
 
 
@@ -385,7 +385,7 @@ def test_values(page: Page, jupyter_server: JupyterServer, place: Place) -> None
     expect(panel.get_by_role("textbox", name="Variable")).to_be_focused()
     pictured(hand, f"21_15_variable_{place}")
     page.keyboard.press("Enter")
-    page.wait_for_timeout(1500)
+    expect(hand.widget.status).to_contain_text("is a numpy array", timeout=WAIT)
     pictured(hand, f"21_15_assigned_{place}")
 
 
