@@ -122,6 +122,7 @@ export function state(change: Partial<State> = {}): State {
     outputs: [],
     selected_ops: 0,
     selected_variables: 0,
+    selected_trainable: 0,
     proposal: "copy",
     values: "current",
     undo: "",

@@ -81,6 +81,8 @@ NOT_OURS = (
     # JupyterLab asks for a subshell when a comm opens; a kernel that is shut down meanwhile does not answer. Nobody
     # else sends that; of a page that is closing there is no stack to see it by.
     ("Canceled future for create_subshell_request", ""),
+    # A toolbar of JupyterLab's waits a moment before it measures itself, also where its tab is closed meanwhile.
+    ("Cannot read properties of null (reading 'promise')", "jlab_core."),
     # A document that is closed while JupyterLab connects it to a session that runs already for its path.
     ("Disposed", "._handleNewSession ("),
     # Jupyter's icon tells whether the kernel is busy; a test that cuts the network keeps it from being fetched.

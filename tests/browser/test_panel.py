@@ -112,6 +112,9 @@ def test_a_clone_made_in_the_panel_is_a_variable_and_its_line_a_cell(notebook: O
 
     mark_and_clone(widget, "copy")
     assert notebook.kernel_eval("copy['dense/y:0'].name") == "copy/dense/y:0"
+    # The list of graphs has the size that the editor has now.
+    size = f"{notebook.kernel_eval('len(editor.index)')} ops"
+    expect(panel.choice.locator("option:checked")).to_contain_text(size)
     expect(panel.bar.locator(".tgw-bar-line")).to_contain_text("copy = editor.clone(")
     panel.bar.locator("jp-button").filter(has_text="Insert as cell").click()
     inserted = notebook.panel.locator(".jp-CodeCell").filter(has_text="copy = editor.clone(")

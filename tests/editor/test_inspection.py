@@ -53,6 +53,15 @@ def test_a_scope_has_a_boundary_and_counts() -> None:
     assert tgw.example().inspect("/").ops == 74
 
 
+def test_only_variables_that_a_collection_lists_can_be_trained() -> None:
+    with tf.Graph().as_default() as graph:
+        for name, collections in (("listed", None), ("bare", ())):
+            v1.get_variable(f"{name}/w", [2], use_resource=True, trainable=False, collections=collections)
+    editor = tgw.edit(graph)
+    found = [editor.inspect(name) for name in ("listed", "listed/w", "bare", "bare/w", "/")]
+    assert [(each.variables, each.trainable) for each in found] == [(1, 1), (1, 1), (1, 0), (1, 0), (2, 1)]
+
+
 def test_a_variable_without_a_value_says_why() -> None:
     graph = tf.Graph()
     with graph.as_default():

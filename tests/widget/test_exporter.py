@@ -110,7 +110,7 @@ def test_a_stripped_graph_is_frozen_without_marking_its_outputs(
     assert next(one for one in exporter.formats() if one.kind == "saved_model").refused.startswith("mark its outputs")
     editor.strip_training("y:0")
     frozen = next(one for one in exporter.formats() if one.kind == "frozen")
-    assert (frozen.refused, frozen.about) == ("", "What y needs, with constants in place of variables.")
+    assert (frozen.refused, frozen.about) == ("", "The ops that y needs, with constants in place of variables.")
     saved = exporter.save("frozen", frozen.name)
     assert set(tgw.edit(saved.path).index.types) & {"VarHandleOp", "ApplyGradientDescent"} == set()
     assert "y" in tgw.edit(saved.path).index.ids

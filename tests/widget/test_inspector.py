@@ -15,12 +15,14 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised, v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, NotRunnable
+from tfgraphwidget.runtime.measure import Stats
 from tfgraphwidget.runtime.measure import images as pixels
 from tfgraphwidget.runtime.session import current_values
 from tfgraphwidget.sources.describe import docs, origins
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.inspector import Inspector
 from tfgraphwidget.widget.page_words import reply_in_page_words
+from tfgraphwidget.widget.protocol.replies import describe_stats
 
 HERE = Path(__file__).name
 READ = {"ref": "net/one/w/read", "resource": "net/one/w/Read/ReadVariableOp"}
@@ -33,7 +35,22 @@ def examined(editor: GraphEditor, name: str) -> p.ExamineReply:
 
 def shown(value: np.ndarray) -> str:
     """A few numbers as the panel writes them."""
-    return np.array2string(value, precision=4, separator=", ").replace("\n", "")
+    text = np.array2string(value, precision=4, separator=", ").replace("\n", "")
+    return re.sub(r"\s+", "", text).replace(",", ", ")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.float32([-0.115, 0.05, 12]), "[-0.115, 0.05, 12.]"),
+        (np.array([[1, 20], [300, 4]]), "[[1, 20], [300, 4]]"),
+        (np.array([b"a , b", b"c"]), "[b'a , b', b'c']"),
+        (np.arange(17), "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, …]"),
+    ],
+)
+def test_numbers_are_in_a_line_without_the_spaces_of_columns(value: np.ndarray, text: str) -> None:
+    described = describe_stats(Stats("x", str(value.dtype), value))
+    assert (described.sample or described.value) == text
 
 
 def pixels_of(image: p.Image) -> np.ndarray:
@@ -68,6 +85,20 @@ def test_the_value_is_the_present_one(editor: GraphEditor, session: v1.Session) 
     assert told.value is not None
     assert told.value.value == "[1., 2., 3., 4.]"
     assert [pixels_of(image).tolist() for image in told.images] == [[[0, 85, 170, 255]]]
+
+
+def test_of_long_lists_the_page_gets_the_first_and_how_many_there_are() -> None:
+    with tf.Graph().as_default() as graph:
+        xs = [v1.placeholder(tf.float32, [], name=f"x_{k}") for k in range(1100)]
+        tf.add_n(xs, name="net/sum")
+        for _ in range(250):
+            tf.negative(xs[0])
+    inspector = Inspector(tgw.edit(graph))
+    for name in ("net", "net/sum"):
+        reply = inspector.inspect(name, lambda _: None)
+        assert (len(reply.inputs), reply.input_count) == (1000, 1100)
+    (output,) = inspector.inspect("x_0", lambda _: None).outputs
+    assert (len(output.peers), output.peer_count) == (200, 251)
 
 
 def test_other_ops_hold_nothing(editor: GraphEditor) -> None:
@@ -231,7 +262,7 @@ def test_a_constant_s_value_needs_no_session() -> None:
     assert (few.dtype, few.value, few.mean, few.std) == ("int32", "[1, 2, 3]", "2", "0.8165")
     frozen = examined(editor, "frozen/read").value
     assert frozen is not None
-    assert (frozen.value, frozen.nans) == ("[nan,  1.]", 1)
+    assert (frozen.value, frozen.nans) == ("[nan, 1.]", 1)
     text = examined(editor, "text").value
     assert text is not None
     assert "onerror" in text.value

@@ -91,7 +91,7 @@ def test_inspect_tells_of_an_op_and_of_a_scope(answers: RequestHandler) -> None:
     op, _ = answers.handle(p.Inspect("net/logits"))
     assert isinstance(op, p.InspectReply)
     assert op.op_type == "Identity"
-    assert op.inputs == (p.Tensor("net/two/out:0", "float32", "(None, 4)", ("net/two/out",)),)
+    assert op.inputs == (p.Tensor("net/two/out:0", "float32", "(None, 4)", ("net/two/out",), 1),)
     assert p.Attribute("T", "float32", settable=True) in op.attributes
     assert op.shape == "(None, 4)"
     scope, _ = answers.handle(p.Inspect("net/two"))

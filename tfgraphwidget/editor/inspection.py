@@ -12,7 +12,16 @@ import numpy as np
 from tfgraphwidget import runtime
 from tfgraphwidget.editor.evaluation import original_name
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONSTANTS, Conditional, FunctionRef, Loop, count_variables, enclosing_blocks, frame
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    Conditional,
+    FunctionRef,
+    Loop,
+    count_trainable,
+    count_variables,
+    enclosing_blocks,
+    frame,
+)
 from tfgraphwidget.naming import count_text, split_tensor
 from tfgraphwidget.runtime import session as sessions
 from tfgraphwidget.sources import (
@@ -46,6 +55,7 @@ class Inspection:
         op_type: The type of the op; "" for a scope.
         ops: How many ops it has: 1 for an op.
         variables: How many variables it holds.
+        trainable: How many of them an optimizer can be given: those that the graph's collections list.
         device: The device that the op is placed on; "" if TensorFlow chooses.
         inputs: The tensors that it reads, with dtype, static shape and the ops that compute them.
         outputs: The tensors that it computes, with the ops that read them.
@@ -63,14 +73,14 @@ class Inspection:
             op = index.op(name)
             facts = describe_op(index, op)
             self.name, self.op_type, self.ops = index.names[op], index.types[op], 1
-            self.variables = count_variables(index, [op])
+            self.variables, self.trainable = count_variables(index, [op]), count_trainable(index, [op])
             self.functions: tuple[FunctionRef, ...] = core.navigator.called_functions(self.name)
             self.frames: tuple[Loop | Conditional, ...] = tuple(enclosing_blocks(index, op))
             self.inputs, self.outputs = facts.inputs, facts.outputs
         else:
             part = core.view.holding(name)
             self.name, self.op_type, self.ops = name, "", len(part)
-            self.variables = count_variables(index, part.ids)
+            self.variables, self.trainable = count_variables(index, part.ids), count_trainable(index, part.ids)
             self.functions, self.frames = (), ()
             self.inputs, self.outputs = (tuple(map(_boundary, tensors)) for tensors in (part.inputs, part.outputs))
         self.device, self.control_inputs = facts.device, facts.control_inputs

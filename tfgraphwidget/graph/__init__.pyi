@@ -196,6 +196,7 @@ from .traversal import mask_of as mask_of
 from .traversal import readers_of as readers_of
 from .variables import STATE_KEY as STATE_KEY
 from .variables import comes_from_outside as comes_from_outside
+from .variables import count_trainable as count_trainable
 from .variables import definition_of as definition_of
 from .variables import definitions as definitions
 from .variables import handles as handles

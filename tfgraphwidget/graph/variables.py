@@ -43,6 +43,17 @@ def listed_variables(index: GraphIndex) -> frozenset[str]:
     return frozenset((*index.defined_variables, *listed))
 
 
+def count_trainable(index: GraphIndex, ops: Iterable[int]) -> int:
+    """How many handle ops of variables some ops have that an optimizer can take: those that the collections list.
+
+    Args:
+        index: The graph.
+        ops: Numbers of ops.
+    """
+    listed = listed_variables(index)
+    return sum(index.types[op] in HANDLES and index.names[op] in listed for op in ops)
+
+
 def definitions(index: GraphIndex, variable_ops: Iterable[int]) -> dict[int, VariableDef]:
     """Find the variable of each handle op.
 

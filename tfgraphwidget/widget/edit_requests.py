@@ -385,6 +385,8 @@ def outcome_text(sentence: str, report: Edits) -> str:
     'Inserted Tanh after x.'
     >>> outcome_text("Removed net", Edits(removed=("a", "b", "c", "d"), changed=("y",), notes=("Note.",)))
     'Removed net (4 ops removed, 1 op changed). Note.'
+    >>> outcome_text("Bypassed net", Edits(lost=("Lost.",), notes=("Its gradients, too.",)))
+    'Bypassed net. Its gradients, too. Lost.'
     """
     counts, touched = counts_text(report), len(report.added) + len(report.removed) + len(report.changed)
     if not sentence:
@@ -394,7 +396,8 @@ def outcome_text(sentence: str, report: Edits) -> str:
     matches, shapes = map("; ".join, (match_texts(report), shape_texts(report)))
     sentences = [sentence, matches.rstrip("."), f"Shapes: {shapes}" if shapes else ""]
     texts = [f"{each[:1].upper()}{each[1:]}." for each in sentences if each]
-    return " ".join([*texts, *report.lost, *report.notes])
+    # What the edit did comes before what the session has lost by it.
+    return " ".join([*texts, *report.notes, *report.lost])
 
 
 def planned_text(report: Edits) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from tfgraphwidget.graph import FunctionRef, control_flow
-from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.measure import images as pixels
 from tfgraphwidget.sources import (
     TensorDescription,
@@ -17,7 +16,8 @@ from tfgraphwidget.widget.protocol.replies import describe_stats, image
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
 
-_MOST_NAMES = 200  # of readers, control inputs: what a panel can show
+_MOST_NAMES = 200  # of the ops at the other end of a tensor: what a panel can show
+_MOST_TENSORS = 1000  # of inputs, outputs and control inputs: what a panel can show when it is asked for all
 _MOST_LINES = 200  # of a signature: what a panel can show
 
 
@@ -42,9 +42,13 @@ class Inspector:
             device=description.device,
             ops=description.ops,
             variables=description.variables,
-            inputs=tuple(map(_tensor, description.inputs[:_MOST_NAMES])),
-            outputs=tuple(_tensor(tensor, value_of(tensor.name)) for tensor in description.outputs[:_MOST_NAMES]),
-            control_inputs=description.control_inputs[:_MOST_NAMES],
+            trainable=description.trainable,
+            input_count=len(description.inputs),
+            output_count=len(description.outputs),
+            control_input_count=len(description.control_inputs),
+            inputs=tuple(map(_tensor, description.inputs[:_MOST_TENSORS])),
+            outputs=tuple(_tensor(tensor, value_of(tensor.name)) for tensor in description.outputs[:_MOST_TENSORS]),
+            control_inputs=description.control_inputs[:_MOST_TENSORS],
             attributes=tuple(p.Attribute(each.name, each.text, each.settable) for each in description.attributes),
             shape=first,
             value=description.constant,
@@ -90,13 +94,8 @@ class Inspector:
         return p.Legend(legend.by, entries, legend.low, legend.high, legend.notice)
 
 
-def _boundary(tensors: Iterable[str]) -> tuple[p.Tensor, ...]:
-    """The tensors at the boundary of a scope: name and op; the rest is one click away."""
-    return tuple(p.Tensor(name, "", "", (split_tensor(name)[0],)) for name in list(tensors)[:_MOST_NAMES])
-
-
 def _tensor(facts: TensorDescription, value: p.TensorValue | None = None) -> p.Tensor:
-    return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], value)
+    return p.Tensor(facts.name, facts.dtype, facts.shape, facts.peers[:_MOST_NAMES], len(facts.peers), value)
 
 
 def _context(frame: control_flow.Loop | control_flow.Conditional) -> p.ControlFlowContext:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget.editor import EditorSnapshot
 from tfgraphwidget.errors import GraphEditError, NothingTo
-from tfgraphwidget.graph import count_variables
+from tfgraphwidget.graph import count_trainable, count_variables
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.widget import protocol as p
@@ -367,6 +367,7 @@ class RequestHandler:
             outputs=editor.outputs,
             selected_ops=len(selection) if selection else 0,
             selected_variables=count_variables(index, selection.ids) if selection else 0,
+            selected_trainable=count_trainable(index, selection.ids) if selection else 0,
             values=executor.default_init(),
             proposal=editor.free_scope(),
             undo=history.done[-1].line if history.done else "",

@@ -171,12 +171,12 @@ def frozen_outputs(editor: GraphEditor) -> tuple[str, ...] | None:
 
 
 def _outputs_text(editor: GraphEditor) -> str:
-    """The words "What y needs"; the outputs that were marked need no name."""
+    """The words "The ops that y needs"; the outputs that were marked need no name."""
     outputs = frozen_outputs(editor)
     if not outputs:
-        return "What the outputs need"
+        return "The ops that the outputs need"
     more = f" and {len(outputs) - 3} more" if len(outputs) > 3 else ""
-    return f"What {', '.join(outputs[:3])}{more} {'needs' if len(outputs) == 1 else 'need'}"
+    return f"The ops that {', '.join(outputs[:3])}{more} {'needs' if len(outputs) == 1 else 'need'}"
 
 
 def _notebook_stem(editor: GraphEditor) -> str:

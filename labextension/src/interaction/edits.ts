@@ -91,7 +91,7 @@ export class Edits {
   /** Show in what the graph differs from the one that TensorFlow's optimizer makes of it; resolves to whether it is. */
   async optimize(): Promise<boolean> {
     const answer = await this.#queue.reply(() => ({ type: "optimize" }));
-    if (answer?.type !== "selection_reply") return false;
+    if (!isDrawn(answer)) return false;
     bringForward(this.#store, "history");
     return true;
   }
@@ -190,7 +190,7 @@ export class Edits {
   /** Run the graph and show the outputs of an op, or of the selected ops; resolves to whether it ran. */
   async probe(name = "", feeds: Feed[] = []): Promise<boolean> {
     const answer = await this.#queue.reply(() => ({ type: "probe", name, feeds }));
-    if (answer?.type !== "selection_reply") return false;
+    if (!isDrawn(answer)) return false;
     if (name === "") return true;
     this.#store.set({ tab: "op" }); // before the value, which is scrolled to where it is visible
     this.#store.set({ run: { name } });
@@ -199,7 +199,7 @@ export class Edits {
 
   /** Run the graph and measure the time of each op; resolves to whether it ran. */
   async measure(feeds: Feed[] = []): Promise<boolean> {
-    return (await this.#queue.reply(() => ({ type: "measure", feeds })))?.type === "selection_reply";
+    return isDrawn(await this.#queue.reply(() => ({ type: "measure", feeds })));
   }
 
   /** The placeholders that need a value; null if refused, which is shown. */
@@ -266,4 +266,9 @@ export class Edits {
     const answer = await this.#queue.query({ type: "search", text, limit: HITS });
     return answer?.type === "search_reply" ? answer.hits : [];
   }
+}
+
+/** Whether a request was done that changes colors and marks: where the graph has changed too, a new drawing says so. */
+function isDrawn(answer: { readonly type: string } | null): boolean {
+  return answer?.type === "selection_reply" || answer?.type === "scene_reply";
 }

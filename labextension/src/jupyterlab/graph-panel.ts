@@ -181,7 +181,10 @@ export class GraphPanel extends Pane {
         return;
       }
       this.#comm = comm;
-      comm.onPush((push) => this.#onEdited(push));
+      comm.onPush((push) => {
+        this.#onEdited(push);
+        void this.#updateChoices();
+      });
       comm.onGone((isRenewed) => this.#onKernelGone(isRenewed));
       await this.#listChoices();
     } catch (error) {
@@ -228,6 +231,15 @@ export class GraphPanel extends Pane {
     } catch (error) {
       if (turn === this.#turn) this.#showError(error);
     }
+  }
+
+  /** After an edit graphs have other sizes; what is shown stays. */
+  async #updateChoices(): Promise<void> {
+    const [comm, turn] = [this.#comm, this.#turn];
+    const reply = await comm?.request({ type: "choices" }).catch(() => null);
+    if (!reply || turn !== this.#turn) return;
+    this.#choices = reply["choices"] as unknown as GraphChoice[];
+    this.bar.setChoices(this.#choices, this.#choice);
   }
 
   async #open(name: string): Promise<void> {

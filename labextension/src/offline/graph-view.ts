@@ -234,6 +234,7 @@ export class OfflineGraphView {
       outputs: [...this.#boundary.outputs],
       selected_ops: count(this.#chosen),
       selected_variables: this.#chosen.reduce((sum, chosen, op) => sum + (chosen & at(variable, op)), 0),
+      selected_trainable: 0, // for edits only
       offers: [],
       colors: head.legends.map(({ by }) => by),
       legend: head.legends[this.#legendIndex] ?? null,

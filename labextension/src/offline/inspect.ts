@@ -4,8 +4,10 @@ import { at } from "../protocol/scene";
 import type { Graph } from "./graph";
 import { Refusal } from "./refusal";
 
-/** Of consumers, control inputs, tensors at a scope's border: what a panel can show. */
-const MOST = 200;
+/** Of the ops at the other end of a tensor: what a panel can show. */
+const MOST_NAMES = 200;
+/** Of inputs, outputs and control inputs: what a panel can show when it is asked for all. */
+const MOST_TENSORS = 1000;
 
 export function inspect(graph: Graph, name: string): InspectReply {
   const op = graph.op(name);
@@ -54,11 +56,15 @@ function ofOp(graph: Graph, op: number): InspectReply {
     device: graph.data.text("op_device", op),
     ops: 1,
     variables: at(graph.data.column("op_variable"), op),
-    inputs,
-    outputs,
+    trainable: 0, // for edits only
+    input_count: inputs.length,
+    output_count: outputs.length,
+    control_input_count: graph.controls(op).length,
+    inputs: inputs.slice(0, MOST_TENSORS),
+    outputs: outputs.slice(0, MOST_TENSORS),
     control_inputs: graph
       .controls(op)
-      .slice(0, MOST)
+      .slice(0, MOST_TENSORS)
       .map((other) => graph.names[other] ?? ""),
     attributes: graph.attributes(op).map(({ name: each, text }) => ({ name: each, text, settable: false })),
     shape: "",
@@ -77,7 +83,8 @@ function tensor(graph: Graph, op: number, port: number, peers: string[]): Tensor
     name: `${graph.names[op] ?? ""}:${port}`,
     dtype: text("output_dtype"),
     shape: text("output_shape"),
-    peers: peers.slice(0, MOST),
+    peers: peers.slice(0, MOST_NAMES),
+    peer_count: peers.length,
     value: null,
   };
 }
@@ -105,9 +112,9 @@ function ofScope(graph: Graph, node: number, name: string): InspectReply {
       (inside[op] === 1 ? inputs : outputs).add(`${graph.names[source.op] ?? ""}:${source.port}`);
     }
   const named = (tensors: Set<string>) =>
-    [...tensors].slice(0, MOST).map((each): Tensor => {
+    [...tensors].slice(0, MOST_TENSORS).map((each): Tensor => {
       const peer = each.replace(/:\d+$/, "");
-      return { name: each, dtype: "", shape: "", peers: [peer], value: null };
+      return { name: each, dtype: "", shape: "", peers: [peer], peer_count: 1, value: null };
     });
   return {
     type: "inspect_reply",
@@ -116,6 +123,10 @@ function ofScope(graph: Graph, node: number, name: string): InspectReply {
     device: "",
     ops: at(data.column("node_ops"), node),
     variables: at(data.column("node_variables"), node),
+    trainable: 0,
+    input_count: inputs.size,
+    output_count: outputs.size,
+    control_input_count: 0,
     inputs: named(inputs),
     outputs: named(outputs),
     control_inputs: [],

@@ -82,8 +82,10 @@ export function releaseFocus(holder: Element): void {
     holder.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
 }
 
-/** Scroll a panel, and not the page around it, as little as shows an element, or its upper part if it is higher. */
-export function scrollToShow(panel: Element, shown: Element): void {
+/** Scroll the panel around an element, and not the page, as little as shows it, or its upper part if it is higher. */
+export function scrollToShow(shown: Element): void {
+  const panel = shown.closest(".tgw-tab-page");
+  if (!panel) return;
   const [view, box] = [panel.getBoundingClientRect(), shown.getBoundingClientRect()];
   const below = Math.max(box.bottom + SCROLL_MARGIN - view.bottom, 0);
   const above = box.top - SCROLL_MARGIN - view.top;

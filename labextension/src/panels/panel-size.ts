@@ -22,7 +22,7 @@ const WIDTH: Side = {
   key: "tfgraphwidget:panel-width",
   property: "--tgw-panel-width",
   usual: 304,
-  least: 220,
+  least: 248, // the table of costs, and the button that measures
   most: 720,
   orientation: "vertical",
   larger: "ArrowLeft",

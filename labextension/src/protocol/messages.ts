@@ -44,6 +44,7 @@ export interface State {
   outputs: string[];
   selected_ops: number;
   selected_variables: number;
+  selected_trainable: number;
   proposal: string;
   values: "current" | "initial" | "none";
   undo: string;
@@ -78,12 +79,13 @@ export interface TensorValue {
   images: Image[];
 }
 
-/** One input or output of an op; `peers` are the ops at the other end. */
+/** One input or output of an op; `peers` are the ops at the other end, the first of `peer_count`. */
 export interface Tensor {
   name: string;
   dtype: string;
   shape: string;
   peers: string[];
+  peer_count: number;
   value: TensorValue | null;
 }
 
@@ -755,6 +757,10 @@ export interface InspectReply {
   device: string;
   ops: number;
   variables: number;
+  trainable: number;
+  input_count: number;
+  output_count: number;
+  control_input_count: number;
   inputs: Tensor[];
   outputs: Tensor[];
   control_inputs: string[];

@@ -1,6 +1,6 @@
 // The minimap: the whole drawing in a corner with a frame around the visible part. Dragging in it moves the camera. It
 // is hidden from screen readers, because the arrow keys do the same.
-import { at, BADGE, type Box, boxOf, OPEN, type Paint, type Scene } from "../protocol/scene";
+import { at, BADGE, type Box, boxOf, OPEN, type Paint, type Scene, visibleItem } from "../protocol/scene";
 import type { Store } from "../state/store";
 import { type Camera, cameraHolding, inView, type Point, type Viewport } from "./camera/camera";
 import { areaColors, boxColors } from "./canvas/boxes";
@@ -14,6 +14,8 @@ const SHARE = 0.24;
 /** In a narrower view it would cover what the user looks at. */
 const LEAST_HOST = 560;
 const PADDING = 4;
+/** The least side of a spot, in pixels of the map. */
+const LEAST_SPOT = 5;
 
 /** How a drawing fits into the map: pixels of the map are (world - origin) · scale. */
 export interface Fit extends Viewport {
@@ -43,6 +45,17 @@ export function frameOf(fit: Fit, camera: Camera, viewport: Viewport): Box {
   const right = Math.min((seen.x + seen.width - fit.x) * fit.scale, fit.width);
   const bottom = Math.min((seen.y + seen.height - fit.y) * fit.scale, fit.height);
   return { x: left, y: top, width: Math.max(right - left, 0), height: Math.max(bottom - top, 0) };
+}
+
+/** Where some ops are on the map, or the closed scopes around them; large enough to be seen. */
+export function spotsOf(scene: Scene, names: readonly string[], fit: Fit): Box[] {
+  const items = new Set(names.map((name) => visibleItem(scene, name)).filter((item) => item > 0));
+  return [...items].map((item) => {
+    const { x, y, width, height } = boxOf(scene.box, item);
+    const [wide, high] = [Math.max(width * fit.scale, LEAST_SPOT), Math.max(height * fit.scale, LEAST_SPOT)];
+    const [left, top] = [(x + width / 2 - fit.x) * fit.scale, (y + height / 2 - fit.y) * fit.scale];
+    return { x: left - wide / 2, y: top - high / 2, width: wide, height: high };
+  });
 }
 
 /** The camera with the world point under a point of the map in its middle. */
@@ -80,7 +93,7 @@ export class Minimap {
     this.canvas.className = "tgw-minimap";
     this.canvas.hidden = true;
     this.canvas.setAttribute("aria-hidden", "true");
-    store.watch(["camera", "scene", "paint", "minimap", "drawn"], () => {
+    store.watch(["camera", "scene", "paint", "minimap", "drawn", "edited"], () => {
       if (this.#scheduled === 0) this.#scheduled = requestAnimationFrame(() => this.#frame());
     });
     this.#listen();
@@ -106,7 +119,7 @@ export class Minimap {
 
   #frame(): void {
     this.#scheduled = 0;
-    const { scene, paint, camera, minimap } = this.#store.value;
+    const { scene, paint, camera, minimap, edited } = this.#store.value;
     const { viewport, palette } = this.#stage;
     this.canvas.hidden = !scene || !paint || !minimap || !isUseful(boxOf(scene.box, 0), camera, viewport);
     if (!scene || !paint || this.canvas.hidden) return;
@@ -118,6 +131,9 @@ export class Minimap {
     ctx.setTransform(1, 0, 0, 1, 0, 0);
     ctx.drawImage(this.#picture, 0, 0);
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    // What an edit changed, which may be out of view.
+    ctx.fillStyle = palette.fresh;
+    for (const box of spotsOf(scene, edited, fit)) ctx.fillRect(box.x, box.y, box.width, box.height);
     const { x, y, width, height } = frameOf(fit, camera, viewport);
     ctx.fillStyle = palette.selected;
     ctx.globalAlpha = 0.12;

@@ -33,6 +33,19 @@ describe("edits", () => {
     expect(done).toBe(true);
   });
 
+  test("a run is done too where it answers with a new drawing, since it has added ops", async () => {
+    const { actions } = await opened(
+      drawn({ revision: 2 }, "", { text: "x:0: 1." }),
+      drawn({ revision: 3 }, "", { text: "Measured." }),
+      painted({}, [0, 0, 0, 0, 0]),
+      refused("No."),
+    );
+    expect(await actions.edits.probe("x")).toBe(true);
+    expect(await actions.edits.measure()).toBe(true);
+    expect(await actions.edits.measure()).toBe(true);
+    expect(await actions.edits.measure()).toBe(false);
+  });
+
   test("a refusal keeps its ways out for the buttons, and the change was not done", async () => {
     const mends = [{ text: "Insert a Cast", line: "editor.connect(…)" }];
     const { actions, store, sent } = await opened(
@@ -89,8 +102,12 @@ describe("forms", () => {
   const op = (change: Partial<InspectReply>) =>
     inspected("a/b", {
       op_type: "Relu",
-      inputs: [{ name: "x:0", dtype: "float32", shape: "(None, 3)", peers: ["x"], value: null }],
-      outputs: [{ name: "a/b:0", dtype: "float32", shape: "(None, 3)", peers: [], value: null }],
+      inputs: [
+        { name: "x:0", dtype: "float32", shape: "(None, 3)", peers: ["x"], peer_count: 1, value: null },
+      ],
+      outputs: [
+        { name: "a/b:0", dtype: "float32", shape: "(None, 3)", peers: [], peer_count: 0, value: null },
+      ],
       shape: "(None, 3)",
       ...change,
     });
@@ -124,10 +141,11 @@ describe("forms", () => {
     expect(rename?.fields?.[0]).toMatchObject({ initial: "net", prefix: "" });
   });
 
-  test("what is for variables is offered of a scope, a selection or an op that has some", () => {
-    expect(names(op({ name: "net/", op_type: "", variables: 2 }))).toContain("trainable");
-    expect(names(op({ name: "net/", op_type: "" }))).not.toContain("trainable");
-    expect(names(op({ op_type: "VarHandleOp" }))).toContain("trainable");
+  test("training is offered of a scope, a selection or an op with a variable that an optimizer can be given", () => {
+    expect(names(op({ name: "net/", op_type: "", variables: 2, trainable: 1 }))).toContain("trainable");
+    expect(names(op({ name: "net/", op_type: "", variables: 2 }))).not.toContain("trainable");
+    expect(names(op({ op_type: "VarHandleOp", variables: 1, trainable: 1 }))).toContain("trainable");
+    expect(names(op({ op_type: "VarHandleOp", variables: 1 }))).not.toContain("trainable");
     const ofPart = (variables: boolean) => commandsForPart([], variables).map(({ verb }) => verb);
     expect(ofPart(true).filter((verb) => !ofPart(false).includes(verb))).toEqual(["trainable"]);
   });

@@ -62,8 +62,10 @@ function world(change: Partial<State> = {}, coverage: number[] = [0, 0, 0, 0, 0]
 const relu = (change: Partial<InspectReply> = {}) =>
   inspected("input", {
     op_type: "Relu",
-    inputs: [{ name: "x:0", dtype: "float32", shape: "(2)", peers: ["x"], value: null }],
-    outputs: [{ name: "input:0", dtype: "float32", shape: "(2)", peers: ["net/dense/a"], value: null }],
+    inputs: [{ name: "x:0", dtype: "float32", shape: "(2)", peers: ["x"], peer_count: 1, value: null }],
+    outputs: [
+      { name: "input:0", dtype: "float32", shape: "(2)", peers: ["net/dense/a"], peer_count: 1, value: null },
+    ],
     shape: "(2)",
     ...change,
   });
@@ -177,6 +179,8 @@ describe("what a menu lists", () => {
   test("the heading names it", () => {
     const { scene, hit } = world();
     expect(titleOf(hit({ item: INPUT }), scene, state())).toBe("input · Placeholder");
+    const twice = { ...scene, types: scene.names.map((name, k) => (k === INPUT ? name : "")) };
+    expect(titleOf(hit({ item: INPUT }), twice, state())).toBe("input");
     expect(titleOf({ kind: "edge", edge: 0 }, scene, state())).toBe("input → net");
     expect(titleOf({ kind: "selection" }, scene, state({ selected_ops: 1200 }))).toBe("1,200 selected ops");
     expect(titleOf({ kind: "canvas" }, scene, state())).toBe("graph");
@@ -215,5 +219,5 @@ describe("what an entry does", () => {
 });
 
 function tensor(peers: string[]) {
-  return { name: "input:0", dtype: "float32", shape: "(2)", peers, value: null };
+  return { name: "input:0", dtype: "float32", shape: "(2)", peers, peer_count: peers.length, value: null };
 }

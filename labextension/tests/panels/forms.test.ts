@@ -77,7 +77,14 @@ describe("the tensor of a line", () => {
       source: Int32Array.from([source]),
       target: Int32Array.from([target]),
     }) as unknown as Scene;
-  const tensor = (name: string, peers: string[]) => ({ name, dtype: "", shape: "", peers, value: null });
+  const tensor = (name: string, peers: string[]) => ({
+    name,
+    dtype: "",
+    shape: "",
+    peers,
+    peer_count: peers.length,
+    value: null,
+  });
   const known: Record<string, Partial<InspectReply>> = {
     in: { outputs: [tensor("in:0", ["net/a", "box/c"])] },
     "net/a": { inputs: [tensor("in:0", ["in"])], outputs: [tensor("net/a:0", ["net/b"])] },

@@ -17,7 +17,9 @@ async function looking(...answers: (Answer | Error)[]) {
 }
 
 test("after a new drawing it is asked again, once", async () => {
-  const peers = [{ name: "input:0", dtype: "float32", shape: "[]", peers: ["late"], value: null }];
+  const peers = [
+    { name: "input:0", dtype: "float32", shape: "[]", peers: ["late"], peer_count: 1, value: null },
+  ];
   const { actions, sent, store } = await looking(
     drawn({ revision: 2 }),
     inspected("input", { outputs: peers }),
@@ -152,7 +154,7 @@ describe("previews", () => {
 
 describe("after an edit", () => {
   const peers = (...names: string[]) => [
-    { name: "input:0", dtype: "float32", shape: "[]", peers: names, value: null },
+    { name: "input:0", dtype: "float32", shape: "[]", peers: names, peer_count: names.length, value: null },
   ];
 
   test("a click on Clone costs one request: the reply has what the inspector shows", async () => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { decodeScene } from "../../src/protocol/scene";
 import { fitBox, inView } from "../../src/render/camera/camera";
-import { cameraAt, fitOf, frameOf, isUseful, largestMap } from "../../src/render/minimap";
+import { cameraAt, fitOf, frameOf, isUseful, largestMap, spotsOf } from "../../src/render/minimap";
+import { packed, sceneArrays } from "../example-graph";
 
 const whole = { x: -100, y: 50, width: 4000, height: 2000 };
 const viewport = { width: 900, height: 600 };
@@ -41,6 +43,15 @@ describe("the minimap", () => {
     const frame = frameOf(fit, { x: 3500, y: -900, zoom: 0.5 }, viewport);
     expect(frame.y).toBe(0);
     expect(frame.x + frame.width).toBe(fit.width);
+  });
+
+  test("what an edit changed is a spot that can be seen, at the closed scope around it", () => {
+    const { fields, buffer } = packed(sceneArrays());
+    const scene = decodeScene(fields, buffer);
+    const fit = fitOf({ x: 0, y: 0, width: 90_000, height: 90_000 });
+    const [spot, ...others] = spotsOf(scene, ["net/dense/MatMul", "net/dense/bias", "gone"], fit);
+    expect(others).toEqual([]);
+    expect(spot).toMatchObject({ width: 5, height: 5 });
   });
 
   test("is there only when something is out of view and there is room", () => {

@@ -1,6 +1,7 @@
 // All text that is drawn on boxes, at every zoom: its size, and how wide it is.
 import { expect, test } from "vitest";
 import { BADGE, CLOSED, decodePaint, decodeScene, OP, OPEN, type Scene } from "../../src/protocol/scene";
+import { overlap } from "../../src/render/canvas/far-labels";
 import { drawLabels } from "../../src/render/canvas/labels";
 import { drawBoundaryMarks, drawSigns } from "../../src/render/canvas/marks";
 import type { Pen } from "../../src/render/canvas/pen";
@@ -39,8 +40,8 @@ function example(): Scene {
   return decodeScene(fields, buffer);
 }
 
-function drawnAt(zoom: number, notes: readonly string[] = ["", "", "", "", ""]): Text[] {
-  const scene = example();
+function drawnAt(zoom: number, notes: readonly string[] = ["", "", "", "", ""], given?: Scene): Text[] {
+  const scene = given ?? example();
   const arrays = {
     ...paintArrays(),
     mark: Uint8Array.from([0, 3, 0, 0, 0]),
@@ -84,6 +85,7 @@ function drawnAt(zoom: number, notes: readonly string[] = ["", "", "", "", ""]):
     viewport: { width: 1000, height: 1000 },
   };
   for (const _ of drawLabels(pen as unknown as Pen));
+  if (given) return drawn;
   drawBoundaryMarks(pen as unknown as Pen);
   drawSigns(pen as unknown as Pen);
   return drawn;
@@ -146,4 +148,46 @@ test("from afar the number of a scope gives way to one without its unit, and the
   expect(numberAt(0.5, "123.5 KFLOP")).toBe("123.5 K");
   expect(numberAt(0.5, "1234.5 seconds")).toBe("");
   expect(numberAt(0.3, "123.5 GFLOP")).toBe("");
+});
+
+test("from afar the chips of a colored box give way to its number, and are there without one", () => {
+  const textsAt = (zoom: number, note: string) =>
+    drawnAt(zoom, ["", "", "", note, ""]).map(({ text }) => text.replace(/^a_l.*/, "name"));
+  expect(textsAt(1, "1.8 MFLOP")).toEqual(expect.arrayContaining(["name", "1.8 MFLOP", "w 64×64"]));
+  for (const zoom of [0.4, 0.5]) {
+    const texts = textsAt(zoom, "8 FLOP");
+    expect(texts).toEqual(expect.arrayContaining(["name", "8 FLOP"]));
+    expect(texts).not.toContain("w 64×64");
+    expect(texts).not.toContain("w");
+  }
+});
+
+test("from afar the numbers of open scopes lie on no other text", () => {
+  const { fields, buffer } = packed(
+    {
+      ...sceneArrays(["", "net", "net/inner", "net/inner/most", "x"]),
+      kind: Uint8Array.from([OPEN, OPEN, OPEN, OPEN, OP]),
+      parent: Int32Array.from([-1, 0, 1, 2, 0]),
+      // biome-ignore format: one box per line
+      box: Float32Array.from([
+        0, 0, 400, 500,
+        40, 40, 340, 400,
+        50, 62, 320, 360,
+        60, 84, 300, 320,
+        60, 460, 60, 14,
+      ]),
+    },
+    { box: [5, 4], route: [5, 2] },
+  );
+  const scene = decodeScene(fields, buffer);
+  for (const zoom of [0.15, 0.2, 0.25, 0.29]) {
+    const texts = drawnAt(zoom, ["", "4.5 M", "3.6 M", "1.8 M", ""], scene);
+    expect(texts.some(({ text }) => text.endsWith(" M"))).toBe(true);
+    const boxes = texts.map(({ text, size, x, y }) => {
+      const width = text.length * WIDTH * size;
+      return { x: x - width / 2, y: y - size / 2, width, height: size };
+    });
+    for (const [k, one] of boxes.entries())
+      for (const other of boxes.slice(k + 1)) expect(overlap(one, other), `${zoom}`).toBe(false);
+  }
 });

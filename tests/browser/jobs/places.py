@@ -101,12 +101,23 @@ FAULTS = """root => {
         const hit = document.elementFromPoint((part.left + part.right) / 2, (part.top + part.bottom) / 2);
         const label = hit?.closest("label");
         const isInFront = !hit || element.contains(hit) || hit.contains(element) || label?.contains(element);
-        const popups = ".tgw-menu, .tgw-sheet, .tgw-tooltip, [role=menu], [role=dialog], .tgw-panel, .jp-Dialog";
+        const menus = ".tgw-menu, .tgw-dropdown, .tgw-sheet, .tgw-tooltip, [role=menu], [role=dialog]";
+        const popups = `${menus}, .tgw-panel, .jp-Dialog`;
         const popup = hit?.closest(popups);
         if (!isInFront && !(popup && !popup.contains(element)) && root.contains(hit))
             faults.push(`${told(element)} lies below ${told(hit)}`);
     }
     return [...new Set(faults)];
+}"""
+HOLD_FOCUS = """() => {
+    const { activeElement } = document;
+    const stop = (event) => event.stopImmediatePropagation();
+    const types = ["focusout", "blur"];
+    for (const type of types) window.addEventListener(type, stop, true);
+    window.releaseFocus = () => {
+        activeElement?.focus({ preventScroll: true });
+        for (const type of types) window.removeEventListener(type, stop, true);
+    };
 }"""
 
 
@@ -121,7 +132,7 @@ def open_in(page: Page, server: JupyterServer, place: Place, name: str, code: st
         code: A cell that makes `editor`, and for the document `file`, the path of what it has saved in the
             server's folder.
     """
-    page.set_viewport_size({"width": 1360, "height": 900})
+    page.set_viewport_size({"width": 1460, "height": 900})  # all of the cell is in view
     cells = [code, "editor.widget.height = 600\neditor"]
     notebook = open_notebook(page, server, write_notebook(server, f"{name}_{place}.ipynb", cells))
     notebook.run_cell(0)
@@ -184,9 +195,11 @@ def pictured(hand: Hand, name: str, faults: tuple[str, ...] = (), state: Callabl
         faults: Faults that are known and meant, by the start of their sentences.
         state: Reaches what a change of the theme ends, as what is below the pointer.
     """
-    # The theme changes without a click, so that menus and forms stay open.
     for theme in ("light", "dark"):
+        # While JupyterLab loads a theme its splash may take the focus, at which menus and forms would close.
+        hand.page.evaluate(HOLD_FOCUS)
         set_theme(hand.page, dark=theme == "dark")
+        hand.page.evaluate("window.releaseFocus()")
         hand.page.wait_for_timeout(300)  # colors glide
         state()
         shoot(hand.page, f"{name}_{theme}")

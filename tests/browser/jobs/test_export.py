@@ -95,7 +95,7 @@ def test_a_graph_is_saved_frozen_without_training_in_three_clicks(hand: Hand, ju
     shoot(root, "export_menu_light")
     hand.click(menu.get_by_role("menuitem", name="Frozen graph"))
     form = root.get_by_role("form", name="Save Frozen graph")
-    expect(form).to_contain_text("What loss needs")
+    expect(form).to_contain_text("The ops that loss needs")
     expect(form.get_by_role("textbox", name="Path")).to_be_focused()
     shoot(root, "export_form_light")
     hand.click(form.get_by_role("button", name="Save"))
@@ -269,6 +269,8 @@ def test_a_document_has_the_same_list_and_saves_beside_its_file(page: Page, jupy
     expect(root.get_by_role("menuitem").first).to_be_focused()
     labels = root.locator("[role=menuitem] > span:first-child").all_inner_texts()
     assert set(labels) == LABELS  # as in a notebook
+    # All of it is in view where the document is high enough.
+    assert root.locator(".tgw-export").evaluate("menu => menu.scrollHeight <= menu.clientHeight")
     shoot(page, "export_document_light")
     root.get_by_role("menuitem", name="Frozen graph").click()
     page.keyboard.press("Enter")

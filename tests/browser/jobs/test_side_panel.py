@@ -222,3 +222,54 @@ def test_the_history_is_sentences_and_shows_what_each_changed(hand: Hand) -> Non
     hand.click(hand.root.get_by_role("button", name="Undo"))
     hand.widget.settled()
     assert hand.widget.notebook.kernel_eval("len(editor.history.done)") == 1
+
+
+LONG = """
+import tensorflow as tf
+import tfgraphwidget as tgw
+
+v1 = tf.compat.v1
+with tf.Graph().as_default() as graph:
+    xs = [v1.placeholder(tf.float32, [], name=f"x_{k}") for k in range(40)]
+    w = v1.get_variable("w", [], use_resource=True)
+    with tf.name_scope("sum"):
+        y = tf.add_n([tf.negative(x, name=f"negative_{k}") for k, x in enumerate(xs)], name="all")
+    z = tf.multiply(y, w, name="z")
+editor = tgw.edit(graph)
+editor.close_all()
+editor.widget.height = 600
+"""
+
+
+@pytest.mark.slow
+def test_long_lists_are_shown_whole_and_training_is_offered_where_there_is_a_variable(
+    page: Page, jupyter_server: JupyterServer
+) -> None:
+    page.set_viewport_size({"width": 1360, "height": 860})
+    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "long.ipynb", [LONG, "editor"]))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    hand = Hand(Widget(notebook, root))
+    hand.click_at(*hand.widget.place("sum"))
+    panel = root.get_by_role("tabpanel", name="Op")
+    inputs = panel.locator(".tgw-field").filter(has=page.get_by_role("heading", name="Inputs (40)"))
+    entries = inputs.locator(".tgw-tensors > li")
+    expect(entries).to_have_count(31)
+    hand.click(inputs.get_by_role("button", name="Show 10 more"))
+    expect(entries).to_have_count(40)
+    expect(entries.last).to_contain_text("x_39")
+    expect(entries.nth(30).get_by_role("button")).to_be_focused()
+    # The scope has no variable to train; the whole graph has one.
+    edits = root.get_by_role("group", name="Edit the selection")
+    train = edits.get_by_role("button", name="Train only this")
+    for names, offered in ((["sum"], False), (["sum", "w"], True)):
+        for name in names:
+            hand.widget.click(name, "Control")
+            hand.widget.settled()
+        hand.click(tab(hand, "Clone"))
+        expect(edits.get_by_role("button", name="Bypass")).to_be_visible()
+        expect(train).to_be_visible(visible=offered)
+        hand.root.focus()
+        hand.page.keyboard.press("Escape")
+        hand.widget.settled()

@@ -31,6 +31,8 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import names_text
 
+_GRADIENTS_TOO = "Its gradients are bypassed, too."
+
 
 @register(
     button=EditButton(
@@ -152,10 +154,8 @@ class Bypass(Rewire):
                     code="gradients-not-bypassed",
                 )
             moves.inputs.update(dict.fromkeys(boundary.leaving[leaving[0]], fitting[0]))
-            moves.notes.append(
-                f"Its gradients are bypassed, too: {moves.tensor_name(fitting[0])!r} is read in place of "
-                f"{moves.tensor_name(leaving[0])!r}."
-            )
+            if _GRADIENTS_TOO not in moves.notes:
+                moves.notes.append(_GRADIENTS_TOO)
 
     @staticmethod
     def _one(moves: EdgeMoves, name: str) -> Tensor:

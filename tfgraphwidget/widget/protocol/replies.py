@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -52,12 +53,13 @@ class TensorValue:
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:
-    """One input or output of an op; `peers` are the ops at the other end."""
+    """One input or output of an op; `peers` are the ops at the other end, the first of `peer_count`."""
 
     name: str
     dtype: str
     shape: str
     peers: tuple[str, ...]
+    peer_count: int
     value: TensorValue | None = None
 
 
@@ -93,7 +95,8 @@ class InspectReply:
     """Details of an op, or of a scope (then `op_type` is ""). `contexts` go from the innermost to the outermost.
 
     `shape` and `value` are what forms begin with, as Python: the static shape of the first output, and the value of a
-    small constant; "" where they are unknown.
+    small constant; "" where they are unknown. `trainable` of the variables can be given to an optimizer. Of the lists
+    that may be long the first entries are there, and how many there are in all.
     """
 
     name: str
@@ -101,6 +104,10 @@ class InspectReply:
     device: str = ""
     ops: int = 0
     variables: int = 0
+    trainable: int = 0
+    input_count: int = 0
+    output_count: int = 0
+    control_input_count: int = 0
     inputs: tuple[Tensor, ...] = ()
     outputs: tuple[Tensor, ...] = ()
     control_inputs: tuple[str, ...] = ()
@@ -192,6 +199,7 @@ class State:
 
     `path` names the current graph and those around it, outermost first; `warnings` say what is read-only;
     `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
+    `selected_trainable` of the variables can be given to an optimizer.
     `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
     Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first;
     `sentences` say in words what `code` and `ahead` do.
@@ -212,6 +220,7 @@ class State:
     outputs: tuple[str, ...]
     selected_ops: int
     selected_variables: int
+    selected_trainable: int
     proposal: str
     values: Init
     undo: str
@@ -234,6 +243,12 @@ _FEW = 16  # elements that are all shown
 _LONGEST = 200  # characters of them
 
 
+def _elements(value: np.ndarray) -> str:
+    """The elements in one line; numbers without the spaces that make columns of them."""
+    text = np.array2string(value, precision=4, separator=", ").replace("\n", "")
+    return text if value.dtype.kind in "OSU" else re.sub(r" +(?=[,\]])|(?<=\[) +|(?<=, ) +", "", text)
+
+
 def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> TensorValue:
     """A tensor in words: its elements when they are few, else their range.
 
@@ -243,11 +258,10 @@ def describe_stats(stats: Stats, pictures: tuple[Image, ...] = ()) -> TensorValu
     """
     value, text = stats.value, stats.note
     if value is not None and value.size <= _FEW:
-        text = np.array2string(value, precision=4, separator=", ").replace("\n", "")[:_LONGEST]
+        text = _elements(value)[:_LONGEST]
     sample = ""
     if value is not None and value.size > _FEW:
-        first = np.array2string(value.ravel()[:_FEW], precision=4, separator=", ").replace("\n", "")
-        sample = f"{first[:_LONGEST].rstrip(']')}, …]"
+        sample = f"{_elements(value.ravel()[:_FEW])[:_LONGEST].rstrip(']')}, …]"
     low, mean, std, high = (_number(number) for number in (stats.least, stats.mean, stats.std, stats.most))
     return TensorValue(
         dtype=stats.dtype,

@@ -75,7 +75,8 @@ export function titleOf(target: Target, scene: Scene, state: State | null): stri
     const [source, consumer] = endsOf(scene, target.edge);
     return `${labelOf(scene, source)} → ${labelOf(scene, consumer)}`;
   }
-  return `${labelOf(scene, target.item)} · ${aboutText(scene, target.item)}`;
+  const [label, about] = [labelOf(scene, target.item), aboutText(scene, target.item)];
+  return label === about ? label : `${label} · ${about}`;
 }
 
 /**
@@ -179,7 +180,7 @@ function scopeGroups(
   const edits =
     kind === "scope"
       ? details && namedEdits(details, context)
-      : editEntries(commandsForPart([]), context, select);
+      : editEntries(commandsForPart([], at(scene.variables, item) > 0), context, select);
   return [
     [
       { text: word, key: "Enter", act: toggle(false) },
@@ -242,7 +243,7 @@ function selectionGroups(context: MenuContext): MenuGroups {
   const expression = state?.expression ?? "";
   return [
     readOnly ? [] : [...cloneSelection("Clone …", context), ...deriveEntries(["boundary"], context)],
-    readOnly ? [] : editEntries(commandsForPart([], (state?.selected_variables ?? 0) > 0), context),
+    readOnly ? [] : editEntries(commandsForPart([], (state?.selected_trainable ?? 0) > 0), context),
     [...deriveEntries(["upstream", "downstream", "grow", "path"], context), ...hideEntries("", context)],
     [
       ...(readOnly ? [] : [values, findMore([], "", context)]),

@@ -7,16 +7,16 @@ type Known = Readonly<Record<NonNullable<FormField["known"]>, string>>;
 
 const NOTHING: Known = { name: "", device: "", shape: "", dtype: "", value: "" };
 
-/** Of several ops: the selection when `what` is empty, or a name scope; `variables`: whether there are any in it. */
-export function commandsForPart(what: readonly string[], variables = true): EditCommand[] {
-  return EDIT_BUTTONS.filter((button) => button.on === "part" && suitsPart(button, variables)).map((button) =>
-    commandOf(button, what, NOTHING),
+/** Of several ops: the selection when `what` is empty, or a name scope; `isTrainable`: whether a variable in it is. */
+export function commandsForPart(what: readonly string[], isTrainable: boolean): EditCommand[] {
+  return EDIT_BUTTONS.filter((button) => button.on === "part" && suitsPart(button, isTrainable)).map(
+    (button) => commandOf(button, what, NOTHING),
   );
 }
 
-/** Whether an edit makes sense for several ops: what is for variables needs one. */
-function suitsPart({ types }: EditButton, variables: boolean): boolean {
-  return types === undefined || variables;
+/** Whether an edit makes sense for several ops: what is for variables needs one that an optimizer can be given. */
+function suitsPart({ types }: EditButton, isTrainable: boolean): boolean {
+  return types === undefined || isTrainable;
 }
 
 /** Of the chosen outputs, or those that the graph seems to be for. */
@@ -36,15 +36,17 @@ export function commandsFor(details: InspectReply): EditCommand[] {
 function suits(button: EditButton, details: InspectReply): boolean {
   const { on, types, needs = [] } = button;
   const type = details.op_type;
-  if (type === "") return on === "named" || (on === "part" && suitsPart(button, details.variables > 0));
-  const isOfType = types === undefined || types.includes(type);
+  const isTrainable = details.trainable > 0;
+  if (type === "") return on === "named" || (on === "part" && suitsPart(button, isTrainable));
+  const isOfType =
+    on === "part" ? suitsPart(button, isTrainable) : types === undefined || types.includes(type);
   return on !== "graph" && isOfType && needs.every((side) => details[side].length > 0);
 }
 
 /** Move an op or a scope to another scope: a rename that keeps the last part of the name. */
 export function moveCommand({ name }: InspectReply): EditCommand {
   const { initial: last, prefix } = splitName(name.replace(/\/$/, ""));
-  const hint = "If empty, it leaves all scopes. A scope that does not exist is created.";
+  const hint = "Leave it empty for no scope. A scope that does not exist is created.";
   const scope = {
     key: "new",
     label: "Scope",

@@ -1,7 +1,17 @@
 // Edit buttons with inline forms below them. Enter applies, Escape closes.
 import { type ChangeVerb, type EditCall, type Options, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
-import { button, element, ICONS, icon, releaseFocus, taskButton, uniqueId, whileBusy } from "../dom";
+import {
+  button,
+  element,
+  ICONS,
+  icon,
+  releaseFocus,
+  scrollToShow,
+  taskButton,
+  uniqueId,
+  whileBusy,
+} from "../dom";
 import { type ApplyOp, opForm } from "../forms/op-form";
 import { replaceAllForm, searchedPattern } from "../forms/replace-all-form";
 import { NO_SIGNATURE, signatureForm, signatureNames } from "../forms/signature-form";
@@ -285,6 +295,7 @@ export function showForm(slot: HTMLElement, form: HTMLFormElement): void {
   first?.focus();
   first?.select();
   if (!first) form.querySelector<HTMLElement>("select, button")?.focus(); // Enter applies, Escape closes
+  scrollToShow(slot);
 }
 
 /** A pencil that opens a form in `slot`, and closes it again. */

@@ -6,6 +6,10 @@ import { button, element, ICONS, icon, setAttributes, uniqueId } from "../dom";
 /** What lies over the drawing while it has the focus: menus, the forms in them, and dialogs. */
 export const POPUP = ":is(.tgw-menu, .tgw-dropdown, [role='dialog'])";
 
+/** Pixels between a menu and the lower border of the widget, and what a menu has in a widget that is very low. */
+const BELOW_MENU = 8;
+const LEAST_MENU = 120;
+
 /** Whether a menu, or a form in its place, lies over the drawing; a dialog leaves nothing of it to be pointed at. */
 export function isPopupOpen(root: HTMLElement): boolean {
   return root.querySelector(":is(.tgw-menu, .tgw-dropdown):not([hidden])") !== null;
@@ -58,6 +62,7 @@ export function createDropdown(name: string, title: string, parts: readonly Menu
     opener.setAttribute("aria-expanded", String(shown));
     if (shown) {
       menu.replaceChildren(...parts.map((part) => sectionOf(part, () => open(false))));
+      limitHeight(menu);
       itemsOf(menu)[0]?.focus({ preventScroll: true });
     } else if (had) opener.focus({ preventScroll: true });
   };
@@ -188,6 +193,12 @@ function popupItem({ text, why, choose }: MenuEntry, close: () => void): HTMLEle
   const reason = why ? [element("span", { class: "tgw-reason" }, why)] : [];
   const attributes = { role: "menuitem", class: why ? "tgw-menu-item tgw-barred" : "tgw-menu-item" };
   return focusedByPointer(button(attributes, act, text, ...reason));
+}
+
+/** A menu below a button of the toolbar is as high as its items, or as the widget has room below the button. */
+export function limitHeight(menu: HTMLElement): void {
+  const bottom = menu.closest(".tfgraphwidget")?.getBoundingClientRect().bottom ?? 0;
+  menu.style.maxHeight = `${Math.max(bottom - menu.getBoundingClientRect().top - BELOW_MENU, LEAST_MENU)}px`;
 }
 
 /** Move a menu to a point of the element around it, and so far inside that all of it is visible. */

@@ -9,10 +9,9 @@ export function createTickList({ store, stage }: Parts): HTMLElement {
   const heading = element("p", { class: "tgw-label", id });
   const list = element("ul", { class: "tgw-switches" });
   const submit = element("button", { type: "submit", class: "tgw-primary" });
-  const form = element("form", {}, list, submit);
-  const attributes = { class: "tgw-menu tgw-ticks", role: "dialog", "aria-labelledby": id, hidden: true };
   const cancel = button({ class: "tgw-button" }, () => close(), "Cancel");
-  submit.after(cancel);
+  const form = element("form", {}, list, element("div", { class: "tgw-tick-foot" }, submit, cancel));
+  const attributes = { class: "tgw-menu tgw-ticks", role: "dialog", "aria-labelledby": id, hidden: true };
   const root = element("div", attributes, heading, form);
 
   const close = () => {

@@ -4,7 +4,7 @@ import type { Parts } from "../../interaction/parts";
 import type { Formats, SaveFormat } from "../../protocol/messages";
 import { browseButton, isBrowsing } from "../controls/browse-button";
 import { checkboxField, labeledField, selectField, TEXT } from "../controls/form-fields";
-import { handleMenuKey, menuItem } from "../controls/menus";
+import { handleMenuKey, limitHeight, menuItem } from "../controls/menus";
 import { button, element, ICONS, icon, setAttributes, uniqueId, whileBusy } from "../dom";
 import { colorsOf, isPicture, savePicture, visibleArea } from "./picture";
 
@@ -88,6 +88,7 @@ class ExportMenu {
     const around = this.root.closest(".tfgraphwidget")?.getBoundingClientRect().left ?? 0;
     const beyond = around + 4 - this.#popup.getBoundingClientRect().left;
     if (beyond > 0) style.right = `${-beyond}px`;
+    limitHeight(this.#popup);
   }
 
   #showMenu(formats: Formats): void {

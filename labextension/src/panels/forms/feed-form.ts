@@ -3,7 +3,7 @@ import type { Parts } from "../../interaction/parts";
 import type { Feed, FeedField, Feeds } from "../../protocol/messages";
 import { browseButton } from "../controls/browse-button";
 import { formFoot, selectField, TEXT } from "../controls/form-fields";
-import { element, releaseFocus, setAttributes, uniqueId, whileBusy } from "../dom";
+import { element, releaseFocus, scrollToShow, setAttributes, uniqueId, whileBusy } from "../dom";
 import { withDrawnShapes } from "../shape-text";
 
 /** What is run: the outputs of an op, "" for the selected ones; or all, to measure the time. */
@@ -46,6 +46,7 @@ export function createFeedSlot(target: FeedTarget, parts: Parts): FeedSlot {
   const show = (feeds: Feeds) => {
     slot.replaceChildren(feedForm(target, feeds, parts, close));
     slot.querySelector<HTMLElement>("input:not([hidden]), select")?.focus();
+    scrollToShow(slot);
   };
   const edit = async () => {
     const feeds = await parts.actions.edits.feedable(target.name, target.measure);

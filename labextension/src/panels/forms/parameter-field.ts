@@ -2,7 +2,7 @@
 import { quote } from "../../interaction/edits";
 import type { Parameter } from "../../protocol/messages";
 import { TEXT } from "../controls/form-fields";
-import { element, setAttributes, uniqueId } from "../dom";
+import { breakableName, element, setAttributes, uniqueId } from "../dom";
 
 export interface ParameterField {
   readonly name: string;
@@ -74,7 +74,7 @@ export function parameterField(parameter: Parameter): ParameterField {
   const label = element(
     "span",
     { class: "tgw-label", title: about },
-    name,
+    breakableName(name),
     required ? element("b", {}, " *") : "",
   );
   const row = element("label", { class: "tgw-row", for: id }, label, control.input);

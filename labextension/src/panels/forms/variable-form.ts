@@ -1,7 +1,7 @@
 // "As a variable in the notebook": a button beside a value, and the form that asks for the name.
 import type { Parts } from "../../interaction/parts";
 import { formFoot, labeledField, TEXT } from "../controls/form-fields";
-import { button, element, releaseFocus, taskButton, whileBusy } from "../dom";
+import { button, element, releaseFocus, scrollToShow, taskButton, whileBusy } from "../dom";
 import { withDrawnShapes } from "../shape-text";
 
 /** The button, and the slot of its form, for the value of a tensor, op or scope. */
@@ -20,6 +20,7 @@ export function variableButton(name: string, parts: Parts): HTMLElement[] {
     const input = form.querySelector("input");
     input?.focus();
     input?.select();
+    scrollToShow(slot);
   };
   const title = "The whole value as a numpy array in a variable of the notebook";
   return [taskButton({ class: "tgw-text-button tgw-as-variable", title }, open, "As variable …"), slot];

@@ -107,7 +107,7 @@ function stepsOf({ code, ahead, sentences }: State, jump: (to: number) => Promis
   return [entry(0, "Original graph"), ...lines.map((line, i) => entry(i + 1, sentences[i] ?? line))];
 }
 
-function scriptButtons({ actions }: Parts): HTMLElement {
+function scriptButtons({ actions, store }: Parts): HTMLElement {
   const status = element("span", { role: "status", class: "tgw-none" });
   const root = element("div", { class: "tgw-buttons tgw-scripts" });
   const toClipboard = async (text: string, before = "") => {
@@ -135,5 +135,9 @@ function scriptButtons({ actions }: Parts): HTMLElement {
     "Insert as cell",
   );
   root.append(copy, insert, status);
+  // In JupyterLab a document that is no notebook has no cells.
+  store.watch(["state"], () => {
+    insert.hidden = root.closest(".jp-Document:not(.jp-NotebookPanel)") !== null;
+  });
   return root;
 }

@@ -33,8 +33,7 @@ export function createInspector(parts: Parts): HTMLElement {
   });
   parts.store.watch(["run"], ({ run }) => {
     const value = run?.name === body.dataset["name"] ? body.querySelector(".tgw-outputs .tgw-seen") : null;
-    const page = body.closest(".tgw-tab-page");
-    if (value && page) scrollToShow(page, value);
+    if (value) scrollToShow(value);
   });
   return element("section", { "aria-label": "Inspector" }, whole, body);
 }

@@ -4,14 +4,14 @@ import { quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { InspectReply, Tensor } from "../../protocol/messages";
 import { inlineForm, pencilButton } from "../controls/edit-form";
-import { moreEntry, opLink } from "../controls/name-list";
+import { appendFirst, opLink } from "../controls/name-list";
 import { breakableName, button, element, ICONS, icon, taskButton } from "../dom";
 import { createFeedSlot } from "../forms/feed-form";
 import { variableButton } from "../forms/variable-form";
 import { withDrawnShapes } from "../shape-text";
 import { valueEntry } from "./value-summary";
 
-/** Longer lists are cut: an op may feed thousands. */
+/** Of longer lists the rest is shown on demand: an op may feed thousands. */
 const PEERS = 30;
 
 type Go = (name: string) => void;
@@ -22,9 +22,13 @@ export function titledField(title: string, body: HTMLElement, ...tools: HTMLElem
   return element("div", { class: "tgw-field" }, head, body);
 }
 
-export function inputsOf({ name, op_type: type, inputs }: InspectReply, parts: Parts, go: Go): HTMLElement[] {
+export function inputsOf(
+  { name, op_type: type, inputs, input_count: count }: InspectReply,
+  parts: Parts,
+  go: Go,
+): HTMLElement[] {
   if (inputs.length === 0) return [];
-  const entries = inputs.slice(0, PEERS).map((tensor, k) => {
+  const entryOf = (tensor: Tensor, k: number) => {
     const slot = element("div", { class: "tgw-form-slot" });
     const fields = [{ key: "to", label: "Read", initial: tensor.name, tensor: true }];
     const title = `Connect input ${k} to another tensor`;
@@ -37,17 +41,17 @@ export function inputsOf({ name, op_type: type, inputs }: InspectReply, parts: P
       ),
     );
     return tensorEntry(tensor, "from", go, type === "" || parts.readOnly ? [] : [edit], slot, parts);
-  });
-  return [titledField(`Inputs (${inputs.length})`, listOf(entries, inputs.length))];
+  };
+  return [titledField(`Inputs (${count.toLocaleString("en")})`, listOf(inputs, entryOf, count))];
 }
 
 export function outputsOf(
-  { name, op_type: type, outputs }: InspectReply,
+  { name, op_type: type, outputs, output_count: count }: InspectReply,
   parts: Parts,
   go: Go,
 ): HTMLElement[] {
   if (outputs.length === 0) return [];
-  const entries = outputs.slice(0, PEERS).map((tensor) => {
+  const entryOf = (tensor: Tensor) => {
     const slot = element("div", { class: "tgw-form-slot" });
     const fields = [{ key: "to", label: "Read", tensor: true }];
     const edit = pencilButton("Connect its consumers to another tensor", slot, parts, (close) =>
@@ -66,7 +70,7 @@ export function outputsOf(
       slot,
       parts,
     );
-  });
+  };
   const feeding = createFeedSlot({ name, measure: false }, parts);
   const look = taskButton(
     { class: "tgw-text-button tgw-look", title: "Run the graph and show the outputs" },
@@ -79,19 +83,23 @@ export function outputsOf(
     () => feeding.edit(),
     "Feeds …",
   );
-  const title = `Outputs (${outputs.length})`;
+  const title = `Outputs (${count.toLocaleString("en")})`;
   return [
     titledField(
       title,
-      element("div", { class: "tgw-outputs" }, feeding.slot, listOf(entries, outputs.length)),
+      element("div", { class: "tgw-outputs" }, feeding.slot, listOf(outputs, entryOf, count)),
       ...(type === "" || parts.readOnly ? [] : [feeds, look]),
     ),
   ];
 }
 
-function listOf(entries: HTMLElement[], total: number): HTMLElement {
-  const list = element("ul", { class: "tgw-tensors" }, ...entries);
-  if (total > PEERS) list.append(moreEntry(total - PEERS));
+function listOf(
+  tensors: readonly Tensor[],
+  entryOf: (tensor: Tensor, k: number) => HTMLElement,
+  total: number,
+): HTMLElement {
+  const list = element("ul", { class: "tgw-tensors" });
+  appendFirst(list, tensors, entryOf, PEERS, total);
   return list;
 }
 
@@ -121,39 +129,36 @@ function tensorEntry(
     return element("li", {}, head, about, slot, ...value);
   }
   const peers = element("ul", { class: "tgw-list", "aria-label": word });
-  for (const peer of tensor.peers.slice(0, PEERS))
-    peers.append(element("li", {}, opLink(peer, go, breakableName(peer))));
-  if (tensor.peers.length > PEERS) peers.append(moreEntry(tensor.peers.length - PEERS));
+  const link = (peer: string) => element("li", {}, opLink(peer, go, breakableName(peer)));
+  appendFirst(peers, tensor.peers, link, PEERS, tensor.peer_count);
   const name = element("span", { class: "tgw-tensor" }, breakableName(tensor.name));
   const head = element("div", { class: "tgw-titled" }, name, ...tools);
   return element("li", {}, head, about, slot, ...value, peers);
 }
 
 export function controlsOf(
-  { name, control_inputs: names }: InspectReply,
+  { name, control_inputs: names, control_input_count: count }: InspectReply,
   parts: Parts,
   go: Go,
 ): HTMLElement[] {
   if (names.length === 0) return [];
   const list = element("ul", { class: "tgw-list" });
-  for (const waited of names.slice(0, PEERS)) {
+  const entryOf = (waited: string) => {
     const title = `Remove control input ${waited}`;
     const drop = button(
       { class: "tgw-tool tgw-pencil", title, "aria-label": title },
       () => parts.actions.edits.change("remove_control_inputs", [name], { ops: quote([waited]) }),
       icon(ICONS.close),
     );
-    list.append(
-      element(
-        "li",
-        { class: "tgw-titled" },
-        opLink(waited, go, breakableName(waited)),
-        ...(parts.readOnly ? [] : [drop]),
-      ),
+    return element(
+      "li",
+      { class: "tgw-titled" },
+      opLink(waited, go, breakableName(waited)),
+      ...(parts.readOnly ? [] : [drop]),
     );
-  }
-  if (names.length > PEERS) list.append(moreEntry(names.length - PEERS));
-  return [titledField(`Control inputs (${names.length})`, list)];
+  };
+  appendFirst(list, names, entryOf, PEERS, count);
+  return [titledField(`Control inputs (${count.toLocaleString("en")})`, list)];
 }
 
 export function attributesOf({ name: op, attributes }: InspectReply, parts: Parts): HTMLElement[] {

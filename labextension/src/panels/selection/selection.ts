@@ -8,7 +8,7 @@ import { sizeText } from "../../protocol/scene";
 import { copyTools } from "../controls/copy-button";
 import { commandsForPart } from "../controls/edit-commands";
 import { editButtons } from "../controls/edit-form";
-import { moreEntry, opLink } from "../controls/name-list";
+import { appendFirst, opLink } from "../controls/name-list";
 import { section } from "../controls/section";
 import { breakableName, button, disable, element, ICONS, icon, releaseFocus, taskButton } from "../dom";
 import { createFeedSlot } from "../forms/feed-form";
@@ -46,9 +46,14 @@ export function createSelection(parts: Parts): HTMLElement {
     () => feeding.run(),
     "Values",
   );
-  const verbs = editButtons("Edit the selection", commandsForPart([]), parts, values);
+  const commands = commandsForPart([], true);
+  const always = new Set(commandsForPart([], false).map(({ verb }) => verb as string));
+  const verbs = editButtons("Edit the selection", commands, parts, values);
   store.watch(["state"], ({ state }) => {
     verbs.hidden = (state?.selected_ops ?? 0) === 0;
+    for (const each of verbs.querySelectorAll<HTMLElement>("[data-change]"))
+      each.hidden =
+        !always.has(each.getAttribute("data-change") ?? "") && (state?.selected_trainable ?? 0) === 0;
   });
   const tools = [createExpression(parts), createSelectionCommands(parts), hide, verbs, feeding.slot];
   return section("Selection", {}, [clear], body, ...tools);
@@ -106,7 +111,7 @@ function chips(
   const title = side === "inputs" ? "Inputs" : "Outputs";
   const shape = side === "inputs" ? "down" : "up";
   const list = element("ul", { class: "tgw-chips", "aria-label": title });
-  for (const name of names.slice(0, CHIPS)) {
+  const chipOf = (name: string) => {
     const drop = button(
       { class: "tgw-chip-remove", "aria-label": `Unmark ${name}`, title: `Unmark ${name}` },
       () => remove(name, side),
@@ -118,9 +123,9 @@ function chips(
       icon(ICONS[shape], "tgw-marker"),
     );
     chip.append(opLink(name, go, breakableName(name)), drop);
-    list.append(chip);
-  }
-  if (names.length > CHIPS) list.append(moreEntry(names.length - CHIPS));
+    return chip;
+  };
+  appendFirst(list, names, chipOf, CHIPS);
   const none = names.length === 0 ? element("p", { class: "tgw-none" }, "none yet") : list;
   return element("div", { class: "tgw-field" }, element("div", { class: "tgw-label" }, title), none);
 }

@@ -1,5 +1,6 @@
 // Draws boxes: open scopes as tinted areas, closed scopes as stacked cards, ops as plain boxes.
 import { at, BADGE, type Box, CLOSED, isScope, OPEN } from "../../protocol/scene";
+import { chipsGiveWay } from "./far-labels";
 import type { Frame } from "./frame";
 import type { BoxColors } from "./palette";
 import { addBox, chunksOf, expandBox, groupBy, type Pen, screenBox } from "./pen";
@@ -69,7 +70,9 @@ export function* drawBoxes(pen: Pen): Generator<void> {
   const { scene } = pen.frame;
   const solid = pen.items.filter((item) => at(scene.kind, item) !== OPEN && at(scene.kind, item) !== BADGE);
   // Chips lie in the boxes that read them.
-  const chips = pen.items.filter((item) => at(scene.kind, item) === BADGE);
+  const chips = pen.items.filter(
+    (item) => at(scene.kind, item) === BADGE && !chipsGiveWay(pen.frame, at(scene.parent, item)),
+  );
   for (const layer of [solid, chips])
     for (const [colors, items] of groupBy(layer, (item) => boxColors(pen, item))) {
       const chosen = pen.palette.selection.includes(colors);

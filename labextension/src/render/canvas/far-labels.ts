@@ -1,6 +1,7 @@
 // Labels of scopes at small zoom, where text of nominal size is not legible. All scopes of a kind have letters of one
 // size, outer scopes take precedence, and no two labels overlap.
 import { at, BADGE, type Box, boxOf, isScope, labelOf, OPEN, type Scene } from "../../protocol/scene";
+import type { Frame } from "./frame";
 import { cachedForScene } from "./incident-edges";
 import { shorten } from "./typesetter";
 
@@ -30,6 +31,10 @@ const INSET = 4;
 export const LEAST_INSET = 2;
 /** Nominal size of a name, and the height of an open scope's header, at zoom 1 (layout/compound.py has the same). */
 export const NOMINAL = 12;
+/** Nominal size of the smaller line below a name. */
+export const SMALL = 10;
+/** Height of a line of text at a size of 1. */
+export const LEADING = 1.15;
 export const HEADER = 22;
 /** From this zoom on boxes of usual height have room for text, and the name of an open scope stays in its header. */
 export const NAMED_IN_HEADERS_FROM = 0.3;
@@ -82,6 +87,23 @@ export function placeFarLabels(scene: Scene, zoom: number): Map<number, FarLabel
 /** The size of letters of a nominal size at a zoom, in CSS pixels: the same for all of a rank. */
 export function textSize(nominal: number, zoom: number): number {
   return Math.max(nominal * zoom, LEGIBLE);
+}
+
+/** Whether a box of this height in CSS pixels has room for its name and a smaller line below. */
+export function hasTwoLines(height: number, zoom: number): boolean {
+  return height >= (textSize(NOMINAL, zoom) + textSize(SMALL, zoom)) * LEADING;
+}
+
+/** From afar the chips of a colored box, which have no text there, give way to its number. */
+export function chipsGiveWay(
+  { scene, paint, camera }: Pick<Frame, "scene" | "paint" | "camera">,
+  item: number,
+): boolean {
+  if ((paint.notes[item] ?? "") === "") return false;
+  const { zoom } = camera;
+  const above = at(cachedForScene(scene, "labelHeights", labelHeights), item) * zoom;
+  const whole = at(scene.box, 4 * item + 3) * zoom;
+  return above < whole && !hasTwoLines(above, zoom) && hasTwoLines(whole, zoom);
 }
 
 /** The signpost of a scope, shortened to fit into its box above its badges; "" where it has no room. */

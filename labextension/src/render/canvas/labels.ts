@@ -3,24 +3,30 @@
 import { at, BADGE, type Box, CLOSED, labelOf, OP, OPEN, type Scene, sizeText } from "../../protocol/scene";
 import { areaColors, boxColors } from "./boxes";
 import {
+  chipsGiveWay,
   FAR_LABELS_BELOW,
   type FarLabel,
   HEADER,
+  hasTwoLines,
   headerLines,
+  LEADING,
   LEAST_INSET,
   labelHeights,
   NAMED_IN_HEADERS_FROM,
   NOMINAL,
+  OccupiedCells,
   placeBesideLines,
   placeFarLabels,
+  SMALL,
   textSize,
 } from "./far-labels";
 import { cachedForScene } from "./incident-edges";
 import { chunksOf, type Pen, screenBox } from "./pen";
 
-const SMALL = 10;
 const CHIP = 11;
 const PADDING = 6;
+/** What the sign of a run takes of the end of a line, and the line leaves at its beginning, since it is centered. */
+const SIGN = 4;
 /** Between the title of a scope and its number. */
 const BEFORE_NOTE = 8;
 /** Between a number in a header and the lines beside it. */
@@ -37,8 +43,6 @@ const WIDEST_TITLE = 430;
 const NOMINAL_FROM = FAR_LABELS_BELOW / NOMINAL;
 /** Names of fewer letters are left out. */
 const LEAST_LETTERS = 3;
-/** Height of a line of text at a size of 1. */
-const LEADING = 1.15;
 const BATCH = 150;
 
 export function* drawLabels(pen: Pen): Generator<void> {
@@ -82,7 +86,7 @@ export function labelBox(pen: Pen, item: number): Box {
   const { boxes, camera, scene } = pen.frame;
   const snapped = screenBox(pen, item);
   const label = at(cachedForScene(scene, "labelHeights", labelHeights), item);
-  const part = label / (at(scene.box, 4 * item + 3) || label);
+  const part = chipsGiveWay(pen.frame, item) ? 1 : label / (at(scene.box, 4 * item + 3) || label);
   const width = at(boxes, 4 * item + 2) * camera.zoom;
   const height = at(boxes, 4 * item + 3) * camera.zoom * part;
   return { x: snapped.x + (snapped.width - width) / 2, y: snapped.y, width, height };
@@ -94,7 +98,8 @@ function secondOf(pen: Pen, item: number): string {
   const kind = at(scene.kind, item);
   if (kind === OPEN || kind === BADGE) return "";
   const size = textSize(SMALL, camera.zoom);
-  const width = labelBox(pen, item).width - (2 * PADDING - 4) * camera.zoom;
+  const sign = at(paint.probed, item) > 0 ? 2 * SIGN * camera.zoom : 0; // on the border, beside the text's end
+  const width = labelBox(pen, item).width - (2 * PADDING - 4) * camera.zoom - sign;
   const fits = (text: string) => pen.typesetter.fit(pen.ctx, text, width, size) === text;
   const note = paint.notes[item] ?? "";
   const short = shortNumber(note);
@@ -117,6 +122,7 @@ function drawName(pen: Pen, item: number): void {
   const { ctx, frame } = pen;
   const { scene, camera } = frame;
   const chip = at(scene.kind, item) === BADGE;
+  if (chip && chipsGiveWay(frame, at(scene.parent, item))) return;
   const box = labelBox(pen, item);
   const padding = camera.zoom < NOMINAL_FROM ? LEAST_INSET : (chip ? 4 : PADDING) * camera.zoom;
   const size = textSize(chip ? CHIP : NOMINAL, camera.zoom);
@@ -125,7 +131,7 @@ function drawName(pen: Pen, item: number): void {
   const shown = chip ? fittedChip : fitted;
   const text = shown(pen, `${loop}${labelOf(scene, item)}`, box.width - 2 * padding, size);
   const colors = boxColors(pen, item);
-  const two = secondOf(pen, item) !== "" && hasTwoLines(box, camera.zoom);
+  const two = secondOf(pen, item) !== "" && hasTwoLines(box.height, camera.zoom);
   ctx.fillStyle = colors.text;
   ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 - (two ? shiftOf(box, camera.zoom) : 0));
 }
@@ -143,11 +149,6 @@ function fittedChip(pen: Pen, text: string, width: number, size: number): string
   return VALUE.test(name) ? "" : fitted(pen, name, width, size);
 }
 
-/** Whether a box is high enough for its name and a smaller line below. */
-function hasTwoLines({ height }: Box, zoom: number): boolean {
-  return height >= (textSize(NOMINAL, zoom) + textSize(SMALL, zoom)) * LEADING;
-}
-
 /** How far up the first of two lines is; an op is lower than a scope. */
 function shiftOf(box: Box, zoom: number): number {
   return Math.min(Math.max(6.5 * zoom, 4.9), box.height * 0.23);
@@ -158,7 +159,7 @@ function drawSecond(pen: Pen, item: number): void {
   if (text === "") return;
   const { ctx, frame } = pen;
   const box = labelBox(pen, item);
-  if (!hasTwoLines(box, frame.camera.zoom)) return;
+  if (!hasTwoLines(box.height, frame.camera.zoom)) return;
   ctx.fillStyle = boxColors(pen, item).faint;
   ctx.fillText(text, box.x + box.width / 2, box.y + box.height / 2 + shiftOf(box, frame.camera.zoom) * 1.25);
 }
@@ -246,6 +247,7 @@ function* drawFarLabels(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Generat
   const { scene, camera, paint } = frame;
   ctx.textAlign = "center";
   ctx.lineJoin = "round";
+  const notes = farNotes(pen, posts);
   for (const item of pen.items) {
     const post = posts.get(item);
     if (!post) continue;
@@ -259,25 +261,65 @@ function* drawFarLabels(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Generat
       ctx.strokeText(post.text, x, y);
     }
     ctx.fillStyle = open && at(paint.coverage, item) === 2 ? palette.selected : colors.text;
-    writeFar(pen, item, post, { x, y });
+    writeFar(pen, item, post, { x, y }, notes.get(item) ?? "");
   }
   yield;
 }
 
+/**
+ * The numbers of colored scopes below their signposts. That of a closed one is in its box; that of an open one, outermost
+ * first, is left out where it would lie on another text.
+ */
+function farNotes(pen: Pen, posts: ReadonlyMap<number, FarLabel>): Map<number, string> {
+  const { scene, camera } = pen.frame;
+  const all = new Map([...posts].map(([item, post]) => [item, farNote(pen, item, post)]));
+  if (camera.zoom >= NAMED_IN_HEADERS_FROM || ![...all.values()].some(Boolean)) return all;
+  const taken = new OccupiedCells();
+  const isOpen = (item: number) => at(scene.kind, item) === OPEN;
+  const take = (text: string, { x, y, size }: FarLabel, from: number, to: number) => {
+    const width = pen.typesetter.width(pen.ctx, text) * size * BOLD;
+    const [left, top] = [x * camera.zoom - width / 2, y * camera.zoom + from * size];
+    return taken.take({ x: left, y: top, width, height: (to - from) * size });
+  };
+  for (const [item, post] of posts) {
+    const lines = !isOpen(item) && all.get(item) ? 1.15 : 0.55;
+    take(post.text, post, -lines, lines);
+  }
+  for (const [item, post] of posts) {
+    const note = all.get(item);
+    if (note && isOpen(item) && !take(note, post, 0.55, 1.65)) all.set(item, "");
+  }
+  return all;
+}
+
 /** A signpost, with the number of its scope below, or behind it in a header. */
-function writeFar(pen: Pen, item: number, post: FarLabel, { x, y }: Pick<Box, "x" | "y">): void {
+function writeFar(
+  pen: Pen,
+  item: number,
+  post: FarLabel,
+  { x, y }: Pick<Box, "x" | "y">,
+  note: string,
+): void {
   const { ctx, frame } = pen;
   const { zoom } = frame.camera;
-  if (at(frame.scene.kind, item) === OPEN && zoom >= NAMED_IN_HEADERS_FROM) {
+  const isOpen = at(frame.scene.kind, item) === OPEN;
+  if (isOpen && zoom >= NAMED_IN_HEADERS_FROM) {
     ctx.fillText(post.text, x, y);
     ctx.textAlign = "left";
     drawHeaderNote(pen, item, x + ctx.measureText(post.text).width / 2 + BEFORE_NOTE * zoom, y);
     ctx.textAlign = "center";
     return;
   }
-  const note = farNote(pen, item, post);
-  ctx.fillText(post.text, x, note ? y - 0.55 * post.size : y);
-  if (note) ctx.fillText(note, x, y + 0.55 * post.size);
+  if (isOpen) {
+    if (note) ctx.strokeText(note, x, y + 1.1 * post.size);
+    ctx.fillText(post.text, x, y);
+    if (note) ctx.fillText(note, x, y + 1.1 * post.size);
+    return;
+  }
+  const box = labelBox(pen, item);
+  const middle = chipsGiveWay(frame, item) ? box.y + box.height / 2 : y;
+  ctx.fillText(post.text, x, note ? middle - 0.55 * post.size : y);
+  if (note) ctx.fillText(note, x, middle + 0.55 * post.size);
 }
 
 /** The number of a colored scope below its signpost, where the box has room for both lines; else "". */
