@@ -130,6 +130,7 @@ export function state(change: Partial<State> = {}): State {
     ahead: [],
     sentences: [],
     comparing: false,
+    comparison: "",
     changes: [],
     offers: [],
     colors: [],

@@ -181,7 +181,11 @@ export class GraphPanel extends Pane {
         return;
       }
       this.#comm = comm;
-      comm.onPush((push) => this.#onEdited(push));
+      comm.onPush((push) => {
+        this.#onEdited(push);
+        // What the list says of the graph has changed; after a cell it is read again anyway.
+        if (!isRunning(this.#notebook)) void this.#listChoices();
+      });
       comm.onGone((isRenewed) => this.#onKernelGone(isRenewed));
       await this.#listChoices();
     } catch (error) {

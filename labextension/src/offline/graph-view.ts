@@ -257,6 +257,7 @@ const NO_EDITS: Pick<
   | "ahead"
   | "sentences"
   | "comparing"
+  | "comparison"
   | "changes"
   | "likely"
   | "pinned"
@@ -272,6 +273,7 @@ const NO_EDITS: Pick<
   ahead: [],
   sentences: [],
   comparing: false,
+  comparison: "",
   changes: [],
   likely: [],
   pinned: 0,

@@ -1,4 +1,4 @@
-// The differences from the original graph: the meaning of the colors, and the ops with links to them.
+// The differences from another graph, or the original one: the meaning of the colors, and the ops with links to them.
 import type { Parts } from "../../interaction/parts";
 import type { Group } from "../../protocol/messages";
 import { moreEntry, opLink } from "../controls/name-list";
@@ -13,14 +13,20 @@ export function createChanges({ store, actions }: Parts): HTMLElement {
   store.watch(["state"], ({ state }) => {
     root.hidden = !state?.comparing;
     if (!state?.comparing) return;
-    const text = JSON.stringify(state.changes);
+    const text = JSON.stringify([state.comparison, state.changes]);
     if (text === shown) return;
     shown = text;
     const groups = state.changes.map((group) => groupEntry(group, open, (name) => actions.reveal(name)));
-    const none = element("p", { class: "tgw-hint" }, "No op differs from the original graph.");
-    body.replaceChildren(...(groups.length > 0 ? groups : [none]));
+    const summary = summaryText(state.comparison, groups.length > 0);
+    body.replaceChildren(...(summary ? [element("p", { class: "tgw-hint" }, summary)] : []), ...groups);
   });
   return root;
+}
+
+/** What the graph is compared with, and whether ops differ. */
+export function summaryText(comparison: string, differs: boolean): string {
+  if (differs) return comparison && `Compared with ${comparison}`;
+  return comparison ? `No op differs from ${comparison}.` : "No op differs.";
 }
 
 /** "12 ops added" */
