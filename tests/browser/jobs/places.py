@@ -100,9 +100,8 @@ FAULTS = """root => {
         const hit = document.elementFromPoint((part.left + part.right) / 2, (part.top + part.bottom) / 2);
         const label = hit?.closest("label");
         const isInFront = !hit || element.contains(hit) || hit.contains(element) || label?.contains(element);
-        const popups =
-            ".tgw-menu, .tgw-tooltip, [role=menu], [role=dialog], .tgw-help, .tgw-popup, .tgw-panel, .jp-Dialog";
-        const popup = hit?.closest(popups);
+        const menus = ".tgw-menu, .tgw-dropdown, .tgw-popup, .tgw-tooltip, [role=menu]";
+        const popup = hit?.closest(`${menus}, [role=dialog], .tgw-help, .tgw-panel, .jp-Dialog`);
         if (!isInFront && !(popup && !popup.contains(element)) && root.contains(hit))
             faults.push(`${told(element)} lies below ${told(hit)}`);
     }

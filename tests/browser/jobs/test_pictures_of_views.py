@@ -249,6 +249,8 @@ def test_messages(page: Page, jupyter_server: JupyterServer, place: Place) -> No
     hand.press("Delete")
     expect(root.get_by_role("alert")).not_to_be_empty()
     pictured(hand, f"21_22_c_refused_{place}")
+    if place == "panel":
+        hand.widget.notebook.cell(0).locator(".cm-content").click()  # the kernel of what is in front is restarted
     page.evaluate(RESTART)
     page.get_by_role("button", name="Confirm Kernel Restart").click()
     says = page.get_by_text("The kernel was restarted or shut down")
