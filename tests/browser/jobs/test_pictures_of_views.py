@@ -114,6 +114,7 @@ def test_a_model_is_added_its_copy_trained_alone_and_another_one_compared(
     pictured(hand, f"21_18_e_compare_{place}")
     hand.click(hand.menu.get_by_role("button", name="Compare"))
     expect(root.locator(".tgw-changes")).to_contain_text("Compared with")
+    expect(root.locator(".tgw-changes details").first).to_be_in_viewport(ratio=0.9)
     hand.widget.settled()
     pictured(hand, f"21_18_f_difference_{place}")
 

@@ -3,22 +3,29 @@ import type { Parts } from "../../interaction/parts";
 import type { Group } from "../../protocol/messages";
 import { moreEntry, opLink } from "../controls/name-list";
 import { section } from "../controls/section";
-import { breakableName, element } from "../dom";
+import { breakableName, element, scrollToShow } from "../dom";
 
 export function createChanges({ store, actions }: Parts): HTMLElement {
   const body = element("div", { class: "tgw-changes", role: "status" });
   const root = section("Changes", {}, [], body);
   const open = new Set<string>();
   let shown = "";
+  let last = "";
   store.watch(["state"], ({ state }) => {
     root.hidden = !state?.comparing;
+    const comparison = state?.comparing ? `with ${state.comparison}` : "";
+    const isNew = comparison !== last;
+    last = comparison;
     if (!state?.comparing) return;
     const text = JSON.stringify([state.comparison, state.changes]);
-    if (text === shown) return;
+    if (text !== shown) {
+      const groups = state.changes.map((group) => groupEntry(group, open, (name) => actions.reveal(name)));
+      const summary = summaryText(state.comparison, groups.length > 0);
+      body.replaceChildren(...(summary ? [element("p", { class: "tgw-hint" }, summary)] : []), ...groups);
+    }
     shown = text;
-    const groups = state.changes.map((group) => groupEntry(group, open, (name) => actions.reveal(name)));
-    const summary = summaryText(state.comparison, groups.length > 0);
-    body.replaceChildren(...(summary ? [element("p", { class: "tgw-hint" }, summary)] : []), ...groups);
+    const page = root.closest(".tgw-tab-page");
+    if (isNew && page) scrollToShow(page, root); // below a long history
   });
   return root;
 }
