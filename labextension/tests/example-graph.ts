@@ -131,6 +131,7 @@ export function state(change: Partial<State> = {}): State {
     ahead: [],
     sentences: [],
     comparing: false,
+    comparison: "",
     changes: [],
     offers: [],
     colors: [],

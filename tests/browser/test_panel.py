@@ -116,6 +116,8 @@ def test_a_clone_made_in_the_panel_is_a_variable_and_its_line_a_cell(notebook: O
     size = f"{notebook.kernel_eval('len(editor.index)')} ops"
     expect(panel.choice.locator("option:checked")).to_contain_text(size)
     expect(panel.bar.locator(".tgw-bar-line")).to_contain_text("copy = editor.clone(")
+    size = f"{notebook.kernel_eval('len(editor.index)')} ops"  # the list of graphs follows the edits
+    expect(panel.choice.locator("option:checked")).to_contain_text(size)
     panel.bar.locator("jp-button").filter(has_text="Insert as cell").click()
     inserted = notebook.panel.locator(".jp-CodeCell").filter(has_text="copy = editor.clone(")
     expect(inserted).to_have_count(1)

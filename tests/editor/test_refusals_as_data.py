@@ -67,7 +67,7 @@ CASES: dict[str, tuple[str, list[str], Callable[[tgw.GraphEditor], Any]]] = {
         lambda e: e.bypass("layer/sum"),
     ),
     "bypass": ("bypass-refused", ["Insert a Cast"], lambda e: e.bypass("layer/cast")),
-    "remove": ("remove-refused", ["Remove its readers too"], lambda e: e.remove("layer/sum")),
+    "remove": ("remove-refused", ["Remove its consumers too"], lambda e: e.remove("layer/sum")),
     "shape": (
         "replace-input-refused",
         ["Change the shape, and the constants too"],

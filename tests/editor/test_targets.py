@@ -416,6 +416,21 @@ def bypass(editor: GraphEditor) -> Any:
     return editor.bypass("net/one/out")
 
 
+@pytest.mark.parametrize("name", ["scores", "x"])  # of an op that only the added file has, and of one of both
+def test_a_file_that_was_added_to_a_file_is_there_when_tensorflow_imports_it(tmp_path: Path, name: str) -> None:
+    for file, names, width in (("first", ("x", "y"), 4), ("second", (name, "z"), 3)):
+        with tf.Graph().as_default() as graph:
+            tf.nn.softmax(v1.placeholder(tf.float32, [None, width], name=names[0]), name=names[1])
+        (tmp_path / f"{file}.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    editor = tgw.edit(tmp_path / "first.pb")
+    copy = editor.add(tmp_path / "second.pb", "second")
+    for step in (editor.undo, editor.redo):
+        step()
+    assert isinstance(editor.graph, tf.Graph)  # it is imported now
+    assert copy["z:0"].shape.as_list() == [None, 3]
+    assert copy[f"{name}:0"].name == f"second/{name}:0"
+
+
 @pytest.mark.parametrize(
     ("function", "call"),
     [

@@ -526,8 +526,44 @@ def test_edits_that_a_file_with_edits_does_not_hold_are_made_again_after_a_resta
     assert again.status()["dirty"]
 
 
-def test_a_file_with_edits_that_is_written_elsewhere_is_not_opened_on_top_of_them(edited: Path) -> None:
+def rename_elsewhere(path: Path, name: str) -> None:
+    """Another program opens the file, renames its last op, and saves it."""
+    other = tgw.edit(path)
+    other.rename(other.index.names[-1], name)
+    other.save(path)
+
+
+def test_a_file_with_edits_follows_what_another_program_writes_and_keeps_its_own(edited: Path) -> None:
     document = open_at(edited)
+    editor = document.editor
+    rename_elsewhere(edited, "elsewhere")
+    assert editor.follow() == "work.tgw has changed; it was opened again."
+    assert "elsewhere" in editor.index.ids
+    status = document.status()
+    assert (len(editor.history.done), status["count"], status["dirty"], status["edits"]) == (2, 0, False, [])
+    editor.rename(editor.index.names[0], "here")
+    rename_elsewhere(edited, "elsewhere_again")
+    assert editor.follow() == "work.tgw has changed; it was opened again, and 1 edit was made again."
+    assert {"elsewhere_again", "here"} <= set(editor.index.ids)
+    status = document.status()
+    assert (len(editor.history.done), status["count"], status["dirty"]) == (4, 1, True)
+    assert editor.undo()
+    assert not document.status()["dirty"]
+
+
+def test_a_file_whose_own_edits_are_undone_here_is_not_opened_on_top_of_that(edited: Path) -> None:
+    document = open_at(edited)
+    document.editor.undo()
+    index = document.editor.index
+    rename_elsewhere(edited, "elsewhere")
+    assert "edits that it held are undone here" in document.editor.follow()
+    assert document.editor.index is index
+
+
+def test_a_file_with_edits_that_is_touched_is_not_opened_again(edited: Path) -> None:
+    document = open_at(edited)
+    assert document.editor.follow() == ""
     edited.touch()
     document.editor.rename(document.editor.index.names[0], "first")
+    assert document.editor.follow() == ""
     assert len(document.editor.history.done) == 2

@@ -62,6 +62,17 @@ def test_a_line_that_is_gone_leaves_its_ends_where_they_were():
         assert before[name] == pytest.approx(after[name], abs=LANE)
 
 
+def test_a_new_line_out_of_a_scope_has_no_box_in_its_way():
+    ops = {"scope/a": "Placeholder", "scope/b": "Relu scope/a", "scope/alone": "Placeholder"}
+    cache = LayoutCache()
+    for more in ({}, {"reader": "Tanh scope/b"}):
+        shown = build_visible_graph(graph_of(ops | more), ViewSpec(frozenset({"scope"}), fold=False, badges=False))
+        positions = place(shown, cache=cache, aspect=0.3)
+        boxes = dict(zip(shown.names, positions.box, strict=True))
+        assert below(boxes, "scope/b", "scope/alone") == (not more)
+        assert crossed(shown, positions)[0] == 0
+
+
 def test_of_two_parts_that_a_new_line_joins_the_larger_one_stays():
     ops = CHAIN | {"p": "Placeholder", "q": "Tanh p"}
     before, after = drawn(ops, ops | {"c2": "Add c1 q"})

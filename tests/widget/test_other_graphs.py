@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tfgraphwidget.errors import GraphEditError, UnknownName
@@ -14,6 +15,8 @@ from tfgraphwidget.widget import other_graphs
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.exporter import Exporter
 from tfgraphwidget.widget.request_handler import RequestHandler
+
+v1 = tf.compat.v1
 
 
 @pytest.fixture
@@ -102,6 +105,23 @@ def test_a_graph_is_added_with_its_inputs_joined_and_its_values(
     assert "more/net/logits" not in editor.index.ids
 
 
+def test_one_op_is_counted_as_one(
+    editor: tgw.GraphEditor, requests: RequestHandler, notebook: dict[str, object]
+) -> None:
+    one = tf.Graph()
+    with one.as_default():
+        tf.nn.softmax(v1.placeholder(tf.float32, [None, 3], name="scores"), name="classes")
+    notebook["one"] = one
+    done, _ = requests.handle(p.Add("one", "one", ("scores:0",), ("net/logits:0",)))
+    assert isinstance(done, p.SceneReply)
+    assert done.edited is not None
+    assert done.edited.text == "Added 1 op as 'one', 1 of its inputs joined."
+    done, _ = requests.handle(p.Clone(("net/logits:0",), ("one/classes",), "copy"))
+    assert isinstance(done, p.SceneReply)
+    assert done.edited is not None
+    assert done.edited.text.startswith("Cloned 1 op into 'copy'.")
+
+
 def test_the_marked_output_is_proposed_for_the_only_input(editor: tgw.GraphEditor, requests: RequestHandler) -> None:
     editor.mark((), "net/hidden/Relu")
     reply, _ = requests.handle(p.Inputs("frozen.pb"))
@@ -120,9 +140,17 @@ def test_a_difference_from_another_graph_is_shown_and_follows_edits(
     requests.handle(p.Change("bypass", ("net/hidden/Relu",)))
     reply, _ = requests.handle(p.Open())
     assert isinstance(reply, p.SceneReply)
+    assert reply.state.comparison == "second"
     assert {group.kind for group in reply.state.changes} >= {"changed"}
     assert editor.difference is not None
     assert "given" in editor.difference.between[0]
+    reply, _ = requests.handle(p.Compare(True))
+    assert isinstance(reply, p.SelectionReply)
+    assert reply.state.comparison == "the original graph"
+    editor.difference = editor.diff("frozen.pb")  # in a cell
+    reply, _ = requests.handle(p.Open())
+    assert isinstance(reply, p.SceneReply)
+    assert (reply.state.comparing, reply.state.comparison) == (True, "")
     requests.handle(p.Compare(False))
     assert editor.difference is None
 

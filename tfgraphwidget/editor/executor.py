@@ -615,14 +615,18 @@ class EditExecutor:
         steps: Transaction,
         *,
         marking: Boundary = ((), ()),
+        pairs: tuple[tuple[str, str], ...] | None = None,
     ) -> tuple[live.Copy, ...]:
-        """Apply what was planned for a command, and record it; mark that boundary."""
+        """Apply what was planned for a command, and record it; mark that boundary.
+
+        `pairs` are the names of (original, copy), if the patch does not have them.
+        """
         origin, patch, load = planned_copy
         if self._is_previewing:
             raise _PreviewedEdit(edits.Edits.of(patch))
         with steps.without_interrupts():
             target.apply(patch, steps, load=load, origin=origin.graph)
-            copies = tuple(_copies(patch, origin, target))
+            copies = tuple(_copies(patch, origin, target, patch.add.copies if pairs is None else pairs))
             self._record(steps, command, patch, target, copies)
             if marking[1]:
                 self.view.choice = marking, None
@@ -736,7 +740,7 @@ class EditExecutor:
                 patch = plan(replace(other.index, variable_defs=variables), self.target.index)
                 if stays_in_file(patch, other.index, other, self.target):
                     planned_copy = self._in_file(patch, other.present_graph(), readers)
-                    return self._carry_out(command, planned_copy, self.target, steps)[0]
+                    return self._carry_out(command, planned_copy, self.target, steps, pairs=patch.add.copies)[0]
                 other.graph()
             return self._carry_out(command, _planned_copy(plan, other, self.target), self.target, steps)[0]
 
@@ -918,7 +922,9 @@ def _with_notices(patch: edits.Patch, target: LiveTarget) -> Preview:
 _Item = TypeVar("_Item")
 
 
-def _copies(patch: edits.Patch, origin: clone_values.GraphSession, target: LiveTarget) -> Iterable[live.Copy]:
+def _copies(
+    patch: edits.Patch, origin: clone_values.GraphSession, target: LiveTarget, pairs: tuple[tuple[str, str], ...]
+) -> Iterable[live.Copy]:
     """The Copy of each scope; all have equally many ops and variables."""
     preview = patch.preview
     assert preview is not None  # every clone has one
@@ -941,7 +947,7 @@ def _copies(patch: edits.Patch, origin: clone_values.GraphSession, target: LiveT
 
     def names_of(k: int) -> dict[str, str]:
         """The copy's name for each of the original's; for the names of arguments and results, where no op has them."""
-        names = dict((*share(patch.add.copies, k), *preview.replaced))
+        names = dict((*share(pairs, k), *preview.replaced))
         for key, tensor in origin.ends.items():
             op, port = split_tensor(tensor)
             new_name = names.get(tensor) or (f"{names[op]}:{port or 0}" if op in names else "")

@@ -49,6 +49,8 @@ def with_values(
 ) -> Patch:
     """The patch of a copy with the static shapes of the new ops, and readers of the values of new variables.
 
+    It does not have the originals of a copy out of another file, which TensorFlow's graph will not have.
+
     Args:
         patch: The clone.
         origin: The graph of the originals.
@@ -60,5 +62,13 @@ def with_values(
         GraphEditError: An op cannot take its inputs, or a given value does not fit its variable.
     """
     target.check_placed(patch, target)
-    patch = runtime.infer_patch_shapes(target.index, patch)
-    return replace(patch, values=clone_values.file_values(patch, origin, readers))
+    copies = patch.add.copies
+    of_another = origin.index is not target.index
+    # Another file's ops are not to be looked for in this graph, which can have others of their names.
+    inferred = runtime.infer_patch_shapes(target.index, _with_copies(patch, ()) if of_another else patch)
+    values = clone_values.file_values(_with_copies(inferred, copies), origin, readers)
+    return replace(inferred, values=values)
+
+
+def _with_copies(patch: Patch, copies: tuple[tuple[str, str], ...]) -> Patch:
+    return replace(patch, add=replace(patch.add, copies=copies))

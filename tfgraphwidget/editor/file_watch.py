@@ -11,12 +11,14 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import blake2b
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.replay import enter, replay
 from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.edits import Command
 from tfgraphwidget.edits.serialization import records_of
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.sources import Source, locate_file
@@ -30,15 +32,18 @@ class FileWatch:
 
     Attributes:
         path: The file, or the folder of a SavedModel.
+        edits: Those that the file itself holds, the first ones of the editor's.
     """
 
-    def __init__(self, core: EditorCore, path: Path, reopen: Callable[[], Source]) -> None:
+    def __init__(
+        self, core: EditorCore, path: Path, reopen: Callable[[], Source], edits: tuple[Command, ...] | None = None
+    ) -> None:
         self.path = path
         self._core, self._reopen = core, reopen
         self._stamp = self._pending = stamp_of(path)
         self._content = b""  # of what is open, once a look has found it unchanged
         self._notice = ""
-        self._count_in_file = 0  # edits that the file itself holds
+        self.edits = _commands(core) if edits is None else edits
 
     def accept(self, path: Path) -> None:
         """Take what the editor itself has written there for what it shows.
@@ -49,7 +54,7 @@ class FileWatch:
         if path.absolute() in (self.path.absolute(), self.path.absolute().parent):
             self._stamp, self._content = stamp_of(self.path), b""
             self._pending = self._stamp
-            self._count_in_file = len(self._core.executor.history.done)
+            self.edits = _commands(self._core)
 
     def look(self, *, at_once: bool = False) -> str:
         """Follow the file if it has changed.
@@ -84,18 +89,24 @@ class FileWatch:
             source = self._reopen()
         except GraphEditError as error:
             return f"{name} has changed and cannot be read, so the drawing shows what it was: {error.why}"
-        records = core.executor.history.done[self._count_in_file :]
+        if any(a is not b for a, b in zip_longest(self.edits, _commands(core)[: len(self.edits)])):
+            return f"{name} has changed, and edits that it held are undone here; open it again to see it as it is now."
+        records = core.executor.history.done[len(self.edits) :]
         count = len(records)
         before = set(core.target.first.names)
         try:
-            reopen(core, source, records_of(records))
+            in_file = reopen(core, source, records_of(records))
         except GraphEditError as error:
             return f"{name} has changed, and the edits do not fit it, so the drawing shows what it was: {error.why}"
-        self._count_in_file = 0
+        self.edits = _commands(core)[:in_file]
         edits = f", and {count:,} edit{'s' * (count > 1)} {'was' if count == 1 else 'were'} made again" if count else ""
         common = len(before.intersection(core.target.first.names))
         what = "holds another model now" if common < _SAME_MODEL * len(before) else "has changed"
         return f"{name} {what}; it was opened again{edits}."
+
+
+def _commands(core: EditorCore) -> tuple[Command, ...]:
+    return tuple(step.command for step in core.executor.history.done)
 
 
 def stamp_of(path: Path) -> tuple[int, ...]:
@@ -128,39 +139,51 @@ def _content_of(path: Path) -> bytes:
         return b""
 
 
-def watch_file(core: EditorCore, path: object, open_again: Callable[[], Source]) -> None:
+def watch_file(
+    core: EditorCore, path: object, open_again: Callable[[], Source], edits: tuple[Command, ...] | None = None
+) -> None:
     """Let an editor follow its file from now on.
 
     Args:
         core: The parts of the editor.
         path: The file, or the folder of a SavedModel.
         open_again: Opens it again.
+        edits: The first edits of the editor, which the file itself holds; None for all that it has now.
 
     Raises:
         InvalidArgument: It is no path of a file.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidArgument("watch", "edit(watch=True): what is open is not a file; give the path of one.")
-    core.file_watch = FileWatch(core, Path(path), open_again)
+    core.file_watch = FileWatch(core, Path(path), open_again, edits)
 
 
-def reopen(core: EditorCore, source: Source, records: list[dict[str, Any]]) -> None:
+def reopen(core: EditorCore, source: Source, records: list[dict[str, Any]]) -> int:
     """Open another state of what is open, and make edits again; widgets and listeners stay.
 
     Args:
         core: The parts of the editor.
         source: The newer source.
-        records: The edits, as data.
+        records: The edits, as data, behind those that the source itself holds.
+
+    Returns:
+        How many edits the source itself holds.
 
     Raises:
         GraphEditError: An edit does not fit; nothing has changed.
     """
     new = EditorCore.of(source, core.show, core.layout)
+    if source.saved_editor is not None:
+        from tfgraphwidget.editor import archive
+
+        new = archive.resume(new, lambda current: EditorCore.of(current, core.show, core.layout))
+    in_source = len(new.executor.history.done)
     carry_over(core, new, records)
     new.executor.listeners = core.listeners
     for part in ("source", "target", "navigator", "arguments", "executor", "evaluator", "coloring", "entrance"):
         setattr(core, part, getattr(new, part))
     core.save_notices = []  # of the file as it was
+    return in_source
 
 
 def carry_over(old: EditorCore, new: EditorCore, records: list[dict[str, Any]]) -> None:

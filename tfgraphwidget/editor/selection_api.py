@@ -178,7 +178,7 @@ class SelectionAPI(ArgumentChecks):
             text: Terms with spaces between, all of which must match. A word matches names and types: "softmax".
                 `type:Conv2D`, `name:bias`, `dtype:float32`, `shape:?x224x224x3` or `shape:[None, 10]` (of any output;
                 `*` is any size, `...` any number of them), `attr:strides=[1,2,2,1]` or `attr:strides`, `device:GPU`,
-                `scope:net/block1`, `is:` variable, trainable, constant, input, loop, door (calls a function) or
+                `scope:net/block1`, `is:` variable, trainable, constant, input, loop, call (of a function) or
                 stateful. `pattern:Relu(BiasAdd(x, b))` finds the ops of a structure; see `match`. `/expression/` is a
                 regular expression, for the name, or after a key: `type:/^Conv/`. `*` in a value is any text, `-` before
                 a term excludes its matches, quotes keep spaces and colons. A type, dtype or scope that exists matches

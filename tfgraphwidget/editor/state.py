@@ -15,6 +15,7 @@ from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Listeners, Snapshot
+from tfgraphwidget.edits import Command
 from tfgraphwidget.graph import GraphIndex, traversal
 from tfgraphwidget.layout import Layout
 from tfgraphwidget.naming import split_tensor
@@ -24,7 +25,12 @@ from tfgraphwidget.tf_types import Graph, Session
 
 
 class FollowedFile(Protocol):
-    """A file that an editor follows: see `file_watch.FileWatch`."""
+    """A file that an editor follows: see `file_watch.FileWatch`.
+
+    `edits` are those that the file itself holds, the first ones of the editor's.
+    """
+
+    edits: tuple[Command, ...]
 
     def look(self, *, at_once: bool = False) -> str:
         """Follow the file if it has changed.

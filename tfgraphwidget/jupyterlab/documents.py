@@ -68,11 +68,11 @@ class Document:
         self.path = path
         self.editor = _create_editor(path, self._show)
         self.exporter = Exporter(self.editor, path, self._keep)
-        self._watch()
         self.notice = ""
         self._stamp = _stamp(path)
         self._source = self.editor.core.source
         self._base = self._commands()  # the edits that the file itself holds
+        self._watch()
         self._saved = self._base  # those that some file holds
         self._on_page = self._base
         self._followers: list[Tell] = []
@@ -110,9 +110,8 @@ class Document:
         self._watch()
 
     def _watch(self) -> None:
-        """Follow changes of the file; not of one with edits, which are this editor's and would be made again."""
-        if self.editor.core.source.saved_editor is None:
-            watch_file(self.editor.core, self.path, lambda: _open(self.path))
+        """Follow changes of the file."""
+        watch_file(self.editor.core, self.path, lambda: _open(self.path), self._base)
 
     def restore(self, stored: Mapping[str, object]) -> None:
         """Apply the edits that a page has stored; all of them, or none and a `notice`."""
@@ -231,7 +230,8 @@ class Document:
     def _follow(self) -> None:
         if self.editor.core.source is not self._source:  # the file has changed, and was opened again
             self._source, self._stamp = self.editor.core.source, _stamp(self.path)
-            self._base = self._saved = ()
+            file_watch = self.editor.core.file_watch
+            self._base = self._saved = file_watch.edits if file_watch is not None else ()
             self._push()
         elif not _same(self._commands(), self._on_page):
             self._push()

@@ -163,7 +163,8 @@ def _pack_boxes(
     before: PreviousPacking | None,
 ) -> list[Size]:
     """Return corners for boxes beside or below what is in `result`, which grows."""
-    if before:
+    # An edit may have made the first line to the border below, which is in the way of what was put there before.
+    if before and not (before[0].below and result.leave):
         below, places = before[0].below, stretch_packing(*before, boxes, aspect)
     else:
         below, places = pack_beside((result.width, result.height), boxes, aspect, gap, below=not result.leave)

@@ -27,7 +27,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import LintContext, rule
-from tfgraphwidget.naming import names_text, scope_around, split_input
+from tfgraphwidget.naming import count_text, names_text, scope_around, split_input
 
 _RANDOM = re.compile(r"(Stateless)?(Parameterized)?(Truncated|Random)\w*|Multinomial")
 _OF_GUARDS = CHECKS | HANDS_ON | CONSTANTS | {"NoOp"}
@@ -48,7 +48,7 @@ def training_ops(context: LintContext) -> Iterator[Finding]:
         yield Finding(
             "training-ops",
             "warning",
-            f"{len(training):,} op{'s' * (len(training) > 1)} of optimizers; the outputs need none of {extra:,} ops.",
+            f"{count_text(len(training), 'op')} of optimizers; the outputs do not need {count_text(extra, 'op')}.",
             context.names(training),
             context.fix(StripTraining(context.outputs)),
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tfgraphwidget.errors import GraphEditError, NotClonable, NothingTo
 from tfgraphwidget.graph import Op, control_flow, shape_text
-from tfgraphwidget.naming import enclosing_scopes, split_tensor
+from tfgraphwidget.naming import count_text, enclosing_scopes, split_tensor
 from tfgraphwidget.sources import shape_from_proto
 from tfgraphwidget.widget import protocol as p
 
@@ -175,7 +175,7 @@ def summary(preview: Preview, init: p.Init) -> str:
     into = (
         f"{preview.scopes[0]!r}" if times == 1 else f"{times:,} scopes, {preview.scopes[0]!r} to {preview.scopes[-1]!r}"
     )
-    text = f"Cloned {len(preview.ops):,} ops into {into}"
+    text = f"Cloned {count_text(len(preview.ops), 'op')} into {into}"
     if preview.new:
         whose = "of its own" if times == 1 else "each of their own"
         text += f", among them {_count_states(preview.new)} {whose}, {_VALUES[init]}"

@@ -21,7 +21,7 @@ from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NothingTo, reason_of
 from tfgraphwidget.graph import Signature, mask_of, shape_text
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import count_text, split_tensor
 from tfgraphwidget.runtime.measure import images
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
@@ -57,6 +57,7 @@ class EditRequests:
         self._offers: dict[str, Command] = {}
         self._difference: Difference | None = None
         self._before: object = None
+        self._comparison = ""
         self._of: GraphIndex | None = None
 
     def apply(self, request: p.Change) -> tuple[str, str]:
@@ -261,13 +262,15 @@ class EditRequests:
 
     # What the drawing shows of it
 
-    def compare(self, *, show: bool, before: object = None) -> None:
+    def compare(self, *, show: bool, before: object = None, name: str = "") -> None:
         """Show what differs from another graph, or from this one as it was opened; or no differences.
 
         Args:
             show: Whether to show the difference.
             before: What the current graph is compared with.
+            name: What that is called; "" for the original graph.
         """
+        self._comparison = name or "the original graph"
         self._difference = self._editor.diff(before) if show else None
         self._before = before if show else None
         self._of = self._editor.index
@@ -276,12 +279,13 @@ class EditRequests:
     def optimize(self) -> str:
         """Compare with what TensorFlow's graph optimizer makes of the graph; what it did, in a sentence or two."""
         result, index = self._editor.optimized(), self._editor.index
-        self.compare(show=True, before=result.editor)
+        self.compare(show=True, before=result.editor, name="TensorFlow's optimized graph")
         counts = {
             what: sum(len(getattr(each, what)) for each in result.passes) for what in ("folded", "fused", "removed")
         }
         text = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "nothing folded or removed"
-        return f"TensorFlow's graph optimizer makes {len(result.editor.index):,} ops of {len(index):,}: {text}."
+        size = count_text(len(result.editor.index), "op")
+        return f"TensorFlow's graph optimizer makes {size} of {len(index):,}: {text}."
 
     def update_difference(self) -> None:
         """The graph has changed: so have the differences, unless the person had others shown."""
@@ -290,7 +294,12 @@ class EditRequests:
             and self._editor.difference is self._difference
             and self._editor.index is not self._of
         ):
-            self.compare(show=True, before=self._before)
+            self.compare(show=True, before=self._before, name=self._comparison)
+
+    def comparison(self) -> str:
+        """What the graph is compared with; "" of a difference that a cell has assigned, and while none is shown."""
+        is_own = self._difference is not None and self._editor.difference is self._difference
+        return self._comparison if is_own else ""
 
     def changes(self) -> tuple[p.Group, ...]:
         """The ops that differ, by what became of them; none unless that is to be shown."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.editor import opened_navigator
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import is_placeholder
-from tfgraphwidget.naming import did_you_mean, split_tensor
+from tfgraphwidget.naming import count_text, did_you_mean, split_tensor
 from tfgraphwidget.sources import file_suffixes, main_files, open_source, parse_path
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_requests import tensor_type
@@ -139,7 +139,7 @@ class OtherGraphs:
         copy = self._editor.add(source, request.into or None, connect, session=session)
         report: Preview = copy.report
         suffix = f", {len(connect)} of its inputs joined" if connect else ""
-        return f"Added {len(report.ops):,} ops as {copy.scope!r}{suffix}.", self._editor.reveal(copy.scope)
+        return f"Added {count_text(len(report.ops), 'op')} as {copy.scope!r}{suffix}.", self._editor.reveal(copy.scope)
 
     def comparable(self, name: str) -> object:
         """The object that a file or variable name means, as `editor.diff` takes it. Raises UnknownName."""

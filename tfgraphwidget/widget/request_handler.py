@@ -192,7 +192,8 @@ class RequestHandler:
         """Change what is marked in the drawing; what is to be said of it."""
         match request:
             case p.Compare(show, source):
-                self._edits.compare(show=show, before=self._others.comparable(source) if source else None)
+                before = self._others.comparable(source) if source else None
+                self._edits.compare(show=show, before=before, name=source)
             case p.Optimize():
                 return self._edits.optimize()
             case p.Probe(name, feeds):
@@ -376,6 +377,7 @@ class RequestHandler:
             ahead=tuple(step.line for step in reversed(history.undone)),
             sentences=tuple(step.sentence for step in (*history.done, *reversed(history.undone))),
             comparing=editor.difference is not None,
+            comparison=self._edits.comparison(),
             changes=self._edits.changes(),
             offers=self._edits.offers(),
             colors=editor.colors,

@@ -15,6 +15,9 @@ interface LuminoDrag extends Event {
   dropAction: string;
 }
 
+/** Marks the drawing while a file that can be dropped on it is above it. */
+const DROPPING = "data-dropping";
+
 /** What makes a path of the kernel out of a file, or null if it cannot, which is shown. */
 export interface FileIntake {
   locate(file: ServerPath): Promise<string | null>;
@@ -32,9 +35,16 @@ export function listenToFiles(
       const drag = event as LuminoDrag;
       if (!drag.mimeData.hasData(CONTENTS)) return;
       drag.dropAction = drag.proposedAction;
+      target.setAttribute(DROPPING, "");
       stop(event);
     });
+  for (const kind of ["lm-dragleave", "dragleave"])
+    target.addEventListener(kind, (event) => {
+      const to = (event as MouseEvent).relatedTarget;
+      if (!(to instanceof Node && target.contains(to))) target.removeAttribute(DROPPING);
+    });
   target.addEventListener("lm-drop", async (event) => {
+    target.removeAttribute(DROPPING);
     const drag = event as LuminoDrag;
     const paths = drag.mimeData.getData(CONTENTS);
     const path = Array.isArray(paths) ? paths[0] : undefined;
@@ -45,8 +55,13 @@ export function listenToFiles(
     const source = await files.locate(await locateDragged(target, path));
     if (source !== null) dropped(source, { x: drag.clientX - left, y: drag.clientY - top });
   });
-  target.addEventListener("dragover", (event) => event.dataTransfer?.types.includes("Files") && stop(event));
+  target.addEventListener("dragover", (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    target.setAttribute(DROPPING, "");
+    stop(event);
+  });
   target.addEventListener("drop", async (event) => {
+    target.removeAttribute(DROPPING);
     const [file] = event.dataTransfer?.files ?? [];
     if (!file) return;
     stop(event);

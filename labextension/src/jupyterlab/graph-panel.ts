@@ -183,7 +183,8 @@ export class GraphPanel extends Pane {
       this.#comm = comm;
       comm.onPush((push) => {
         this.#onEdited(push);
-        void this.#updateChoices();
+        // What the list says of the graph has changed; after a cell it is read again anyway.
+        if (!isRunning(this.#notebook)) void this.#listChoices();
       });
       comm.onGone((isRenewed) => this.#onKernelGone(isRenewed));
       await this.#listChoices();
@@ -231,15 +232,6 @@ export class GraphPanel extends Pane {
     } catch (error) {
       if (turn === this.#turn) this.#showError(error);
     }
-  }
-
-  /** After an edit graphs have other sizes; what is shown stays. */
-  async #updateChoices(): Promise<void> {
-    const [comm, turn] = [this.#comm, this.#turn];
-    const reply = await comm?.request({ type: "choices" }).catch(() => null);
-    if (!reply || turn !== this.#turn) return;
-    this.#choices = reply["choices"] as unknown as GraphChoice[];
-    this.bar.setChoices(this.#choices, this.#choice);
   }
 
   async #open(name: string): Promise<void> {

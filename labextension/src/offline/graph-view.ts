@@ -258,6 +258,7 @@ const NO_EDITS: Pick<
   | "ahead"
   | "sentences"
   | "comparing"
+  | "comparison"
   | "changes"
   | "likely"
   | "pinned"
@@ -273,6 +274,7 @@ const NO_EDITS: Pick<
   ahead: [],
   sentences: [],
   comparing: false,
+  comparison: "",
   changes: [],
   likely: [],
   pinned: 0,

@@ -53,6 +53,7 @@ export interface State {
   ahead: string[];
   sentences: string[];
   comparing: boolean;
+  comparison: string;
   changes: Group[];
   offers: Offer[];
   colors: string[];

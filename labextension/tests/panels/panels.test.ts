@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { ProposedValue, VALUES, VARIABLES } from "../../src/panels/clone/clone-form";
 import { TOOLS } from "../../src/panels/controls/drag-tools";
+import { summaryText } from "../../src/panels/history/changes";
 import { countText } from "../../src/panels/selection/selection";
 import { state } from "../example-graph";
 
@@ -11,6 +12,13 @@ test("the size of a selection: of tensors alone no ops; of half a boundary, what
   expect(countText(state({ expression: "editor.ops('a:0')" }))).toBe("0 ops");
   expect(countText(state({ inputs: ["a"] }))).toBe("Now mark an output.");
   expect(countText(state({ outputs: ["a"] }))).toBe("Now mark an input.");
+});
+
+test("the changes say what the graph is compared with, where that is known", () => {
+  expect(summaryText("head.pb", true)).toBe("Compared with head.pb");
+  expect(summaryText("the original graph", false)).toBe("No op differs from the original graph.");
+  expect(summaryText("", true)).toBe("");
+  expect(summaryText("", false)).toBe("No op differs.");
 });
 
 describe("what a clone's variables begin with", () => {

@@ -78,6 +78,9 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     hand.click_at(*corner, button="right")
     hand.choose("Add a model …")
     hand.fill(hand.menu.get_by_role("combobox", name="Graph"), "head.pb")
+    page.evaluate("document.activeElement.blur()")  # nothing has the focus, as when another window is looked at
+    expect(page.locator("body")).to_be_focused()
+    expect(hand.menu.get_by_role("combobox", name="Graph")).to_have_value("head.pb")
     hand.click(hand.menu.get_by_role("button", name="Next"))  # its inputs are shown
     joint = hand.menu.get_by_role("combobox", name="scores:0")
     expect(joint).to_be_visible()

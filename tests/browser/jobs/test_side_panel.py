@@ -273,3 +273,25 @@ def test_long_lists_are_shown_whole_and_training_is_offered_where_there_is_a_var
         hand.root.focus()
         hand.page.keyboard.press("Escape")
         hand.widget.settled()
+
+
+def test_an_edit_in_code_does_not_scroll_the_notebook_to_the_history(page: Page, jupyter_server: JupyterServer) -> None:
+    page.set_viewport_size({"width": 1360, "height": 700})
+    cells = [GRAPH, "editor", *["\n" * 24] * 3]
+    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "far.ipynb", cells))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    hand = Hand(Widget(notebook, root))
+    hand.widget.tab("History")
+    notebook.cell(2).locator(".cm-content").click()
+    seen = root.bounding_box()
+    assert seen
+    page.mouse.move(400, 500)
+    page.mouse.wheel(0, seen["y"] + 450)  # the upper part of the widget, with its history, is out of view
+    page.wait_for_function("root => root.getBoundingClientRect().top < -200", arg=root.element_handle())
+    page.wait_for_timeout(300)
+    before = root.bounding_box()
+    notebook.kernel_eval("0", before="editor.rename('y', 'result')")
+    expect(root.locator(".tgw-step")).to_have_count(2)
+    hand.widget.settled()
+    assert root.bounding_box() == before

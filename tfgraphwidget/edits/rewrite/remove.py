@@ -71,7 +71,7 @@ class Remove(Command):
 
     def fix_label(self) -> str:
         """A few words for a button."""
-        return "Remove its readers too" if self.readers else ""
+        return "Remove its consumers too" if self.readers else ""
 
     def patch(self, index: GraphIndex, external: Collection[str]) -> Patch:
         """The patch of a graph of which callers name the tensors `external`.

@@ -203,7 +203,8 @@ class State:
     `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
     Python that do what was done so far, oldest first, `ahead` those of what was undone, the next to redo first;
     `sentences` say in words what `code` and `ahead` do.
-    While `comparing`, `changes` are the ops "added", "removed" and "changed".
+    While `comparing`, `changes` are the ops "added", "removed" and "changed"; `comparison` is what it is compared with,
+    or "".
     `offers` are edits that the graph suggests: to train only the last clone, to remove ops that edits have left unused.
     `colors` are the ways to color the drawing, `legend` what the colors mean, or null. `hidden` ops and `pinned`
     items are counts; `direction` is where the tensors flow; `likely` are closed scopes and groups worth foreseeing.
@@ -229,6 +230,7 @@ class State:
     ahead: tuple[str, ...]
     sentences: tuple[str, ...]
     comparing: bool
+    comparison: Prose
     changes: tuple[Group, ...]
     offers: tuple[Offer, ...]
     colors: tuple[str, ...]

@@ -210,8 +210,10 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   new ResizeObserver(() => !root.hidden && placeMenu(root, place.x, place.y)).observe(root);
   root.addEventListener("focusout", (event) => {
     const isInside = event.relatedTarget instanceof Node && root.contains(event.relatedTarget);
+    // Nothing else has the focus now, as when another window is looked at: what was typed is not lost.
+    const isLeft = event.relatedTarget === null && body.querySelector("form") !== null;
     // A form that waits for a file, or for a click on an op, stays.
-    if (!isInside && !isBrowsing(root) && !store.value.picking) close();
+    if (!isInside && !isLeft && !isBrowsing(root) && !store.value.picking) close();
   });
   const cancelPick = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || !store.value.picking) return;

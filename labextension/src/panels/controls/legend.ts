@@ -52,7 +52,7 @@ export function createLegend({ store, actions }: Parts): HTMLElement {
     if (by !== last) unfold(extentOf(extent, by));
     const ways = options(state.colors, by);
     const families = state.legend ? [] : familiesIn(scene);
-    const omitted = scene ? omittedText(scene) : "";
+    const omitted = scene && extent === "all" ? omittedText(scene) : "";
     const marks = extent === "all" ? meaningsIn(scene, paint, store.value) : [];
     const news = JSON.stringify([ways, state.legend, families, omitted, marks, extent]);
     if (news !== shown) {

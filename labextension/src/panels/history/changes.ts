@@ -1,26 +1,44 @@
-// The differences from the original graph: the meaning of the colors, and the ops with links to them.
+// The differences from another graph, or the original one: the meaning of the colors, and the ops with links to them.
 import type { Parts } from "../../interaction/parts";
 import type { Group } from "../../protocol/messages";
 import { moreEntry, opLink } from "../controls/name-list";
 import { section } from "../controls/section";
-import { breakableName, element } from "../dom";
+import { breakableName, element, scrollToShow } from "../dom";
 
 export function createChanges({ store, actions }: Parts): HTMLElement {
   const body = element("div", { class: "tgw-changes", role: "status" });
   const root = section("Changes", {}, [], body);
   const open = new Set<string>();
   let shown = "";
+  let last = "";
   store.watch(["state"], ({ state }) => {
     root.hidden = !state?.comparing;
+    const comparison = state?.comparing ? `with ${state.comparison}` : "";
+    const isNew = comparison !== last;
+    last = comparison;
     if (!state?.comparing) return;
-    const text = JSON.stringify(state.changes);
-    if (text === shown) return;
+    const text = JSON.stringify([state.comparison, state.changes]);
+    if (text !== shown) {
+      const groups = state.changes.map((group) => groupEntry(group, open, (name) => actions.reveal(name)));
+      const summary = summaryText(state.comparison, groups.length > 0);
+      body.replaceChildren(...(summary ? [element("p", { class: "tgw-hint" }, summary)] : []), ...groups);
+    }
     shown = text;
-    const groups = state.changes.map((group) => groupEntry(group, open, (name) => actions.reveal(name)));
-    const none = element("p", { class: "tgw-hint" }, "No op differs from the original graph.");
-    body.replaceChildren(...(groups.length > 0 ? groups : [none]));
+    if (isNew) requestAnimationFrame(() => bringIntoView(root)); // the tab may be shown only then
   });
   return root;
+}
+
+/** The changes are below the history, which can be long. */
+function bringIntoView(root: HTMLElement): void {
+  const page = root.closest(".tgw-tab-page");
+  if (page && page.clientHeight > 0) scrollToShow(page, root);
+}
+
+/** What the graph is compared with, and whether ops differ. */
+export function summaryText(comparison: string, differs: boolean): string {
+  if (differs) return comparison && `Compared with ${comparison}`;
+  return comparison ? `No op differs from ${comparison}.` : "No op differs.";
 }
 
 /** "12 ops added" */

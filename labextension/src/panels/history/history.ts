@@ -3,7 +3,7 @@ import type { Parts } from "../../interaction/parts";
 import type { State } from "../../protocol/messages";
 import { copyToClipboard, copyTools, showBriefly } from "../controls/copy-button";
 import { offerButton } from "../controls/messages";
-import { element, ICONS, icon, releaseFocus, taskButton } from "../dom";
+import { element, ICONS, icon, releaseFocus, scrollToShow, taskButton } from "../dom";
 import { insertCell } from "./insert-cell";
 
 export function createHistory(parts: Parts): HTMLElement {
@@ -41,7 +41,8 @@ export function createHistory(parts: Parts): HTMLElement {
     releaseFocus(steps);
     steps.replaceChildren(...stepsOf(state, (to) => actions.edits.jump(to)));
     const here = steps.querySelector<HTMLElement>("[aria-current]");
-    if (here) here.scrollIntoView?.({ block: "nearest" });
+    const page = here?.closest(".tgw-tab-page"); // a cell that edits does not scroll the notebook
+    if (here && page) scrollToShow(page, here);
     if (focused) here?.focus({ preventScroll: true });
   });
   return element(

@@ -13,7 +13,7 @@ export const EXAMPLES: readonly { readonly text: string; readonly what: string }
   { text: "attr:padding=SAME", what: "an attribute, with or without its value" },
   { text: "device:GPU", what: "device of the op" },
   { text: "scope:net/block1", what: "all ops in a name scope" },
-  { text: "is:trainable", what: "or variable, constant, input, loop, door, stateful" },
+  { text: "is:trainable", what: "or variable, constant, input, loop, call, stateful" },
   { text: "pattern:Relu(BiasAdd(x, b=Const))", what: "the ops of a structure, wherever it fits" },
   { text: "/^net.*_\\d+$/", what: "a regular expression; (?i) ignores case" },
 ];
