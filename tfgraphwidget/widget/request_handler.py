@@ -97,7 +97,7 @@ class RequestHandler:
             self._core.view.shape(*self._pane)
 
     @property
-    def _drawn(self) -> _Drawing | None:
+    def _current_drawing(self) -> _Drawing | None:
         """What was drawn last for panes of this shape; None if that is not the graph or the view any more."""
         view = self._core.view
         drawing = self._drawings.get(view.aspect)
@@ -114,7 +114,7 @@ class RequestHandler:
             case p.CountHits(text):
                 return count_hits(self._editor, text), []
             case p.Targets():
-                drawing = self._drawn
+                drawing = self._current_drawing
                 return self._edits.targets(request, drawing.scene if drawing else self._core.view.scene()), []
             case (
                 p.Palette() | p.Describe() | p.Feedable() | p.Assign() | p.Costs() | p.Preview() | p.PreviewEdit()
@@ -361,7 +361,7 @@ class RequestHandler:
         return p.SceneReply(self._state(), drawing.stamp, _fields(fields), focus, edited), [data]
 
     def _painting(self, text: str = "") -> Answer:
-        drawing = self._drawn
+        drawing = self._current_drawing
         if drawing is None:
             return self._drawing(edited=p.EditReport(text, (), None) if text else None)
         fields, data = scenes.to_bytes(self._paint(drawing.scene))
