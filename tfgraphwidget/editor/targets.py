@@ -546,7 +546,8 @@ class LiveTarget:
         keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
         members = {key: before.index.collections.get(key, ()) for key in keys}
         self._members[id(planned)] = planned, members
-        return (*(renewal.losses if renewal else ()), *losses)
+        # The notes of the patch, which its preview shows too, list what was known when it was planned.
+        return (*(renewal.losses if renewal else ()), *(loss for loss in losses if loss not in patch.notes))
 
     def _renew_again(self, renewal: sessions.Renewal) -> None:
         """Let the session follow a graph that was put back behind its renewal; it keeps what it holds now."""
@@ -633,7 +634,7 @@ class LiveTarget:
     def _renamed_state(self, patch: Patch, *, is_renewed: bool) -> Callable[[], tuple[str, ...]]:
         """Read what the session holds under keys that a patch renames; what loads it and returns what is lost."""
         session, graph = self.source.session, self.graph()
-        if session is None or not patch.renamed:
+        if not patch.renamed:
             return tuple
         old, new = ({node.name: node for node in change.nodes} for change in (patch.remove, patch.add))
         pairs = ((old[before], new[after]) for before, after in patch.renamed if before in old and after in new)
