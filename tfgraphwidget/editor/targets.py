@@ -23,7 +23,16 @@ from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.clone_values import GraphSession
 from tfgraphwidget.editor.transaction import Transaction, one_thread, transaction
 from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo
-from tfgraphwidget.graph import GraphIndex, Shape, VariableDef, build, definitions, handles, reachable_functions
+from tfgraphwidget.graph import (
+    GraphIndex,
+    Shape,
+    VariableDef,
+    build,
+    definitions,
+    handles,
+    reachable_functions,
+    with_contexts,
+)
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
@@ -119,7 +128,7 @@ class NodeDefTarget:
             (), as nothing is lost.
         """
         number, before = len(self._patches), self.index
-        self.index = edits.apply_patch(before, patch)
+        self.index = _index_after(before, patch)
         self._states[number] = before
         self._patches.append(patch)
         steps.on_failure(self._drop, before)
@@ -171,8 +180,18 @@ class NodeDefTarget:
         index = self._states[start]
         for at in range(start, number):
             self._states[at] = index
-            index = edits.apply_patch(index, self._patches[at])
+            index = _index_after(index, self._patches[at])
         return index
+
+
+def _index_after(index: GraphIndex, patch: Patch) -> GraphIndex:
+    """A graph of NodeDefs after an edit, with its control flow contexts: no TensorFlow has them."""
+    after, add, remove = edits.apply_patch(index, patch), patch.add, patch.remove
+    if not (add.contexts or remove.contexts):
+        return after
+    removed_ops = {node.name for node in remove.nodes}
+    contexts = edits.contexts_after(index.extras.contexts(), add.contexts, remove.contexts, removed_ops)
+    return replace(after, extras=with_contexts(after.extras, contexts))
 
 
 _Stamp = tuple[Any, int, int, int]

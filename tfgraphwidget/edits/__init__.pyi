@@ -22,6 +22,7 @@ from .context import IndexContext as IndexContext
 from .context import Options as Options
 from .context import PlanContext as PlanContext
 from .context import TracedFunction as TracedFunction
+from .control_flow_contexts import contexts_after as contexts_after
 from .control_flow_contexts import contexts_in as contexts_in
 from .control_flow_contexts import nested_contexts as nested_contexts
 from .control_flow_contexts import rename_contexts as rename_contexts
