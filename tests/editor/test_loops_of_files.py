@@ -1,4 +1,4 @@
-"""Edits in the v1 loops and conditionals of a file: once TensorFlow imports it, it differentiates what they made."""
+"""Edits in v1 loops and conditionals, of files and of live graphs: TensorFlow differentiates what they made."""
 
 from __future__ import annotations
 
@@ -142,3 +142,42 @@ def test_a_loop_of_a_live_graph_keeps_its_gradient_without_identities() -> None:
 def test_a_second_reader_of_a_loops_switch_is_refused(edit: Callable[[GraphEditor], object]) -> None:
     with pytest.raises(GraphEditError, match=r"'loop/Switch_1:1' is read by 'loop/Identity_1', and .* is wrong if two"):
         edit(tgw.edit(loop_graph()))
+
+
+LIVE_EDITS = {name: edit for name, edit in EDITS.items() if name not in ("none", "quantize_weights", "several")}
+REFUSED = "remove_identities"  # its ops go without others in their places, which the gradient could read
+
+
+@pytest.mark.parametrize("edit", LIVE_EDITS)
+def test_gradients_between_undo_and_redo_stand_in_the_way_of_neither(edit: str) -> None:
+    """Those of a loop wait for ops behind them: redo hides them with what they are built on."""
+    session = v1.Session(graph=loop_graph())
+    with session, session.graph.as_default():
+        session.run(v1.global_variables_initializer())
+        editor = tgw.edit(session.graph, session=session)
+        LIVE_EDITS[edit](editor)
+        editor.undo()
+        check_gradient(editor)
+        if edit == REFUSED:
+            with pytest.raises(GraphEditError, match="reads an op that is to go; let it read another one first"):
+                editor.redo()
+            check_gradient(editor)
+            return
+        editor.redo()
+        check_gradient(editor)
+        editor.undo()
+        check_gradient(editor)
+
+
+@pytest.mark.parametrize("tensor", ["loop/Enter_1:0", "loop/Merge_1:0", "loop/Switch_1:0", "loop/NextIteration_1:0"])
+def test_nothing_goes_between_the_ops_that_hold_a_loop_together(tensor: str) -> None:
+    """It ran, except for the last, and its gradient did not."""
+    with pytest.raises(GraphEditError, match="hold a while loop together, and nothing can go between them; edit what"):
+        tgw.edit(loop_graph()).insert(tensor, "Tanh")
+
+
+@pytest.mark.parametrize(("op", "way"), [("loop/Enter_1", "into"), ("loop/Exit_1", "out of")])
+def test_no_other_op_stands_for_the_way_into_a_loop_or_out_of_it(op: str, way: str) -> None:
+    editor = tgw.edit(loop_graph())
+    with pytest.raises(GraphEditError, match=f"'{op}' is the way {way} a while loop, for which no other op can stand"):
+        editor.replace(op, "Tanh")
