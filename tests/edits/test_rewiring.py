@@ -173,6 +173,22 @@ def test_gradients_of_what_was_renamed_are_bypassed_with_it(as_file: bool) -> No
     assert "The gradients of activation ('gradients/relu_grad/ReluGrad')" in str(told)
 
 
+def test_gradients_of_what_another_editor_has_renamed_are_bypassed_with_it() -> None:
+    graph = trained(0.5)
+    session = v1.Session(graph=graph)
+    first, second = (tgw.edit(graph, session=session) for _ in range(2))
+    first.rename("net/dropout", "net/noise")
+    second.rename("net", "model")
+    for editor in (tgw.edit(graph, session=session), first):
+        told = editor.bypass("model/noise", gradients=True)
+        assert "Its gradients are bypassed" in str(told)
+        assert set(editor.core.executor.unused_ops()) >= {"model/noise/Mul", "gradients/net/dropout/Mul_grad/Mul"}
+        editor.undo()
+    second.undo()
+    first.undo()
+    assert "Its gradients are bypassed" in str(tgw.edit(graph, session=session).bypass("net/dropout", gradients=True))
+
+
 def test_without_gradients_a_bypass_is_what_it_was_and_its_line_too() -> None:
     editor = tgw.edit(trained(0.5))
     assert "compute them again" in str(editor.bypass("net/dropout"))

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import MODELS
+from tfgraphwidget import edits
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.edits.patch import Change, NodeChange, Patch, apply_patch
 from tfgraphwidget.errors import GraphEditError

@@ -553,6 +553,10 @@ class LiveTarget:
         steps.enter_context(
             live.patch_application.live_patch(in_graph, self.graph(), origin, session=self.source.session)
         )
+        if patch.renamed:
+            record = self._record()
+            steps.on_failure(setattr, record, "renamed", record.renamed)
+            record.renamed = edits.rewire.new_names([patch], record.renamed)
         let_in()
         load()
         self._initialize(patch)
@@ -567,6 +571,11 @@ class LiveTarget:
         self._members[id(planned)] = planned, members
         # The notes of the patch, which its preview shows too, list what was known when it was planned.
         return (*(renewal.losses if renewal else ()), *(loss for loss in losses if loss not in patch.notes))
+
+    @property
+    def renamed(self) -> Mapping[str, str]:
+        """The present names of the ops of a live graph that edits have renamed, those of other editors too."""
+        return self._record().renamed
 
     def _renew_again(self, renewal: sessions.Renewal) -> None:
         """Let the session follow a graph that was put back behind its renewal; it keeps what it holds now."""
