@@ -573,7 +573,7 @@ class LiveTarget:
         return (*(renewal.losses if renewal else ()), *(loss for loss in losses if loss not in patch.notes))
 
     @property
-    def renamed(self) -> Mapping[str, str]:
+    def new_names(self) -> Mapping[str, str]:
         """The present names of the ops of a live graph that edits have renamed, those of other editors too."""
         return self._record().renamed
 

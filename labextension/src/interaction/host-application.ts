@@ -46,7 +46,7 @@ export function chooseFile(from: EventTarget, choice: FileChoice): Promise<Serve
   });
 }
 
-/** Where a file lies that was dragged from the application's list of files; the kernel looks where nobody knows. */
+/** Where a file lies that was dragged from the application's list of files; without an answer the kernel looks for it. */
 export function locateDragged(from: EventTarget, path: string): Promise<ServerPath> {
   const unknown = { path, root: "" };
   return new Promise((resolve) => {
