@@ -822,3 +822,20 @@ def test_a_lookup_refuses_dtypes_by_which_an_export_of_a_table_would_end_the_pro
         look_up(handle)
     with tf.Graph().as_default(), pytest.raises(ValueError, match="wrong dtype"):
         look_up(tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64))
+
+
+def test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one() -> None:
+    """TensorFlow's own loops have an Identity there, which all of the body reads."""
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [], name="x")
+        _, y = v1.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, a * 3.0 + a), [0, x], name="loop")
+        add = next(
+            op for op in graph.get_operations() if op.type == "AddV2" and op.inputs[1].name == "loop/Identity_1:0"
+        )
+        add._update_input(1, graph.get_tensor_by_name("loop/Switch_1:1"))
+        gradient = tf.gradients(y, x)[0]
+    v1.enable_control_flow_v2()
+    with v1.Session(graph=graph) as session:
+        assert session.run(y, {x: 1.0}) == 16
+        assert session.run(gradient, {x: 1.0}) != 16

@@ -199,7 +199,7 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
     tooltip.root.hidden = true;
   };
   watchPopups(root, leaveHover);
-  listenToRightClicks(root, body, contextMenu.openNamed);
+  listenToRightClicks(root, body, contextMenu);
   // Otherwise Shift-click would select the notebook's cells.
   root.addEventListener("mousedown", (event) => event.shiftKey && event.stopPropagation());
   stage.canvas.addEventListener("mousedown", (event) => {

@@ -148,11 +148,13 @@ export function drawn(
   change: Partial<State> = {},
   focus = "",
   edited: Partial<EditReport> | null = null,
+  stamp = "",
 ): SceneReply & { buffer: DataView } {
   const shapes = { box: [5, 4], route: [5, 2] };
   return {
     type: "scene_reply",
     state: state(change),
+    stamp,
     focus,
     edited: edited && { text: "", renamed: [], inspected: null, ...edited },
     ...packed({ ...sceneArrays(), ...paintArrays() }, shapes),
@@ -162,8 +164,9 @@ export function drawn(
 export function painted(
   change: Partial<State>,
   coverage: readonly number[],
+  stamp = "",
 ): SelectionReply & { buffer: DataView } {
-  return { type: "selection_reply", state: state(change), text: "", ...packed(paintArrays(coverage)) };
+  return { type: "selection_reply", state: state(change), stamp, text: "", ...packed(paintArrays(coverage)) };
 }
 
 /** The form as it stands when nobody has touched it. */

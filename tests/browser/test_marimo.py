@@ -149,3 +149,45 @@ def test_marimo_shows_selects_and_clones(marimo_page: Page) -> None:
     widget.settled()
     root.get_by_role("button", name="Undo").click()
     expect(root).to_have_attribute("data-ops", f"{ops:.0f}")
+
+
+@pytest.mark.slow
+def test_keys_move_in_menus_of_a_shadow_root_and_the_focus_returns(marimo_page: Page) -> None:
+    """marimo puts a widget into one, of which the document knows only the host."""
+    page = marimo_page
+    root = page.locator(".tfgraphwidget")
+    root.wait_for(timeout=FIRST_PAINT)
+    assert root.evaluate("(root) => root.getRootNode() instanceof ShadowRoot")
+    widget = Widget(Marimo(page), root)  # type: ignore[arg-type]
+    widget.click("y")
+    widget.settled()
+    page.keyboard.press("Shift+F10")
+    items = root.locator(".tgw-context").get_by_role("menuitem")
+    expect(items.first).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(items.nth(2)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(root).to_be_focused()
+    # A row's menu gives the focus back to the row, and marked text has the browser's menu.
+    widget.tab("Op")
+    link = root.locator(".tgw-panel .tgw-link", has_text="product").first
+    link.focus()
+    page.keyboard.press("Shift+F10")
+    expect(items.first).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(link).to_be_focused()
+    text = root.get_by_role("tabpanel", name="Op").get_by_text("Computes rectified linear")
+    text.dblclick()
+    text.click(button="right")
+    expect(root.locator(".tgw-context")).to_be_hidden()
+    page.keyboard.press("Escape")
+    root.focus()
+    page.keyboard.press("?")
+    leave = root.locator(".tgw-help button").first
+    expect(leave).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(leave).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(root).to_be_focused()

@@ -44,7 +44,9 @@ def test_a_model_is_legible_at_first_and_can_be_opened(
     page: Page, jupyter_server: JupyterServer, tmp_path: Path, name: str
 ) -> None:
     widget = opened(page, jupyter_server, f"model_{name}", written(name, tmp_path))
-    width, height = widget.notebook.kernel_eval("[float(v) for v in editor.scene().box[0, 2:]]")
+    width, height = widget.notebook.kernel_eval(
+        "[float(v) for drawing in editor.widget._handler._drawings.values() for v in drawing.scene.box[0, 2:]]"
+    )
     canvas = widget.root.locator("canvas").first.bounding_box()
     assert canvas
     zoom = widget.number("zoom")

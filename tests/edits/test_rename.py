@@ -98,9 +98,41 @@ def test_a_queue_keeps_what_it_holds_if_it_has_a_key(key: str) -> None:
         editor = tgw.edit(graph, session=session)
         done = editor.rename("queue", "other")
         assert session.run("size:0") == (1 if key else 0)
-        assert bool(done.notes and "'other' holds nothing in a session yet" in done.notes[0]) is not bool(key)
+        said = () if key else ("'other' holds nothing of what 'queue' held.",)
+        assert (done.notes, editor.core.executor.lost) == (said, ())
         editor.undo()
         assert session.run("size:0") == 1
+
+
+@pytest.mark.parametrize("with_session", [False, True])
+@pytest.mark.parametrize("holder", ["table", "queue", "IteratorV2", "w", "named"])
+def test_what_a_session_loses_by_a_new_name_is_said_once(holder: str, with_session: bool) -> None:
+    """Without a session, that of a user may hold something; with one, what can be read is handed over."""
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64, name="table")
+        tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], name="queue")
+        tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64, name="named", shared_name="kept")
+        v1.data.make_initializable_iterator(tf.data.Dataset.range(9))
+        v1.get_variable("w", [2])
+    is_kept = holder in ("w", "named") or (with_session and holder != "queue")
+    session = v1.Session(graph=graph)
+    editor = tgw.edit(graph, session=session if with_session else None)
+    done = editor.rename(holder, "other")
+    said = [text for text in (*done.notes, *editor.core.executor.lost) if "holds nothing" in text]
+    assert said == ([] if is_kept else [f"'other' holds nothing of what '{holder}' held."])
+    editor.undo()
+    said = [text for text in editor.core.executor.lost if "holds nothing" in text]
+    assert said == ([] if is_kept else [f"'{holder}' holds nothing of what 'other' held."])
+    session.close()
+
+
+def test_obfuscated_names_say_once_what_is_lost() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], name="queue")
+    done = tgw.edit(graph).obfuscate_names()
+    assert sum("holds nothing of what 'queue' held" in note for note in (*done.notes, *done.lost)) == 1
 
 
 def test_a_table_and_an_iterator_without_keys_keep_what_they_hold() -> None:

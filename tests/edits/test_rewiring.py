@@ -173,6 +173,40 @@ def test_gradients_of_what_was_renamed_are_bypassed_with_it(as_file: bool) -> No
     assert "The gradients of activation ('gradients/relu_grad/ReluGrad')" in str(told)
 
 
+def test_gradients_of_what_another_editor_has_renamed_are_bypassed_with_it() -> None:
+    graph = trained(0.5)
+    session = v1.Session(graph=graph)
+    first, second = (tgw.edit(graph, session=session) for _ in range(2))
+    first.rename("net/dropout", "net/noise")
+    second.rename("net", "model")
+    for editor in (tgw.edit(graph, session=session), first):
+        told = editor.bypass("model/noise", gradients=True)
+        assert "Its gradients are bypassed" in str(told)
+        assert set(editor.core.executor.unused_ops()) >= {"model/noise/Mul", "gradients/net/dropout/Mul_grad/Mul"}
+        editor.undo()
+    second.undo()
+    first.undo()
+    assert "Its gradients are bypassed" in str(tgw.edit(graph, session=session).bypass("net/dropout", gradients=True))
+
+
+def test_gradients_of_what_was_renamed_before_the_file_was_saved_are_said(tmp_path: Path) -> None:
+    editor = tgw.edit(trained(0.5).as_graph_def())
+    editor.rename("net/dropout", "net/noise")
+    editor.rename("relu", "activation")
+    editor.save(tmp_path / "renamed.pb")
+    opened = tgw.edit(tmp_path / "renamed.pb")
+    said = "of no op that is in the graph by that name; if they are some of "
+    done = opened.bypass("net/noise", gradients=True)
+    assert "'gradients/net/dropout/SelectV2_grad/SelectV2'" in str(done)
+    assert f"{said}net/noise, compute the gradients again before you train" in str(done)
+    opened.undo()
+    assert f"{said}activation, compute the gradients again" in str(opened.replace("activation", tf.tanh))
+    opened.undo()
+    # Not where no such op is near, and not where all ops have their names.
+    assert "of no op" not in str(opened.replace("loss", lambda t, _: tf.reduce_sum(t)))
+    assert "of no op" not in str(tgw.edit(trained(0.5).as_graph_def()).replace("relu", tf.tanh))
+
+
 def test_without_gradients_a_bypass_is_what_it_was_and_its_line_too() -> None:
     editor = tgw.edit(trained(0.5))
     assert "compute them again" in str(editor.bypass("net/dropout"))

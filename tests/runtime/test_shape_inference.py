@@ -14,6 +14,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import MODELS
+from tfgraphwidget import edits
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.edits.patch import Change, NodeChange, Patch, apply_patch
 from tfgraphwidget.errors import GraphEditError
@@ -488,3 +489,13 @@ def with_input(inputs: Any, slot: int, op: str, port: int) -> list[str]:
     made = list(inputs)
     made[slot] = as_input(op, port)
     return made
+
+
+def test_the_names_of_functions_are_put_together_once_and_not_for_each_op(mlp: tf.Graph) -> None:
+    index = tgw.edit(mlp).index
+    assert edits.PatchedGraph(index, edits.Patch()).functions() is index.functions
+    added = tf.compat.v1.GraphDef().library.function.add()
+    added.signature.name = "more"
+    view = edits.PatchedGraph(index, edits.Patch(add=edits.Change(functions=(added,))))
+    assert view.functions() is view.functions()
+    assert view.functions() == index.functions | {"more"}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pandas as pd
 import pytest
@@ -134,6 +136,18 @@ def test_long_lists_are_described_by_their_first_elements() -> None:
         (Odd(), "float32", None, "'v' is not an array .*it is odd"),
         (["a"], "float32", (1,), "'v' is string, which does not fit float32"),
         (np.ones(1), "string", (1,), "'v' is float64, which does not fit string"),
+        (np.ones(1, ml_dtypes.bfloat16), "int4", (1,), "'v' is bfloat16, which does not fit int4"),
+        (
+            np.ones(1, "V2"),
+            "float32",
+            (1,),
+            "'v' is without a dtype, 2 bytes each, which does not fit float32; load it",
+        ),
+        (np.ones(1, [("qint8", "i1")]), "int32", (1,), "'v' is qint8, which does not fit int32; cast it"),
+        (np.ones(1, [("qint8", "i1")]), "quint8", (1,), "'v' is qint8, which does not fit quint8; cast it"),
+        (np.array([300]), "qint8", (1,), "'v' has numbers that qint8 does not have"),
+        (np.array([8]), "int4", (1,), "'v' has numbers that int4 does not have"),
+        (np.array([1e5]), "float16", (1,), "'v' has numbers that float16 does not have"),
         (GRAPH_TENSORS["placeholder"], "float32", None, "'v' is a SymbolicTensor; choose an array"),
         (GRAPH_TENSORS["resource_variable"], "float32", None, "'v' is a ResourceVariable; choose an array"),
         (tf.ragged.constant([[1.0], [2.0, 3.0]]), "float32", None, "'v' is a RaggedTensor; choose an array"),
@@ -151,6 +165,51 @@ def test_what_fits_is_fed_in_the_placeholder_s_dtype() -> None:
     assert feed_array([], "x:0", "v", "int32", (None,)).dtype == np.int32
     assert feed_array(tf.Variable([1.0]), "x:0", "v", "bfloat16", None).dtype.name == "bfloat16"
     assert feed_array(["a"], "x:0", "v", "string", (1,)).tolist() == ["a"]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["qint8", "quint8", "qint16", "quint16", "qint32", "bfloat16", "float8_e4m3fn", "int4"]
+)
+def test_each_dtype_is_fed_from_a_form_a_variable_and_a_file(dtype: str, tmp_path: Path) -> None:
+    numpy_dtype = tf.as_dtype(dtype).as_numpy_dtype
+    with tf.Graph().as_default() as graph:
+        tf.identity(v1.placeholder(dtype, [2], name="x"), name="y")
+    own = np.array([3, 0]).astype(numpy_dtype)
+    np.save(tmp_path / "saved.npy", own)
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    handler = RequestHandler(editor, namespace=KernelNamespace(lambda: {"own": own, "numbers": [3, 0]}))
+    form = handler.handle(p.Feedable("y"))[0]
+    assert isinstance(form, p.Feeds)
+    assert form.fields[0].variables == ("numbers", "own")
+    for kind, source in (("variable", "own"), ("variable", "numbers"), ("file", str(tmp_path / "saved.npy"))):
+        handler.handle(p.Probe("y", (p.Feed("x:0", kind, "", 0.0, 1.0, source),)))
+        assert np.asarray(editor.probed["y"][0].value).astype(int).tolist() == [3, 0], (kind, source)
+    handler.handle(p.Probe("y", (p.Feed("x:0", "random", "[2]", 3.0, 3.0, ""),)))
+    assert np.asarray(editor.probed["y"][0].value).astype(int).tolist() == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"), [("uint8", -5.0, 7.0), ("int32", 2.0**63, 2.0**63), ("half", 0.0, 1e6)]
+)
+def test_random_numbers_that_a_dtype_does_not_have_are_refused(dtype: str, low: float, high: float) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.identity(v1.placeholder(dtype, [90], name="x"), name="y")
+    handler = RequestHandler(tgw.edit(graph, session=v1.Session(graph=graph)), namespace=KernelNamespace(dict))
+    with pytest.raises(
+        InvalidArgument, match=f"x:0: .* to .* has numbers that {tf.as_dtype(dtype).name} does not have"
+    ):
+        handler.handle(p.Probe("y", (p.Feed("x:0", "random", "[90]", low, high, ""),)))
+
+
+def test_a_file_that_is_no_array_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    editor = tgw.edit(graph_with_a_handle())
+    handler = RequestHandler(editor, namespace=KernelNamespace(dict))
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (10000000000000,), }".ljust(117) + b"\n"
+    huge = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    for content in (b"", b"PK\x03\x04 no archive", b"text", huge):
+        (tmp_path / "damaged.npy").write_bytes(content)
+        with pytest.raises(InvalidArgument, match=r"x:0: .* cannot be read as .npy"):
+            handler.handle(p.Probe("square", (p.Feed("x:0", "file", "", 0.0, 1.0, str(tmp_path / "damaged.npy")),)))
 
 
 # Placeholders that are handles

@@ -217,6 +217,44 @@ def test_views_in_panes_of_different_shape_keep_drawings_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
+    "change", [p.Toggle("net"), p.Pin("x", 40, 40), p.Hide("hide", ("x",)), p.SetDirection("right")]
+)
+def test_a_selection_is_painted_on_no_drawing_that_another_view_has_changed(
+    editor: GraphEditor, change: p.Request
+) -> None:
+    handler, wide, narrow = RequestHandler(editor), (1500.0, 1000.0), (500.0, 1000.0)
+    select = p.Select("set", ("x",), ())
+    handler.handle(p.Open(), wide)
+    seen = drawn(handler.handle(p.Open(), narrow)).stamp
+    painted, _ = handler.handle(select, narrow)
+    assert isinstance(painted, p.SelectionReply)
+    assert painted.stamp == seen
+    new = drawn(handler.handle(change, wide)).stamp
+    # A pane of another shape gets its drawing; one of the same shape is told that it has another one.
+    reply = drawn(handler.handle(select, narrow))
+    assert reply.stamp not in (seen, new)
+    painted, _ = handler.handle(select, wide)
+    assert isinstance(painted, p.SelectionReply)
+    assert painted.stamp == new
+    assert drawn(handler.handle(p.Open(), narrow)).stamp == reply.stamp
+
+
+def test_a_cell_draws_the_same_whichever_pane_asked_last(editor: GraphEditor) -> None:
+    handler = RequestHandler(editor)
+    editor.open_all()
+    before = editor.scene().box.tolist()
+    narrow = arrays(handler.handle(p.Open(), (300.0, 1000.0)))["box"].tolist()
+    assert narrow != before
+    assert editor.scene().box.tolist() == before
+    with pytest.raises(GraphEditError):
+        handler.handle(p.Toggle("nowhere"), (300.0, 1000.0))
+    assert editor.core.view.view_spec.aspect > 1
+    # The picture of a pane is that of the pane.
+    (svg,) = handler.handle(p.Picture("svg"), (300.0, 1000.0))[1]
+    assert svg.decode() != editor.svg()
+
+
+@pytest.mark.parametrize(
     ("request_", "sentence"),
     [
         (p.Toggle("nowhere"), "no name scope"),

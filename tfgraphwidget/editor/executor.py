@@ -173,6 +173,9 @@ class EditExecutor:
         """
         saved = self.source.saved_editor  # whose edits cannot always be made again
         former_names = saved.renamed if saved is not None and view is self.navigator.outermost else {}
+        if view is self.navigator.outermost and self.source.graph is not None:
+            names = self.target.new_names  # by other editors of the graph, too
+            return {**names, **{old: names.get(now, now) for old, now in former_names.items()}}
         return edits.rewire.new_names(self.patches_of(view), former_names)
 
     def unused_ops(self) -> tuple[str, ...]:

@@ -218,7 +218,7 @@ def _show_alike(old: GraphView, new: GraphView) -> None:
     new.opened = frozenset(filter(is_there, old.opened))
     new.hidden = frozenset(filter(is_there, old.hidden))
     new.pinned = {name: place for name, place in old.pinned.items() if is_there(name)}
-    new.direction, new.aspect, new.first_pane = old.direction, old.aspect, old.first_pane
+    new.direction, new.first_pane = old.direction, old.first_pane
     inputs, outputs = (tuple(name for name in side if name.partition(":")[0] in new.index.ids) for side in old.boundary)
     with suppress(GraphEditError):
         if outputs:

@@ -513,7 +513,7 @@ class GraphView:
         return index.names[op], node, [node, *self.outline.ancestors(node)]
 
     def shape(self, width: float, height: float) -> None:
-        """Let the drawing wrap to the shape of a pane that is narrow; each pane keeps its own drawing.
+        """Let the drawing wrap to the shape of a pane that is narrow, until `unshape`; each pane keeps its own drawing.
 
         Args:
             width: The width of the pane.
@@ -521,6 +521,10 @@ class GraphView:
         """
         # Rounded as layouts are, so that few drawings are kept.
         self.aspect = aspect_of(level_of(width / height)) if width < _NARROW * height else ROOT_ASPECT
+
+    def unshape(self) -> None:
+        """Let the drawing have the shape that it has in a cell and in files: that of a wide pane."""
+        self.aspect = ROOT_ASPECT
 
     def first_drawing(self, width: float, height: float) -> Scene | None:
         """The first drawing, such that it can be read in a pane; None if there was one before.

@@ -23,7 +23,16 @@ from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.clone_values import GraphSession
 from tfgraphwidget.editor.transaction import Transaction, one_thread, transaction
 from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo
-from tfgraphwidget.graph import GraphIndex, Shape, VariableDef, build, definitions, handles, reachable_functions
+from tfgraphwidget.graph import (
+    GraphIndex,
+    Shape,
+    VariableDef,
+    build,
+    definitions,
+    handles,
+    reachable_functions,
+    with_contexts,
+)
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
@@ -119,7 +128,7 @@ class NodeDefTarget:
             (), as nothing is lost.
         """
         number, before = len(self._patches), self.index
-        self.index = edits.apply_patch(before, patch)
+        self.index = _index_after(before, patch)
         self._states[number] = before
         self._patches.append(patch)
         steps.on_failure(self._drop, before)
@@ -171,8 +180,18 @@ class NodeDefTarget:
         index = self._states[start]
         for at in range(start, number):
             self._states[at] = index
-            index = edits.apply_patch(index, self._patches[at])
+            index = _index_after(index, self._patches[at])
         return index
+
+
+def _index_after(index: GraphIndex, patch: Patch) -> GraphIndex:
+    """A graph of NodeDefs after an edit, with its control flow contexts: no TensorFlow has them."""
+    after, add, remove = edits.apply_patch(index, patch), patch.add, patch.remove
+    if not (add.contexts or remove.contexts):
+        return after
+    removed_ops = {node.name for node in remove.nodes}
+    contexts = edits.contexts_after(index.extras.contexts(), add.contexts, remove.contexts, removed_ops)
+    return replace(after, extras=with_contexts(after.extras, contexts))
 
 
 _Stamp = tuple[Any, int, int, int]
@@ -534,6 +553,10 @@ class LiveTarget:
         steps.enter_context(
             live.patch_application.live_patch(in_graph, self.graph(), origin, session=self.source.session)
         )
+        if patch.renamed:
+            record = self._record()
+            steps.on_failure(setattr, record, "renamed", record.renamed)
+            record.renamed = edits.rewire.new_names([patch], record.renamed)
         let_in()
         load()
         self._initialize(patch)
@@ -546,7 +569,13 @@ class LiveTarget:
         keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
         members = {key: before.index.collections.get(key, ()) for key in keys}
         self._members[id(planned)] = planned, members
-        return (*(renewal.losses if renewal else ()), *losses)
+        # The notes of the patch, which its preview shows too, list what was known when it was planned.
+        return (*(renewal.losses if renewal else ()), *(loss for loss in losses if loss not in patch.notes))
+
+    @property
+    def new_names(self) -> Mapping[str, str]:
+        """The present names of the ops of a live graph that edits have renamed, those of other editors too."""
+        return self._record().renamed
 
     def _renew_again(self, renewal: sessions.Renewal) -> None:
         """Let the session follow a graph that was put back behind its renewal; it keeps what it holds now."""
@@ -633,7 +662,7 @@ class LiveTarget:
     def _renamed_state(self, patch: Patch, *, is_renewed: bool) -> Callable[[], tuple[str, ...]]:
         """Read what the session holds under keys that a patch renames; what loads it and returns what is lost."""
         session, graph = self.source.session, self.graph()
-        if session is None or not patch.renamed:
+        if not patch.renamed:
             return tuple
         old, new = ({node.name: node for node in change.nodes} for change in (patch.remove, patch.add))
         pairs = ((old[before], new[after]) for before, after in patch.renamed if before in old and after in new)

@@ -419,7 +419,9 @@ class ViewAPI(ArgumentChecks):
     # The drawing
 
     def scene(self) -> scenes.Scene:
-        """Lay out the drawing.
+        """Lay out the drawing, as in a wide pane: a narrow pane of the page has a drawing of its own.
+
+        `draw`, `svg` and `save` draw the same; the page's *Export* draws what its pane shows.
 
         Returns:
             The drawing as arrays; `box` is float32 [items, 4]: left, top, width, height in pixels. See `scene.scene`.

@@ -22,6 +22,7 @@ from .context import IndexContext as IndexContext
 from .context import Options as Options
 from .context import PlanContext as PlanContext
 from .context import TracedFunction as TracedFunction
+from .control_flow_contexts import contexts_after as contexts_after
 from .control_flow_contexts import contexts_in as contexts_in
 from .control_flow_contexts import nested_contexts as nested_contexts
 from .control_flow_contexts import rename_contexts as rename_contexts
@@ -83,7 +84,9 @@ from .rewrite.grow import Grow as Grow
 from .rewrite.input_spec import ReplaceInput as ReplaceInput
 from .rewrite.insert import Insert as Insert
 from .rewrite.remove import Remove as Remove
+from .rewrite.rename import TRANSFERABLE_STATE as TRANSFERABLE_STATE
 from .rewrite.rename import Rename as Rename
+from .rewrite.rename import lost_state_text as lost_state_text
 from .rewrite.replace_all import ReplaceAll as ReplaceAll
 from .rewrite.replace_subgraph import Replace as Replace
 from .signature_commands import AddSignature as AddSignature

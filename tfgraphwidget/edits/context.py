@@ -108,6 +108,14 @@ class PlanContext(Protocol):
         """Whether the variables of `index` have values: in a session, or in a checkpoint."""
 
     @property
+    def hands_over_state(self) -> bool:
+        """Whether ops under other keys have what a session holds of tables, iterators and variables under the old ones.
+
+        The editor's session is given it. False where another one may hold something: for a graph of TensorFlow that
+        was opened without its session, and in functions.
+        """
+
+    @property
     def function(self) -> str:
         """The name of the function whose body is edited; "" for a graph."""
 
@@ -244,11 +252,13 @@ class IndexContext:
         index: The graph whose ops the command names.
         into: The graph that copies go into, if that is another one.
         has_values: See `PlanContext.has_values`.
+        hands_over_state: See `PlanContext.hands_over_state`.
     """
 
     index: GraphIndex
     into: GraphIndex | None = None
     has_values: bool = False
+    hands_over_state: bool = True
     function: str = ""
     arguments: tuple[str, ...] = ()
     ends: FunctionBoundary | None = None

@@ -74,6 +74,81 @@ def map_names(context: ContextDef, new_name: Callable[[str], str]) -> ContextDef
     return copy
 
 
+def contexts_after(
+    contexts: Iterable[ContextDef],
+    add: Iterable[ContextDef],
+    remove: Iterable[ContextDef],
+    removed_ops: Collection[str],
+) -> tuple[ContextDef, ...]:
+    """The contexts of a graph of NodeDefs after an edit, as `runtime.live.control_flow_contexts` changes live ones.
+
+    Args:
+        contexts: The outermost contexts before.
+        add: What the edit adds: contexts, and those that are joined.
+        remove: What it removes.
+        removed_ops: The names of the ops that it removes.
+    """
+    removals = {context.pivot_name: context for context in _with_nested(remove)}
+    result = [rest for context in contexts if (rest := _without(context, removals, removed_ops)) is not None]
+    there = {context.pivot_name: context for context in _with_nested(result)}
+    for context in add:
+        _join(result, None, context, there)
+    return tuple(result)
+
+
+def _with_nested(contexts: Iterable[ContextDef]) -> Iterator[ContextDef]:
+    for context in contexts:
+        yield context
+        yield from _with_nested(nested_contexts(context))
+
+
+def _without(
+    context: ContextDef, removals: Mapping[str, ContextDef], removed_ops: Collection[str]
+) -> ContextDef | None:
+    if split_tensor(context.pivot_name)[0] in removed_ops:
+        return None
+    removal, copy = removals.get(context.pivot_name), _empty_copy(context)
+    values = frozenset(() if removal is None else removal.values_def.values)
+    external = frozenset(() if removal is None else removal.values_def.external_values)
+    copy.values_def.values.extend(
+        value
+        for value in context.values_def.values
+        if value not in values and split_tensor(value)[0] not in removed_ops
+    )
+    copy.values_def.external_values.update(
+        {outer: inner for outer, inner in context.values_def.external_values.items() if outer not in external}
+    )
+    for inner in nested_contexts(context):
+        rest = _without(inner, removals, removed_ops)
+        if rest is not None:
+            _set_content(copy.nested_contexts.add(), rest)
+    return copy
+
+
+def _join(
+    outermost: list[ContextDef], outer: ContextDef | None, context: ContextDef, there: dict[str, ContextDef]
+) -> None:
+    """Add a context, or what it holds to the one that is there."""
+    present = there.get(context.pivot_name)
+    if present is None:
+        present = _empty_copy(context)
+        if outer is None:
+            outermost.append(present)
+        else:
+            holder = outer.nested_contexts.add()
+            _set_content(holder, present)
+            present = _content(holder)
+        there[context.pivot_name] = present
+    values = dict.fromkeys((*present.values_def.values, *context.values_def.values))
+    present.values_def.values[:] = list(values)
+    present.values_def.external_values.update(context.values_def.external_values)
+    for name in _LOOP_ENDS:
+        if hasattr(context, name):
+            getattr(present, name)[:] = getattr(context, name)
+    for inner in nested_contexts(context):
+        _join(outermost, present, inner, there)
+
+
 def _with_new_ops(context: ContextDef, names: Mapping[str, str]) -> ContextDef | None:
     if split_tensor(context.pivot_name)[0] in names:
         return None

@@ -481,14 +481,21 @@ def combine(index: GraphIndex, first: Patch, then: Patch) -> Patch:
 def dependents_of(nodes: Iterable[NodeDef], hidden: set[str]) -> set[str]:
     """Names of the NodeDefs that read a hidden op or must stand beside one, directly or through others.
 
-    `nodes` in graph order.
+    Those of loops too, in which an op reads or waits for one that stands behind it.
     """
     dependents: set[str] = set()
-    for node in nodes:
-        sources = [split_input(text)[0] for text in node.input] + colocated_with(node)
-        if any(name in hidden or name in dependents for name in sources):
-            dependents.add(node.name)
-    return dependents - hidden
+    rest = [node for node in nodes if node.name not in hidden]
+    while True:
+        before, stay = len(dependents), []
+        for node in rest:
+            sources = [split_input(text)[0] for text in node.input] + colocated_with(node)
+            if any(name in hidden or name in dependents for name in sources):
+                dependents.add(node.name)
+            else:
+                stay.append(node)
+        if len(dependents) == before:
+            return dependents
+        rest = stay
 
 
 def without_hidden(

@@ -47,6 +47,7 @@ class PatchedGraph:
         self._removed_names = frozenset(node.name for node in patch.remove.nodes)
         self._original = {copy: of for of, copy in patch.add.copies if copy in self.own and of in index.ids}
         self._functions = {function.signature.name: function for function in patch.add.functions}
+        self._function_names = index.functions | self._functions.keys() if self._functions else index.functions
         self.typing = index.typing.with_functions(self._functions) if self._functions else index.typing
         self._tells: dict[str, bool] = {}
 
@@ -86,7 +87,7 @@ class PatchedGraph:
 
     def functions(self) -> frozenset[str]:
         """The names of the functions in the graph's library."""
-        return self.index.functions | self._functions.keys()
+        return self._function_names
 
     def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name."""

@@ -56,6 +56,7 @@ from .endpoints import pairs as pairs
 from .expressions import call as call
 from .expressions import function_expression as function_expression
 from .expressions import lambda_of as lambda_of
+from .extras import with_contexts as with_contexts
 from .extras import with_functions as with_functions
 from .function_refs import FunctionRef as FunctionRef
 from .function_refs import called_functions as called_functions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tfgraphwidget.tf_types import ContextDef, FunctionDef, QueueRunnerDef
@@ -29,16 +29,20 @@ class GraphExtras(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class ExtrasWithFunctions:
-    """The extras of `base`, with functions that edits added."""
+class EditedExtras:
+    """The extras of `base`, with functions that edits added, and with the contexts as edits have left them, if any has.
+
+    A live graph has its contexts itself.
+    """
 
     base: GraphExtras
-    functions: Mapping[str, FunctionDef]
-    gradients: Mapping[str, str]
+    functions: Mapping[str, FunctionDef] = field(default_factory=dict)
+    gradients: Mapping[str, str] = field(default_factory=dict)
+    edited_contexts: tuple[ContextDef, ...] | None = None
 
     def contexts(self) -> tuple[ContextDef, ...]:
         """All of the graph."""
-        return self.base.contexts()
+        return self.base.contexts() if self.edited_contexts is None else self.edited_contexts
 
     def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """All of the graph."""
@@ -51,6 +55,10 @@ class ExtrasWithFunctions:
     def gradient(self, name: str) -> str:
         """The name of the function that is registered as the gradient of that one, or ""."""
         return self.gradients.get(name, "") if name in self.functions else self.base.gradient(name)
+
+
+def _as_edited(base: GraphExtras) -> EditedExtras:
+    return base if isinstance(base, EditedExtras) else EditedExtras(base)
 
 
 def with_functions(
@@ -67,12 +75,22 @@ def with_functions(
         `base` itself if there are no functions.
     """
     more = {function.signature.name: function for function in functions}
-    extras = base if isinstance(base, ExtrasWithFunctions) else ExtrasWithFunctions(base, {}, {})
+    extras = _as_edited(base)
     return (
-        ExtrasWithFunctions(extras.base, {**extras.functions, **more}, {**extras.gradients, **dict(gradients)})
+        replace(extras, functions={**extras.functions, **more}, gradients={**extras.gradients, **dict(gradients)})
         if more
         else base
     )
+
+
+def with_contexts(base: GraphExtras, contexts: tuple[ContextDef, ...]) -> GraphExtras:
+    """The extras of a graph with other control flow contexts.
+
+    Args:
+        base: The extras.
+        contexts: The outermost contexts.
+    """
+    return replace(_as_edited(base), edited_contexts=contexts)
 
 
 class NoExtras:

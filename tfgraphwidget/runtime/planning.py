@@ -151,6 +151,11 @@ class SourceContext:
         """Whether its variables have values, or may have: a session may have given them some."""
         return self._source.has_values or self._source.session is not None
 
+    @property
+    def hands_over_state(self) -> bool:
+        """Whether a session of the editor is given what it holds for ops under other keys, or none holds anything."""
+        return not self.function and (self._source.graph is None or self._source.session is not None)
+
     def require_graph(self) -> None:
         """Import the graph of a file. Raises NotRunnable for a function's body."""
         if self._refusal:

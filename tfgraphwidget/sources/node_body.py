@@ -81,6 +81,7 @@ class NodeBody:
     saved_names: Mapping[str, str] = field(default_factory=dict)
     origins: Mapping[str, str] | None = None
     constants: Mapping[str, NodeDef] = field(default_factory=dict)
+    saved_contexts: tuple[ContextDef, ...] = ()
 
     @cached_property
     def typing(self) -> Typing:
@@ -116,8 +117,8 @@ class NodeBody:
         return next((str(pair.gradient_func) for pair in pairs if pair.function_name == name), "")
 
     def contexts(self) -> tuple[ContextDef, ...]:
-        """None: a file is imported before it is edited."""
-        return ()
+        """Those that the file has, which are none of gradient loops."""
+        return self.saved_contexts
 
     def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """None: a file is imported before it is edited."""

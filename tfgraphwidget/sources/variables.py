@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
+from typing import Any
 
 from google.protobuf.message import DecodeError
 
@@ -11,7 +13,7 @@ from tfgraphwidget.graph import Member, VariableDef
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Collections
-from tfgraphwidget.tf_types import CollectionDef, MetaGraphDef, Tensor, Variable
+from tfgraphwidget.tf_types import CollectionDef, ContextDef, MetaGraphDef, Tensor, Variable
 
 
 def read_variable_def(proto: tf_protos.VariableDef, constraint: Callable[..., Tensor] | None = None) -> VariableDef:
@@ -90,6 +92,22 @@ def read_collections(meta: MetaGraphDef, ops_there: Container[str]) -> Collectio
     trainable = {member.name for member in entries.get(tf_protos.TRAINABLE_VARIABLES, ())}
     found_variables = (replace(v, trainable=True) if v.name in trainable else v for v in variables.values())
     return entries, tuple(found_variables)
+
+
+def read_contexts(meta: MetaGraphDef, ops_there: Container[str]) -> tuple[ContextDef, ...]:
+    """The control flow contexts of a MetaGraphDef, less those of loops and conditionals that are not in the graph.
+
+    Args:
+        meta: The MetaGraphDef.
+        ops_there: The names of the ops of the graph.
+    """
+    contexts: list[ContextDef] = []
+    for key in (key for key in ("while_context", "cond_context") if key in meta.collection_def):
+        message: Any = tf_protos.collection_message(key)
+        for data in meta.collection_def[key].bytes_list.value:
+            with contextlib.suppress(DecodeError):  # the import says that it is damaged
+                contexts.append(message.FromString(data))
+    return tuple(context for context in contexts if split_tensor(context.pivot_name)[0] in ops_there)
 
 
 def _variables(key: str, collection: CollectionDef, ops_there: Container[str]) -> list[VariableDef]:

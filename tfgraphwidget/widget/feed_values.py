@@ -20,12 +20,17 @@ _SCALARS: dict[type, str] = {bool: "b", int: "i", float: "f", complex: "c", str:
 _RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 """Numpy's kinds of numbers: one can be fed where the same or a wider one is expected."""
 _TEXT = frozenset("OSU")
+_QUANTIZED = frozenset({"qint8", "quint8", "qint16", "quint16", "qint32"})
 _DEEPEST = 32  # dimensions that numpy has
 
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """Numpy's kind of the elements, "" where any fits or it is not known; and the shape, None where it is not known."""
+    """The kind of the elements, "" where any fits or it is not known; and the shape, None where it is not known.
+
+    A kind is numpy's letter, "f" and "i" for TensorFlow's further floats and integers, too; the dtype's name for
+    quantized integers; "V2" for elements of two bytes whose dtype is not known, as numpy's files have them of bfloat16.
+    """
 
     kind: str = ""
     shape: tuple[int, ...] | None = None
@@ -37,7 +42,7 @@ class ArraySpec:
             dtype: The name of the placeholder's dtype.
             static: Its static shape.
         """
-        return _kind_fits(self.kind, _kind(tf_protos.numpy_dtype(dtype))) and _shape_fits(self.shape, static)
+        return _kind_fits(self.kind, tf_protos.numpy_dtype(dtype)) and _shape_fits(self.shape, static)
 
 
 def array_spec(value: object) -> ArraySpec | None:
@@ -50,7 +55,8 @@ def array_spec(value: object) -> ArraySpec | None:
     thing: Any = value
     if issubclass(cls, np.ndarray | np.generic):
         kind = _kind(thing.dtype)
-        return ArraySpec(kind, thing.shape) if kind in _RANKS or kind in _TEXT else None
+        is_feedable = kind in _RANKS or kind in _TEXT or kind in _QUANTIZED or kind == _void_kind(thing.dtype)
+        return ArraySpec(kind, thing.shape) if is_feedable else None
     if cls in _SCALARS:
         return ArraySpec(_SCALARS[cls], ())
     if cls in (list, tuple):
@@ -112,16 +118,52 @@ def feed_array(value: object, tensor: str, source: str, dtype: str, static: Shap
         why = "its lists have different lengths" if lists else reason_of(error)
         raise InvalidArgument(tensor, f"{tensor}: {name} is not an array ({why}); choose another.") from None
     target = tf_protos.numpy_dtype(dtype)
-    if array.size and not _kind_fits(_kind(array.dtype), _kind(target)):
-        dtype_name = "string" if array.dtype.kind in "SU" else array.dtype.name
+    if array.size and not _kind_fits(_kind(array.dtype), target):
         raise InvalidArgument(
-            tensor, f"{tensor}: {name} is {dtype_name}, which does not fit {dtype}; cast it in a cell."
+            tensor,
+            f"{tensor}: {name} is {_dtype_text(array.dtype)}, which does not fit {dtype}; "
+            + ("load it in a cell, and view it as its dtype." if _void_kind(array.dtype) else "cast it in a cell."),
         )
     check_shape(tensor, array.shape, static)
-    converted = array.astype(target)
-    if _kind(target) in "iu" and not np.array_equal(converted, array):
+    if _void_kind(array.dtype):
+        return array.copy().view(target)
+    converted = convert(array, dtype)
+    if converted is None:
         raise InvalidArgument(tensor, f"{tensor}: {name} has numbers that {dtype} does not have; cast it in a cell.")
     return converted
+
+
+def convert(array: np.ndarray, dtype: str) -> np.ndarray | None:
+    """An array of its own with the same numbers; None if the dtype does not have them all.
+
+    Floats are rounded.
+
+    Args:
+        array: The array.
+        dtype: The name of the dtype.
+    """
+    target = tf_protos.numpy_dtype(dtype)
+    if array.dtype == target or _kind(target) in _TEXT:
+        return array.astype(target)
+    # Quantized integers are structures of one field, which numpy compares with no numbers.
+    numbers = target[0] if target.names else target
+    with np.errstate(over="ignore", invalid="ignore"):
+        converted = array.astype(numbers)
+    if number_kind(dtype) in "iu":
+        is_equal = np.array_equal(converted, array)
+    else:
+        is_equal = np.array_equal(np.isfinite(converted), np.isfinite(array))
+    return converted.view(target) if is_equal else None
+
+
+def number_kind(dtype: str) -> str:
+    """Numpy's letter for the numbers of a dtype of TensorFlow: "i" for quantized integers, too.
+
+    Args:
+        dtype: The name of the dtype.
+    """
+    target = tf_protos.numpy_dtype(dtype)
+    return _kind(target[0] if target.names else target)
 
 
 def check_shape(tensor: str, shape: tuple[int, ...], static: Shape) -> None:
@@ -145,13 +187,38 @@ def _shape_fits(shape: tuple[int, ...] | None, static: Shape) -> bool:
 
 
 def _kind(dtype: np.dtype) -> str:
-    """The kind of a dtype; bfloat16 and its like, which numpy does not know, are floats."""
-    return "f" if dtype.kind == "V" and dtype.names is None else dtype.kind
+    """The kind of a dtype, see `ArraySpec`."""
+    if dtype.kind != "V":
+        return dtype.kind
+    if dtype.names is not None:
+        return dtype.names[0] if len(dtype.names) == 1 else "V"
+    return _void_kind(dtype) or ("i" if dtype.name.startswith("int") else "u" if dtype.name.startswith("uint") else "f")
 
 
-def _kind_fits(kind: str, target: str) -> bool:
-    if not kind:
+def _void_kind(dtype: np.dtype) -> str:
+    """The kind of elements of which only the size is known; "" for others."""
+    return f"V{dtype.itemsize}" if dtype.type is np.void and dtype.names is None and dtype.subdtype is None else ""
+
+
+def _dtype_text(dtype: np.dtype) -> str:
+    if dtype.kind in "SU":
+        return "string"
+    return (
+        f"without a dtype, {dtype.itemsize} bytes each"
+        if _void_kind(dtype)
+        else _kind(dtype)
+        if dtype.names
+        else dtype.name
+    )
+
+
+def _kind_fits(kind: str, target: np.dtype) -> bool:
+    expected = _kind(target)
+    if not kind or kind == expected:
         return True
-    if kind in _TEXT or target in _TEXT:
-        return kind in _TEXT and target in _TEXT
-    return kind in _RANKS and _RANKS[kind] <= _RANKS.get(target, -1)
+    if kind in _TEXT or expected in _TEXT:
+        return kind in _TEXT and expected in _TEXT
+    if kind.startswith("V"):  # files have no name of the dtypes that numpy does not know
+        return target.kind == "V" and target.names is None and kind == f"V{target.itemsize}"
+    rank = _RANKS["i"] if expected in _QUANTIZED else _RANKS.get(expected, -1)
+    return kind in _RANKS and _RANKS[kind] <= rank

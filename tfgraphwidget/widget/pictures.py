@@ -56,7 +56,7 @@ def picture_file(editor: GraphEditor, request: p.Picture) -> bytes:
         theme = theme_on(*request.colors) if request.colors else None
     except (TypeError, ValueError) as error:
         raise GraphEditError("A picture needs the colors of its background and of text; reload the page.") from error
-    scene, file = editor.scene(), io.BytesIO()
+    scene, file = editor.core.view.scene(), io.BytesIO()
     picture_files.write(scene, file, request.suffix, paint=editor.core.paint(scene), area=area, theme=theme)
     return file.getvalue()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from tfgraphwidget.editor import EditorSnapshot
 from tfgraphwidget.errors import GraphEditError, NothingTo
@@ -29,12 +29,21 @@ from tfgraphwidget.widget.value_forms import ValueForms
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
     from tfgraphwidget.graph import Selection
+    from tfgraphwidget.visible import ViewSpec
 
 
 _LONGEST = 20_000  # characters of an expression
 _MOST_NAMES = 200  # of readers, control inputs: what a panel can show
 
 Answer = tuple[p.Reply, list[bytes]]
+
+
+class _Drawing(NamedTuple):
+    """A scene as it was sent: `view_spec` is what was to be drawn, `stamp` names it in replies."""
+
+    scene: scenes.Scene
+    view_spec: ViewSpec
+    stamp: str
 
 
 class RequestHandler:
@@ -49,7 +58,7 @@ class RequestHandler:
         self._editor, self._core = editor, editor.core
         self._exporter = exporter or Exporter(editor)
         namespace = namespace or KernelNamespace()
-        self._scenes: dict[float, scenes.Scene] = {}  # by the shape of the pane
+        self._drawings: dict[float, _Drawing] = {}  # by the shape of the pane
         self._likely: tuple[str, ...] = ()
         self._pane: tuple[float, float] | None = None  # the width and height that the drawing of the view wraps to
         self._clones = CloneRequests(editor)
@@ -76,7 +85,11 @@ class RequestHandler:
         """
         self._pane = pane
         self._shape()
-        reply, buffers = self._answer(request)
+        try:
+            reply, buffers = self._answer(request)
+        finally:
+            for view in self._core.navigator.views:  # what a cell draws next is not that of a pane
+                view.unshape()
         return reply_in_page_words(reply), buffers
 
     def _shape(self) -> None:
@@ -84,8 +97,13 @@ class RequestHandler:
             self._core.view.shape(*self._pane)
 
     @property
-    def _scene(self) -> scenes.Scene | None:
-        return self._scenes.get(self._core.view.aspect)
+    def _current_drawing(self) -> _Drawing | None:
+        """What was drawn last for panes of this shape; None if that is not the graph or the view any more."""
+        view = self._core.view
+        drawing = self._drawings.get(view.aspect)
+        # Other cells have added ops since, or another view has opened a scope, hidden or moved something.
+        is_current = drawing and drawing.scene.index is self._editor.index and drawing.view_spec == view.view_spec
+        return drawing if is_current else None
 
     def _answer(self, request: p.Request) -> Answer:
         match request:
@@ -96,7 +114,8 @@ class RequestHandler:
             case p.CountHits(text):
                 return count_hits(self._editor, text), []
             case p.Targets():
-                return self._edits.targets(request, self._scene or self._editor.scene()), []
+                drawing = self._current_drawing
+                return self._edits.targets(request, drawing.scene if drawing else self._core.view.scene()), []
             case (
                 p.Palette() | p.Describe() | p.Feedable() | p.Assign() | p.Costs() | p.Preview() | p.PreviewEdit()
                 | p.Like() | p.Lint() | p.ListSignatures()
@@ -325,29 +344,29 @@ class RequestHandler:
         if scene is None:
             return p.NextScene(), []
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
-        return p.NextScene(_stamp(scene), _fields(fields)), [data]
+        return p.NextScene(_stamp(fields, data), _fields(fields)), [data]
 
     def _drawing(self, focus: str = "", stamp: str = "", edited: p.EditReport | None = None) -> Answer:
-        editor = self._editor
+        view = self._core.view
         self._edits.update_difference()
         self._shape()  # of the function that was entered
-        first = self._core.view.first_drawing(*self._pane) if self._pane else None
-        scene = first or editor.scene()
-        of_this_graph = {aspect: other for aspect, other in self._scenes.items() if other.index is scene.index}
-        self._scenes = {**of_this_graph, self._core.view.aspect: scene}
-        self._likely = self._core.view.prefetch_candidates(scene)
-        if stamp and stamp == _stamp(scene):
-            return self._painting()
+        first = view.first_drawing(*self._pane) if self._pane else None
+        scene = first or view.scene()
         fields, data = scenes.to_bytes({**scene.arrays(), **self._paint(scene)})
-        return p.SceneReply(self._state(), _fields(fields), focus, edited), [data]
+        drawing = _Drawing(scene, view.view_spec, _stamp(fields, data))
+        of_this_graph = {aspect: other for aspect, other in self._drawings.items() if other.scene.index is scene.index}
+        self._drawings = {**of_this_graph, view.aspect: drawing}
+        self._likely = view.prefetch_candidates(scene)
+        if stamp == drawing.stamp:
+            return self._painting()
+        return p.SceneReply(self._state(), drawing.stamp, _fields(fields), focus, edited), [data]
 
     def _painting(self, text: str = "") -> Answer:
-        scene = self._scene
-        if scene is None or scene.index is not self._editor.index:
-            # Other cells have added ops since.
+        drawing = self._current_drawing
+        if drawing is None:
             return self._drawing(edited=p.EditReport(text, (), None) if text else None)
-        fields, data = scenes.to_bytes(self._paint(scene))
-        return p.SelectionReply(self._state(), _fields(fields), text), [data]
+        fields, data = scenes.to_bytes(self._paint(drawing.scene))
+        return p.SelectionReply(self._state(), drawing.stamp, _fields(fields), text), [data]
 
     def _paint(self, scene: scenes.Scene) -> scenes.Arrays:
         return {**self._core.paint(scene).arrays(), **self._edits.paint(scene)}
@@ -389,9 +408,16 @@ class RequestHandler:
         )
 
 
-def _stamp(scene: scenes.Scene) -> str:
-    """The same for two scenes when everything stands at the same place in both."""
-    return hashlib.blake2b(scenes.to_bytes(scene.arrays())[1], digest_size=12).hexdigest()
+def _stamp(fields: scenes.Layouts, data: bytes) -> str:
+    """The same for two scenes when everything stands at the same place in both, however it is painted.
+
+    Args:
+        fields: The layouts of the arrays, those of the paint last.
+        data: The bytes of the arrays.
+    """
+    first = scenes.PAINT_FIELDS[0][0]
+    end = next(offset for name, _, _, offset in fields if name == first)
+    return hashlib.blake2b(memoryview(data)[:end], digest_size=12).hexdigest()
 
 
 def _fields(layouts: scenes.Layouts) -> tuple[p.Field, ...]:

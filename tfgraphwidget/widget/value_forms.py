@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,9 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError, InvalidArgument, NameTaken, UnknownName
 from tfgraphwidget.graph import Shape, shape_text
 from tfgraphwidget.naming import identifier, last_part, split_tensor
-from tfgraphwidget.sources import parse_path, tf_protos
+from tfgraphwidget.sources import parse_path
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.feed_values import ArraySpec, array_spec, check_shape, feed_array
+from tfgraphwidget.widget.feed_values import ArraySpec, array_spec, check_shape, convert, feed_array, number_kind
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _SEED = 0  # random numbers are the same each time, so that values before and after an edit can be compared
 _MOST_ELEMENTS = 1 << 28
+_LARGEST = np.iinfo(np.int64).max
 
 
 class ValueForms:
@@ -148,26 +150,35 @@ def _shape(feed: p.Feed, static: Shape) -> tuple[int, ...]:
 
 def _generate_value(feed: p.Feed, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
     """Zeros, ones or random numbers."""
-    kind = tf_protos.numpy_dtype(dtype)
     if dtype == "string":
         if feed.kind == "random":
             raise InvalidArgument(feed.tensor, f"{feed.tensor} takes strings; feed zeros, a variable or a file.")
         return np.full(shape, "" if feed.kind == "zeros" else "1", object)
-    if feed.kind != "random":
-        return np.full(shape, 0 if feed.kind == "zeros" else 1).astype(kind)
-    if not feed.low <= feed.high:
+    if feed.kind == "random" and not feed.low <= feed.high:
         raise InvalidArgument(feed.tensor, f"{feed.tensor}: {feed.low:g} is more than {feed.high:g}; swap the two.")
+    value = convert(_numbers(feed, number_kind(dtype), shape), dtype)
+    if value is None:
+        why = f"{feed.low:g} to {feed.high:g} has numbers that {dtype} does not have; choose others."
+        raise InvalidArgument(feed.tensor, f"{feed.tensor}: {why}")
+    return value
+
+
+def _numbers(feed: p.Feed, kind: str, shape: tuple[int, ...]) -> np.ndarray:
+    if feed.kind != "random":
+        return np.full(shape, 0 if feed.kind == "zeros" else 1)
     random = np.random.default_rng(_SEED)
-    if dtype == "bool":
+    if kind == "b":
         return random.random(shape) < 0.5
-    if np.dtype(kind).kind in "iu":
-        return random.integers(int(feed.low), int(feed.high), shape, endpoint=True).astype(kind)
-    return random.uniform(feed.low, feed.high, shape).astype(kind)
+    if kind in "iu":
+        low, high = (min(int(end), _LARGEST) for end in (feed.low, feed.high))
+        return random.integers(low, high, shape, endpoint=True)
+    return random.uniform(feed.low, feed.high, shape)
 
 
 def _from_file(feed: p.Feed, folder: Path) -> Any:
     try:
-        return np.load(folder / parse_path(feed.source, "file"), allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        with (folder / parse_path(feed.source, "file")).open("rb") as file:
+            return np.load(file, allow_pickle=False)
+    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         why = f"{feed.tensor}: {feed.source[:200]!r} cannot be read as .npy ({str(error)[:120]}); choose another file."
         raise InvalidArgument(feed.tensor, why) from None

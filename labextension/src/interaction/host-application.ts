@@ -46,9 +46,11 @@ export function chooseFile(from: EventTarget, choice: FileChoice): Promise<Serve
   });
 }
 
-/** Where a file lies that was dragged from the application's list of files. */
+/** Where a file lies that was dragged from the application's list of files; without an answer the kernel looks for it. */
 export function locateDragged(from: EventTarget, path: string): Promise<ServerPath> {
-  return new Promise((done) => {
-    if (!send(from, FILES, { path, done })) done({ path, root: "" });
+  const unknown = { path, root: "" };
+  return new Promise((resolve) => {
+    const done = (location: ServerPath | null) => resolve(location ?? unknown);
+    if (!send(from, FILES, { path, done })) done(null);
   });
 }

@@ -17,7 +17,7 @@ const MOST = 2500;
 const FAR = 100;
 
 /** The drawing with a scope open; null if it was requested and is not available, or no longer valid. */
-type PrefetchedScene = { readonly stamp: string; readonly scene: Scene; readonly paint: Paint } | null;
+type PrefetchedScene = { readonly scene: Scene; readonly paint: Paint } | null;
 
 export class Prefetch {
   readonly #store: Store;
@@ -48,7 +48,7 @@ export class Prefetch {
     const known = this.#known.get(scope);
     if (!known) return "";
     this.#stage.show(known.scene, { paint: known.paint }, arrival);
-    return known.stamp;
+    return known.scene.stamp;
   }
 
   #schedule(): void {
@@ -86,6 +86,6 @@ export class Prefetch {
 function decodeForeseen(answer: Answer | null): PrefetchedScene {
   if (answer?.type !== "next_scene" || !answer.stamp) return null;
   const { stamp, fields, buffer } = answer;
-  const scene = decodeScene(fields, buffer);
-  return { stamp, scene, paint: decodePaint(fields, buffer, scene.length) };
+  const scene = decodeScene(fields, buffer, stamp);
+  return { scene, paint: decodePaint(fields, buffer, scene.length) };
 }

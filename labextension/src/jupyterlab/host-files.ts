@@ -25,17 +25,21 @@ export interface FileRequest extends FileChoice {
   done(location: ServerPath | null): void;
 }
 
-/** Answer with a file, or with null if there is none: the editor waits for that. */
+/** Answer with a file, or with null if there is none: the editor waits for that, also if there is no dialog. */
 export async function serveFiles(
   app: JupyterFrontEnd,
   { path, done, ...choice }: FileRequest,
   beside = "",
 ): Promise<void> {
-  let chosen: string | null | undefined = path;
+  let location: ServerPath | null = null;
   try {
-    chosen ??= await chooseFile(app, choice, PathExt.dirname(beside));
+    const chosen = path ?? (await chooseFile(app, choice, PathExt.dirname(beside)));
+    if (chosen !== null) location = fileLocation(app, chosen);
+  } catch (error) {
+    const { showErrorMessage } = await import("@jupyterlab/apputils");
+    void showErrorMessage("The dialog of files does not open", error as Error);
   } finally {
-    done(chosen === null || chosen === undefined ? null : fileLocation(app, chosen));
+    done(location);
   }
 }
 

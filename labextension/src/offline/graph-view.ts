@@ -191,6 +191,7 @@ export class OfflineGraphView {
     const reply: SceneReply = {
       type: "scene_reply",
       state: this.#state(),
+      stamp: "",
       fields: fields.fields,
       focus,
       edited: null,
@@ -205,6 +206,7 @@ export class OfflineGraphView {
     return {
       type: "selection_reply",
       state: this.#state(),
+      stamp: "",
       fields: fields.fields,
       text: "",
       buffer: fields.buffer,

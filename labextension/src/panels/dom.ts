@@ -76,10 +76,19 @@ export function breakableName(name: string): DocumentFragment {
   return parts;
 }
 
+/** What has the focus, as the document or the shadow root around `node` knows it: some front ends put widgets into one. */
+export function focusAround(node: Node): Element | null {
+  return (node.getRootNode() as Document | ShadowRoot).activeElement ?? null;
+}
+
+/** Whether an element, or something in it, has the focus. */
+export function hasFocus(holder: Element): boolean {
+  return holder.contains(focusAround(holder));
+}
+
 /** Call before an element is removed or disabled: if it has the focus, the widget takes it, so that keys still work. */
 export function releaseFocus(holder: Element): void {
-  if (holder.contains(document.activeElement))
-    holder.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
+  if (hasFocus(holder)) holder.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
 }
 
 /** Scroll the panel around an element, and not the page, as little as shows it, or its upper part if it is higher. */

@@ -730,15 +730,17 @@ export interface JumpRequest {
 export interface SceneReply {
   type: "scene_reply";
   state: State;
+  stamp: string;
   fields: Field[];
   focus: string;
   edited: EditReport | null;
 }
 
-/** Positions stay; only the fields of the selection changed. `text` says what a run has found. */
+/** Positions stay; only the fields of the selection changed, in the scene of this `stamp`. */
 export interface SelectionReply {
   type: "selection_reply";
   state: State;
+  stamp: string;
   fields: Field[];
   text: string;
 }

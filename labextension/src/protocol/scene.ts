@@ -26,6 +26,8 @@ export const SOURCE_MARK = 4;
 
 /** Everything drawn. Item 0 is the whole graph, parents come before their children; coordinates are pixels at zoom 1. */
 export interface Scene {
+  /** Equal for scenes in which everything stands at the same place; "" where there is only one. */
+  readonly stamp: string;
   readonly length: number;
   readonly box: Float32Array;
   readonly parent: Int32Array;
@@ -150,7 +152,7 @@ class Reader {
   }
 }
 
-export function decodeScene(fields: readonly Field[], buffer: DataView): Scene {
+export function decodeScene(fields: readonly Field[], buffer: DataView, stamp = ""): Scene {
   const reader = new Reader(fields, buffer);
   const parent = reader.take("parent", "i4");
   const kind = reader.take("kind", "u1");
@@ -159,6 +161,7 @@ export function decodeScene(fields: readonly Field[], buffer: DataView): Scene {
   if (names.length !== parent.length || kind.length !== parent.length)
     throw new Error("The scene's fields differ in length; reload the page.");
   return {
+    stamp,
     length: parent.length,
     box: reader.take("box", "f4"),
     parent,

@@ -86,7 +86,7 @@ export class ReplyHandler {
   }
 
   #draw(answer: SceneReply & { buffer: DataView }, arrival: Arrival, isAsked: boolean): void {
-    const scene = decodeScene(answer.fields, answer.buffer);
+    const scene = decodeScene(answer.fields, answer.buffer, answer.stamp);
     const paint = decodePaint(answer.fields, answer.buffer, scene.length);
     const room = graphChange(this.#store.value, answer.state);
     const isToRead = !isAsked && this.#store.value.status?.kind === "refused";
@@ -115,12 +115,11 @@ export class ReplyHandler {
 
   #paint(answer: SelectionReply & { buffer: DataView }): void {
     const { scene, state } = this.#store.value;
-    const length = answer.fields.find((field) => field.name === "coverage")?.shape[0];
-    if (scene?.length === length && scene && graphKey(state) === graphKey(answer.state)) {
+    if (scene?.stamp === answer.stamp && graphKey(state) === graphKey(answer.state)) {
       const paint = decodePaint(answer.fields, answer.buffer, scene.length);
       this.#store.set({ state: answer.state, ...noticeChange(answer.text), paint, drawn: false });
     } else {
-      // Another view has opened a scope or entered a function meanwhile: this paint belongs to a drawing that is not here.
+      // Another view has opened a scope, moved something or entered a function meanwhile: this paint belongs to a drawing that is not here.
       this.#store.set(noticeChange());
       this.#reopen();
     }

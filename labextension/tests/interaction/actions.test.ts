@@ -194,7 +194,7 @@ describe("following the kernel", () => {
 
   test("a selection for another drawing makes the view ask for the drawing", async () => {
     const { actions, sent, store } = await opened(
-      painted({ inputs: ["input"] }, [0, 0]),
+      painted({ inputs: ["input"] }, [0, 0], "another"),
       drawn({ revision: 5 }),
     );
     await actions.mark(INPUT, "inputs");

@@ -36,6 +36,11 @@ test("the application answers with a path and the root of its server", async () 
   expect(await locateDragged(from, "models/a.pb")).toEqual({ path: "models/a.pb", root: "~/work" });
 });
 
+test("an application that fails to answer says nothing of a dragged file, and the kernel looks for its path", async () => {
+  const from = answering(() => null);
+  expect(await locateDragged(from, "models/a.pb")).toEqual({ path: "models/a.pb", root: "" });
+});
+
 test("an extension that is older than the widget knows nothing of files", () => {
   const from = new EventTarget();
   from.addEventListener("tfgraphwidget:host", (event) => event.preventDefault());

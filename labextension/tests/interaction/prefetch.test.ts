@@ -140,7 +140,7 @@ describe("opening", () => {
   test("what is known is shown before the kernel answers, and not drawn again", async () => {
     const { actions, sent, store, arrivals } = await over(
       foreseen(),
-      painted({ revision: 4 }, [0, 0, 0, 1, 1]),
+      painted({ revision: 4 }, [0, 0, 0, 1, 1], "abc"),
     );
     const before = store.value.scene;
     const opening = actions.toggle(CLOSED_SCOPE, { key: "net/dense/", screen: { x: 1, y: 2 } });

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Actions } from "../../src/interaction/actions";
 import type { LineTensor } from "../../src/interaction/line-tensor";
 import { entriesFor, type MenuContext, scopesLike, titleOf } from "../../src/panels/context-menu/entries";
+import { isByKey } from "../../src/panels/context-menu/right-click";
 import { type Target, targetAt, targetOf } from "../../src/panels/context-menu/target";
 import type { EditCommand } from "../../src/panels/controls/edit-form";
 import type { InspectReply, State } from "../../src/protocol/messages";
@@ -221,3 +222,12 @@ describe("what an entry does", () => {
 function tensor(peers: string[]) {
   return { name: "input:0", dtype: "float32", shape: "(2)", peers, peer_count: peers.length, value: null };
 }
+
+test("a finger that rests, and Ctrl with a click, mean the place where they are; the menu key means what has the focus", () => {
+  const mouse = { button: 2, ctrlKey: false, pointerType: "mouse" };
+  const click = { button: 0, ctrlKey: true, pointerType: "mouse" };
+  const finger = { button: 0, ctrlKey: false, pointerType: "touch" };
+  const key = { button: -1, ctrlKey: false, pointerType: "mouse" };
+  expect([mouse, click, finger, key].map(isByKey)).toEqual([false, false, false, true]);
+  expect(isByKey({ button: 0, ctrlKey: false })).toBe(true); // of a browser whose event is no PointerEvent
+});

@@ -90,6 +90,7 @@ test("every field of a drawing that is drawn is in this test", () => {
     "depth",
     "family",
     "length",
+    "stamp",
     "names",
     "types",
     "labels",

@@ -95,6 +95,21 @@ describe("going in and out", () => {
     expect(arrivals.at(-1)?.graphEntry).toEqual({ camera: null, inward: true });
   });
 
+  test("a selection in a drawing that another view has rearranged asks for that drawing", async () => {
+    const { actions, sent, store } = await opened(
+      painted({ revision: 9 }, [1, 0, 0, 0, 0], "moved"),
+      drawn({ revision: 9 }, "", null, "moved"),
+      painted({ revision: 9 }, [2, 0, 0, 0, 0], "moved"),
+    );
+    await actions.toggleSelected(INPUT);
+    await actions.catchUp(() => 0);
+    expect(sent.at(-1)).toEqual({ type: "open", alone: false });
+    expect(store.value.scene?.stamp).toBe("moved");
+    await actions.toggleSelected(INPUT);
+    expect(sent.at(-1)?.type).toBe("select");
+    expect(store.value.paint?.coverage[0]).toBe(2);
+  });
+
   test("refreshing asks the kernel to read again", async () => {
     const { actions, sent } = await opened(drawn({ revision: 2 }));
     await actions.refresh();

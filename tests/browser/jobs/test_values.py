@@ -36,7 +36,8 @@ editor.widget.height = 600
 
 def arrow(source, target):
     "How far to the right of the middle of a box the line from another one comes in."
-    scene = editor.scene()
+    (drawing,) = editor.widget._handler._drawings.values()  # of the pane, which may be narrow
+    scene = drawing.scene
     names = list(scene.names)
     ends = names.index(source), names.index(target)
     line = list(zip(scene.source.tolist(), scene.target.tolist())).index(ends)

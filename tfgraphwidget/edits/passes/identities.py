@@ -16,6 +16,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     HANDLE_DTYPES,
     HANDS_ON,
+    LOOP_CONDITION,
     SWITCH,
     V1_CONTROL_FLOW,
     WITHOUT_OUTPUTS,
@@ -53,7 +54,8 @@ class RemoveIdentities(Pass):
 
     Control inputs of a removed op become those of its consumers, and ops that waited for it wait for its input. These
     stay: ops without consumers, ops that signatures, collections, variables or placements name, reads of variables of
-    TensorFlow 1, ops with a custom gradient, and those that hold together the control flow of TensorFlow 1.
+    TensorFlow 1, ops with a custom gradient, and those that hold together the control flow of TensorFlow 1 and its
+    gradients.
 
     Attributes:
         also: Further op types to remove: "CheckNumerics", "StopGradient", "PreventGradient", "Snapshot", "NoOp",
@@ -138,12 +140,21 @@ class _Identities:
         controls = tuple(dict.fromkeys((*controls, *more)))
         if waiting and (index.types[source[0]] in V1_CONTROL_FLOW or source[0] in self.rewrite.removed):
             return False
-        if source[0] == op or index.types[source[0]] in SWITCH & {"_SwitchN"}:
+        if source[0] == op or index.types[source[0]] in SWITCH & {"_SwitchN"} or self._decides_loop(source[0]):
             return False
         if controls and any(index.types[reader] in V1_CONTROL_FLOW for reader in index.consumer_lists[op]):
             return False
         self.sources[op], self.controls[op] = source, controls
         return True
+
+    def _decides_loop(self, op: int) -> bool:
+        """Whether an op is the Switch of a loop: if two ops read its value, TensorFlow's gradient of the loop is wrong.
+
+        See tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one.
+        """
+        index = self.index
+        inputs = index.input_lists[op] if index.types[op] in SWITCH else []
+        return len(inputs) > 1 and index.types[inputs[1]] in LOOP_CONDITION
 
     def _before(self, ops: list[int]) -> tuple[int, ...]:
         """Ops to wait for, in place of those that go."""

@@ -14,7 +14,7 @@ from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
-from tfgraphwidget.edits.rewrite.rename import rename_patch
+from tfgraphwidget.edits.rewrite.rename import lost_state_notes, rename_patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, GraphIndex, definitions, handles, has_state, persistent_state, tensor_values
 from tfgraphwidget.naming import count_text, enclosing_scopes, free_name, scope_around, shared_name, split_tensor
@@ -81,7 +81,8 @@ class ObfuscateNames(Command):
         notes = [f"{count_text(len(names), 'op')} renamed."]
         notes += [f"{count_text(zeroed, 'constant')} became zeros or texts of no meaning."] if self.contents else []
         notes.append(f"These stay: {', '.join(self._remaining(index, keys, has_arguments=bool(arguments)))}.")
-        return replace(patch, add=replace(patch.add, nodes=nodes), notes=(*patch.notes, *notes))
+        patch = replace(patch, add=replace(patch.add, nodes=nodes))
+        return replace(patch, notes=(*lost_state_notes(patch, context), *notes))
 
     def _remaining(self, index: GraphIndex, keys: _Keys, *, has_arguments: bool) -> list[str]:
         remaining = ["op types, attributes and shapes", "the keys of signatures and collections"]

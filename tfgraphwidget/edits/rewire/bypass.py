@@ -14,7 +14,7 @@ from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewire import validation
 from tfgraphwidget.edits.rewire.adapters import AdapterType, placeholder
 from tfgraphwidget.edits.rewire.edge_moves import Boundary, EdgeMoves, Slot, Tensor
-from tfgraphwidget.edits.rewire.gradients import GradientOps, gradients_of
+from tfgraphwidget.edits.rewire.gradients import GradientOps, gradients_of, possible_gradient_notes
 from tfgraphwidget.edits.rewire.operands import as_part, tensors
 from tfgraphwidget.edits.rewire.reroute import Rewire
 from tfgraphwidget.errors import GraphEditError
@@ -85,6 +85,7 @@ class Bypass(Rewire):
             backward = gradients_of(index, part.mask, context.new_names)
             _leave_out(boundary, backward.mask)
             self._bypass_gradients(moves, part, backward)
+        moves.notes += possible_gradient_notes(index, part.mask, subject_text(self.what), context.new_names)
         _add_external(context, boundary)
         if not boundary.leaving and not boundary.waiting:
             raise GraphEditError(

@@ -29,6 +29,8 @@ from tfgraphwidget.graph import (
 
 Tensor = tuple[int, int]
 
+_WITH_GRADIENTS = ("float", "bfloat", "complex")
+
 
 class ExecutionFrames:
     """The frames in which the ops of an index run. Ops outside of all loops and branches are missing."""
@@ -109,7 +111,22 @@ class ExecutionFrames:
                 return (
                     f"{self._name(op)} takes what {what}, and {self._text(new)} is not such a tensor; choose another."
                 )
-        return ""
+        return self._second_reader(op, new)
+
+    def _second_reader(self, op: int, new: Tensor) -> str:
+        """The refusal of what a loop's Switch hands to the body where another op reads it: gradients would be wrong.
+
+        See tests/test_tensorflow_facts.py::test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one.
+        """
+        if new[1] != 1 or new[0] >= len(self.index) or not self._ends_loop(new[0]):
+            return ""
+        others = sorted(set(traversal.readers_of(self.index, [new]).tolist()) - {op})
+        if not others or not self.index.dtypes(new[0])[1].startswith(_WITH_GRADIENTS):
+            return ""
+        return (
+            f"{self._text(new)} is read by {self._name(others[0])}, and TensorFlow's gradient of the loop is wrong if "
+            f"two ops read it; let {self._name(op)} read {self._name(others[0])} or another tensor of the loop."
+        )
 
     def _type(self, tensor: Tensor) -> str:
         return self.index.types[tensor[0]] if tensor[0] < len(self.index) else ""

@@ -106,9 +106,54 @@ def gradient_notes(index: GraphIndex, part: Mask, what: str, renamed: Mapping[st
     names = (name for op, name in enumerate(index.names) if not part[op])
     gradients = [name for name in names if scope_of_gradients(index, part, name, renamed)]
     if not gradients:
-        return ()
+        return possible_gradient_notes(index, part, what, renamed)
     named = names_text(gradients)
     return (f"The gradients of {what} ({named}) stay as they were; compute them again before you train.",)
+
+
+def possible_gradient_notes(index: GraphIndex, part: Mask, what: str, renamed: Mapping[str, str]) -> tuple[str, ...]:
+    """A sentence about gradient ops that are named after no op of the graph, and read what a part reads or gives.
+
+    A file does not say how its ops were called before. None if there are no such ops.
+
+    Args:
+        index: The graph.
+        part: Whether each op is in the part.
+        what: The part, in words.
+        renamed: The names of the ops that edits have renamed, by those before.
+    """
+    ops = np.flatnonzero(part).tolist()
+    near = {tensor for op in ops for tensor in _inputs(index, op)}
+    names = [
+        name
+        for op, name in enumerate(index.names)
+        if "_grad" in name and not part[op] and _is_of_no_op(index, name, renamed)
+        if any(part[source] or (source, port) in near for source, port in _inputs(index, op))
+    ]
+    if not names:
+        return ()
+    are, they = ("is a gradient", "it is one") if len(names) == 1 else ("are gradients", "they are some")
+    way = f"if {they} of {what}, compute the gradients again before you train"
+    return (f"{names_text(names)} {are} of no op that is in the graph by that name; {way}.",)
+
+
+def _inputs(index: GraphIndex, op: int) -> Iterable[tuple[int, int]]:
+    """The tensors that an op reads."""
+    start = int(index.inputs.start[op])
+    return ((source, int(index.ports[start + k])) for k, source in enumerate(index.input_lists[op]))
+
+
+def _is_of_no_op(index: GraphIndex, name: str, renamed: Mapping[str, str]) -> bool:
+    """Whether an op lies in a scope of gradients that is named after an op which is not in the graph."""
+    grad = _GRAD.search(name)
+    scopes = [*enclosing_scopes(name[: grad.start()])] if grad else []
+    names = [names for scope in scopes for names in _forward_names(name[: grad.start()], scope)] if grad else []
+    return bool(names) and not any(of in index.ids or renamed.get(of, "") in index.ids for of in names)
+
+
+def _forward_names(head: str, scope: str) -> Iterable[str]:
+    """The names that the op of "scope/net/Mul" can have: both have the prefix that the graph was imported under."""
+    return (prefix + head[len(scope) + 1 :] for prefix in ("", *(f"{outer}/" for outer in enclosing_scopes(scope))))
 
 
 def scope_of_gradients(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str]) -> str:
@@ -130,10 +175,7 @@ def _by_op(index: GraphIndex, part: Mask, name: str, renamed: Mapping[str, str])
     grad = _GRAD.search(name)
     head = name[: grad.start()] if grad else ""
     for scope in enclosing_scopes(head):
-        inner = head[len(scope) + 1 :]
-        # A graph may have been imported under a prefix, which both names have then.
-        for prefix in ("", *(f"{outer}/" for outer in enclosing_scopes(scope))):
-            of = prefix + inner
+        for of in _forward_names(head, scope):
             op = index.ids.get(of, index.ids.get(renamed.get(of, "")))
             if op is not None and part[op]:
                 return f"{scope}/"

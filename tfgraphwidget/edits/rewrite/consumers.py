@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from tfgraphwidget.edits.patch import NodeChange
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
+from tfgraphwidget.edits.rewire.execution_frames import ExecutionFrames
 from tfgraphwidget.edits.rewire.operands import Ops, members
 from tfgraphwidget.edits.rewire.validation import takes_reference
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import LOOP_CONDITION, MERGE, NEXT, SWITCH, GraphIndex
+from tfgraphwidget.graph import ENTER, EXIT, LOOP_CONDITION, MERGE, NEXT, SWITCH, GraphIndex
 from tfgraphwidget.naming import as_input, split_input, split_tensor
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
@@ -185,12 +186,49 @@ def check_skeleton(index: GraphIndex, reading: Iterable[int], old: Tensor) -> No
     kind, name = index.types[old[0]], index.names[old[0]]
     for op in reading:
         to = index.types[op]
-        if (kind in NEXT and to in MERGE) or (kind in LOOP_CONDITION and to in SWITCH):
+        inputs = index.input_lists[op]
+        is_loop_switch = to in SWITCH and len(inputs) > 1 and index.types[inputs[1]] in LOOP_CONDITION
+        if (
+            (kind in ENTER | NEXT and to in MERGE)
+            or (kind in SWITCH and to in EXIT)
+            or (kind in LOOP_CONDITION | MERGE and is_loop_switch)
+        ):
             raise GraphEditError(
                 f"{name!r} and {index.names[op]!r} hold a while loop together, and nothing can go between them; edit "
                 "what computes the value before it.",
                 [name, index.names[op]],
             )
+
+
+def check_one_frame(index: GraphIndex, ops: Collection[int], results: Iterable[Tensor]) -> None:
+    """Check that what comes out of ops is in the loop that what goes in comes from: other ops can take their place.
+
+    Args:
+        index: The graph.
+        ops: The ops.
+        results: The tensors that others read of them.
+
+    Raises:
+        GraphEditError: An Enter, or an Exit, of a v1 while loop is among them, and the other end of the loop is not.
+    """
+    ends = [op for op in ops if index.types[op] in ENTER | EXIT]
+    if not ends:
+        return
+    frames, inside = ExecutionFrames(index), set(ops)
+    sources = {
+        (source, int(index.ports[index.inputs.start[op] + k]))
+        for op in inside
+        for k, source in enumerate(index.input_lists[op])
+        if source not in inside
+    }
+    if len({frames.loop(frames.source_context(tensor)) for tensor in (*sources, *results)}) > 1:
+        name = index.names[ends[0]]
+        way = "into" if index.types[ends[0]] in ENTER else "out of"
+        raise GraphEditError(
+            f"{name!r} is the way {way} a while loop, for which no other op can stand; leave it out, or take the whole "
+            "loop.",
+            [name],
+        )
 
 
 # The inputs that an op takes, from its NodeDef and its OpDef

@@ -8,7 +8,7 @@ state stays: what TensorFlow finds by the op's own name is given that name as it
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tfgraphwidget.edits import control_flow_contexts, queue_runners
@@ -23,6 +23,7 @@ from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph import (
     HANDLES,
     REF_HANDLES,
+    RESOURCE_HANDLES,
     V1_CONTROL_FLOW,
     GraphIndex,
     Member,
@@ -43,8 +44,8 @@ from tfgraphwidget.naming import (
 )
 from tfgraphwidget.tf_types import ContextDef, NodeDef
 
-# State that can be read, so that a session loads it for the new op; of variables all without a key are one.
-_READABLE = frozenset({"variable", "hash table", "iterator"})
+# State that can be read, so that a session loads it for the new op.
+TRANSFERABLE_STATE = frozenset({"variable", "hash table", "iterator"})
 _KEY, _BY_NAME, _COLOCATED, _COLOCATE = "shared_name", "use_node_name_sharing", "_class", b"loc:@"
 
 
@@ -86,7 +87,8 @@ class Rename(Command):
         index = context.index
         names = self._names(index)
         self._check_free(index, names)
-        return rename_patch(index, names, _scopes(index, self.old, self.new, names))
+        patch = rename_patch(index, names, _scopes(index, self.old, self.new, names))
+        return replace(patch, notes=lost_state_notes(patch, context))
 
     def fix_label(self) -> str:
         """A few words for a button."""
@@ -172,7 +174,6 @@ def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str,
         remove=replace(removal, members=members, runners=touched),
         scopes=scopes,
         changed=_node_changes(index, names),
-        notes=_lost_state_notes(index, names),
         input_renames=pairs,
         output_renames=pairs,
         renamed=pairs,
@@ -239,17 +240,45 @@ def _goes_by_name(node: NodeDef) -> bool:
     return node.op in REF_HANDLES or by_name or kind_of(node.op) == "staging area"
 
 
-def _lost_state_notes(index: GraphIndex, names: Mapping[str, str]) -> tuple[str, ...]:
-    """A sentence for state that a session does not find under another name, and that it cannot hand over."""
-    ops = [index.ids[name] for name in names if persistent_state(index)[index.ids[name]]]
-    nodes = (index.nodes[op] for op in ops if kind_of(index.types[op]) not in _READABLE)
-    state_names = [names[n.name] for n in nodes if not shared_name(n) and not _goes_by_name(n)]
-    holds = "holds" if len(state_names) == 1 else "hold"
-    return (
-        (f"{names_text(state_names)} {holds} nothing in a session yet: without a shared_name it is a new one.",)
-        if state_names
-        else ()
+def lost_state_notes(patch: Patch, context: PlanContext) -> tuple[str, ...]:
+    """A sentence for state that a session does not find under another key, and that nothing hands over.
+
+    Args:
+        patch: An edit that renames ops.
+        context: The graph that the edit is planned on.
+    """
+    index = context.index
+    old, new = ({node.name: node for node in change.nodes} for change in (patch.remove, patch.add))
+    pairs = ((old[before], new[after]) for before, after in patch.renamed)
+    transferable = TRANSFERABLE_STATE if context.hands_over_state else frozenset()
+    return lost_state_text(
+        (before.name, after.name)
+        for before, after in pairs
+        if persistent_state(index)[index.ids[before.name]] and kind_of(before.op) not in transferable
+        if state_name(before) != state_name(after)
     )
+
+
+def lost_state_text(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """A sentence for ops whose state is not found any more; none for no ops.
+
+    Args:
+        pairs: The old and the new name of each op.
+    """
+    names = tuple(zip(*pairs, strict=True))
+    if not names:
+        return ()
+    holds = "holds" if len(names[0]) == 1 else "hold"
+    return (f"{names_text(names[1])} {holds} nothing of what {names_text(names[0])} held.",)
+
+
+def state_name(node: NodeDef) -> str:
+    """What a session finds the state of an op by: a variable without a name has the empty one, whatever its op.
+
+    Args:
+        node: The NodeDef of an op that holds state.
+    """
+    return shared_name(node) or ("" if node.op in RESOURCE_HANDLES else node.name)
 
 
 def _rename_references(node: NodeDef, names: Mapping[str, str]) -> None:

@@ -34,6 +34,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
     OpsArgument,
     check_dtype,
+    check_one_frame,
     check_skeleton,
     readers,
     resolve_ops,
@@ -454,6 +455,7 @@ class _Round:
                 f"the replacement returns {len(names)} tensors, and the pattern has {len(match.results)} "
                 f"output{'s' * (len(match.results) > 1)}; let it return as many."
             )
+        check_one_frame(index, match.numbers, match.results)
         reading = [[op for op in readers(index, of) if op not in match.numbers] for of in match.results]
         for ops, of, new, dtype in zip(reading, match.results, names, dtypes, strict=True):
             check_dtype(index, ops, of, new, dtype)

@@ -20,6 +20,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
     OpsArgument,
     check_dtype,
+    check_one_frame,
     readers,
     resolve_ops,
     tensor,
@@ -142,6 +143,7 @@ class Replace(Command):
         index = context.index
         part = self.part(index)
         outputs = self._outputs(context, part, len(traced.outputs))
+        check_one_frame(index, part.ids, [tensor(index, name) for name in outputs])
         graft = graft_function(traced, index, self.tensors(index), self.into, name=self.name)
         rewriter = ConsumerRewriter(index)
         for k, (old, new) in enumerate(zip(outputs, graft.outputs, strict=True)):

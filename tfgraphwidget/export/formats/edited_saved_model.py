@@ -35,7 +35,7 @@ from tfgraphwidget.graph import TRAINABLE, GraphIndex, Signature, definitions, h
 from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import asset_files, tf_protos, variable_slice, write_checkpoint
+from tfgraphwidget.sources import asset_files, read_contexts, tf_protos, variable_slice, write_checkpoint
 from tfgraphwidget.tf_types import FunctionDefLibrary, MetaGraphDef, NodeDef, VariableDef
 
 _MODEL, _FINGERPRINT = "saved_model.pb", "fingerprint.pb"
@@ -258,7 +258,7 @@ def _check_state(edited: EditedSavedModel) -> None:
     ):
         if names_before - index.ids.keys():
             raise NotKept("ops were removed that loops or queue runners may name")
-        if index.extras.contexts():
+        if index.extras.contexts() != read_contexts(edited.meta_graph, names_before):
             raise NotKept("loops of TensorFlow 1 are written with the contexts that their gradients need")
 
 

@@ -30,6 +30,7 @@ class Record:
         ungrown: The names of ops that a failed Python function has left; calling it again makes other names.
         functions: The names of hidden functions of the library, which came with an edit that was undone or failed.
         failed_functions: Those of failed edits, whose names are free.
+        renamed: The present names of the ops that edits have renamed, by all those before.
         growing: The scope in which a user's function is making ops now, or "".
         veils: What each veil stands for, see `runtime.live.in_place_changes`.
         transfer_ops: The names of transfer ops.
@@ -49,6 +50,7 @@ class Record:
     ungrown: set[str] = field(default_factory=set)  # those of a function that failed: another call finds other names
     functions: set[str] = field(default_factory=set)
     failed_functions: set[str] = field(default_factory=set)
+    renamed: dict[str, str] = field(default_factory=dict)
     growing: str = ""
     veils: dict[str, str] = field(default_factory=dict)
     transfer_ops: dict[tuple[str, bytes], str] = field(default_factory=dict)

@@ -6,7 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tfgraphwidget import edits
 from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.graph import kind_of
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session.queue_transfer import queue_sizes
 from tfgraphwidget.runtime.session.state_transfer import IteratorTransfer, TableTransfer, VariableTransfer
@@ -81,7 +83,7 @@ class RenamedState:
 
     Attributes:
         contents: What the session holds.
-        lost: A sentence for each state that cannot be read.
+        lost: Sentences on what cannot be read.
     """
 
     contents: SessionContents = field(default_factory=SessionContents)
@@ -89,12 +91,12 @@ class RenamedState:
 
     @classmethod
     def read(
-        cls, session: Session, graph: tf.Graph, pairs: Iterable[tuple[NodeDef, NodeDef]], *, is_renewed: bool
+        cls, session: Session | None, graph: tf.Graph, pairs: Iterable[tuple[NodeDef, NodeDef]], *, is_renewed: bool
     ) -> RenamedState:
         """Read it before the edit; only hidden ops are added to the graph.
 
         Args:
-            session: The session.
+            session: The session; None where another one may hold something, which is lost.
             graph: Its graph.
             pairs: The ops that the edit removes, each with the one that it adds in its place.
             is_renewed: Whether the session will run the ops as the edit leaves them. If not, the ops that initialize
@@ -104,36 +106,35 @@ class RenamedState:
             SessionRefused: A server does not respond.
         """
         # A variable without a name has the empty one, whatever its op is called: it keeps what it holds.
-        names = {old.name: new.name for old, new in pairs if has_key(old.op) and state_key(old) != state_key(new)}
-        if not names or is_closed(session):
+        moved = [(old, new.name) for old, new in pairs if has_key(old.op) and state_key(old) != state_key(new)]
+        if not moved or (session is not None and is_closed(session)):
             return cls()
-        by_kind = dict(find_stateful_ops(graph, among=names).by_kind)
+        transferable = edits.TRANSFERABLE_STATE if session is not None else frozenset[str]()
+        lost = [*edits.lost_state_text((old.name, new) for old, new in moved if kind_of(old.op) not in transferable)]
+        if session is None:
+            return cls(lost=tuple(lost))
+        names = {old.name: new for old, new in moved}
+        by_kind = find_stateful_ops(graph, among=names).by_kind
         contents: list[dict[str, Any]] = []
-        lost: list[str] = []
         for kind, make_transfer in _KINDS.items():
-            nodes = by_kind.pop(kind, [])
+            nodes = by_kind.get(kind, [])
             transfer = make_transfer(nodes if is_renewed or kind != "iterator" else [], TransferOps(graph))
             transfer.read(session)
             contents.append({names[name]: value for name, value in transfer.contents.items()})
             lost += transfer.lost
-        lost += [
-            f"{kind.capitalize()} {names[node.name]!r} holds nothing of what {node.name!r} held."
-            for kind, nodes in by_kind.items()
-            for node in nodes
-        ]
         return cls(SessionContents(*contents), tuple(lost))
 
-    def load(self, session: Session, graph: tf.Graph) -> tuple[str, ...]:
+    def load(self, session: Session | None, graph: tf.Graph) -> tuple[str, ...]:
         """Load it behind the edit, and return what is lost.
 
         Args:
-            session: The session.
+            session: The session, if there is one.
             graph: Its graph, with the new ops.
 
         Raises:
             SessionRefused: Something cannot be loaded.
         """
-        return (*self.lost, *load_contents(self.contents, session, graph))
+        return (*self.lost, *(() if session is None else load_contents(self.contents, session, graph)))
 
 
 def load_contents(contents: SessionContents, session: Session, graph: tf.Graph) -> tuple[str, ...]:

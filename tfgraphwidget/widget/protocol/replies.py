@@ -324,10 +324,12 @@ class EditReport:
 class SceneReply:
     """A whole scene; `focus` is the item to bring into view, or "" to leave the camera alone.
 
-    `edited` is what an edit has done, which has succeeded then; null in the replies to other requests.
+    `stamp` is equal for scenes in which everything stands at the same place. `edited` is what an edit has done, which
+    has succeeded then; null in the replies to other requests.
     """
 
     state: State
+    stamp: str
     fields: tuple[Field, ...]
     focus: str
     edited: EditReport | None = None
@@ -335,9 +337,13 @@ class SceneReply:
 
 @dataclasses.dataclass(frozen=True)
 class SelectionReply:
-    """Positions stay; only the fields of the selection changed. `text` says what a run has found."""
+    """Positions stay; only the fields of the selection changed, in the scene of this `stamp`.
+
+    `text` says what a run has found.
+    """
 
     state: State
+    stamp: str
     fields: tuple[Field, ...]
     text: Prose = ""
 

@@ -9,7 +9,7 @@ import { isBrowsing } from "../controls/browse-button";
 import { commandForm, type EditCommand, showForm } from "../controls/edit-form";
 import { isAroundBox, markedAt } from "../controls/meanings";
 import { handleMenuKey, menuItem, placeMenu } from "../controls/menus";
-import { element, setAttributes, uniqueId } from "../dom";
+import { element, focusAround, hasFocus, setAttributes, uniqueId } from "../dom";
 import { feedForm, runWithFeeds } from "../forms/feed-form";
 import { ADD_MODEL, COMPARE_WITH, type OtherGraphForm } from "../other-graphs/other-graphs";
 import { entriesFor, type MenuGroups, titleOf } from "./entries";
@@ -58,7 +58,7 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   const close = () => {
     turn += 1;
     if (root.hidden) return;
-    const had = root.contains(document.activeElement);
+    const had = hasFocus(root);
     root.hidden = true;
     if (had) (origin?.isConnected ? origin : widget())?.focus({ preventScroll: true });
     if (store.value.picking) store.set({ picking: null }); // the form that waits for a click is closed
@@ -193,7 +193,7 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const { scene, connecting, picking } = store.value;
     if (connecting || picking) return actions.cancel();
     if (!scene) return;
-    const focused = document.activeElement;
+    const focused = focusAround(root);
     const from = focused instanceof HTMLElement && widget()?.contains(focused) ? focused : widget();
     await open(name === "" ? { kind: "canvas" } : targetOf(name, scene), point, from);
   };
@@ -222,7 +222,7 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   };
   root.addEventListener("keydown", cancelPick, true);
   store.watch(["picking"], ({ picking }) => {
-    const focused = document.activeElement;
+    const focused = focusAround(root);
     // Not where the focus has gone to a cell, or to another view.
     if (!picking && !root.hidden && widget()?.contains(focused) && !root.contains(focused))
       body.querySelector("input")?.focus();

@@ -9,25 +9,33 @@ const RIGHT_BUTTON = 2;
 const FIELD =
   "textarea, select, [contenteditable='true'], input:not([type='checkbox'], [type='radio'], [type='range'])";
 
-/** Call `open` with the name of the op or scope that is meant, "" for none, and with a point of `body`. */
-export function listenToRightClicks(
-  root: HTMLElement,
-  body: HTMLElement,
-  open: (name: string, point: Point) => unknown,
-): void {
+/** VS Code says its theme on the body of each of its pages, and shows a menu of its own for text. */
+const HOST_HAS_TEXT_MENU = "body[data-vscode-theme-kind]";
+
+/** The menus of the widget, see `ContextMenu`. */
+interface Menus {
+  openHere(): unknown;
+  openNamed(name: string, point: Point): unknown;
+}
+
+/** Open the menu of the op or scope that is meant, at a point of `body`. */
+export function listenToRightClicks(root: HTMLElement, body: HTMLElement, menus: Menus): void {
   root.addEventListener("contextmenu", (event) => {
     const { target } = event;
     // One that is sent to the application goes past.
     if (!event.isTrusted || !(target instanceof Element)) return;
+    const isText = target.closest(FIELD) !== null || isSelectedText(target);
+    if (isText && target.closest(HOST_HAS_TEXT_MENU)) return;
     event.stopPropagation();
-    if (showHostMenu(event, root.parentElement)) return;
-    if (target.closest(FIELD) || isSelectedText(target)) return;
+    if (showHostMenu(event, root.parentElement) || isText) return;
     event.preventDefault();
     // The menu key again, or a right click on a menu: it stays.
     if (target.closest(POPUP)) return;
+    // On Windows the menu key sends this when it is released, too: the menu that it opened may still wait for the kernel.
+    if (target === root && isByKey(event)) return void menus.openHere();
     const { left, top } = body.getBoundingClientRect();
     const { x, y } = pointerOf(event, target);
-    void open(nameOf(target), { x: x - left, y: y - top });
+    void menus.openNamed(nameOf(target), { x: x - left, y: y - top });
   });
 }
 
@@ -38,15 +46,24 @@ function nameOf(target: Element): string {
   return row?.getAttribute("data-key") ?? row?.getAttribute("data-name") ?? "";
 }
 
-/** The menu key is pressed on what has the focus: below that, since the pointer may be anywhere. */
-function pointerOf({ button, ctrlKey, clientX, clientY }: MouseEvent, target: Element): Point {
-  // Ctrl and a click of the first button are a right click on a Mac.
-  if (button === RIGHT_BUTTON || ctrlKey) return { x: clientX, y: clientY };
+/** Where the pointer is; for the menu key, which is pressed on what has the focus, below that. */
+function pointerOf(event: MouseEvent, target: Element): Point {
+  if (!isByKey(event)) return { x: event.clientX, y: event.clientY };
   const { left, bottom } = target.getBoundingClientRect();
   return { x: left, y: bottom };
 }
 
+/**
+ * Whether it is the menu key, and not a button, a finger or pen that rests on the screen, or Ctrl and a click on a Mac.
+ * Chromium says "mouse" of the key, too.
+ */
+export function isByKey(event: Pick<MouseEvent, "button" | "ctrlKey"> & { pointerType?: string }): boolean {
+  const isTouch = event.pointerType === "touch" || event.pointerType === "pen";
+  return event.button !== RIGHT_BUTTON && !event.ctrlKey && !isTouch;
+}
+
 function isSelectedText(target: Element): boolean {
-  const selection = getSelection();
+  // The selection of a shadow root is its own in Chromium.
+  const selection = (target.getRootNode() as Document).getSelection?.() ?? getSelection();
   return selection !== null && !selection.isCollapsed && selection.containsNode(target, true);
 }

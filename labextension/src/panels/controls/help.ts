@@ -1,7 +1,7 @@
 // The help sheet: shows the table of keys and gestures (interaction/key-bindings.ts).
 import { available, GESTURES, GROUPS, keyCaps } from "../../interaction/key-bindings";
 import type { Parts } from "../../interaction/parts";
-import { button, element, ICONS, icon, uniqueId } from "../dom";
+import { button, element, focusAround, ICONS, icon, uniqueId } from "../dom";
 import { OUTLINE_KEYS } from "./outline";
 
 export function createHelp(parts: Parts): HTMLElement {
@@ -26,7 +26,8 @@ export function createHelp(parts: Parts): HTMLElement {
   store.watch(["helping"], ({ helping }) => {
     if (helping === !root.hidden) return;
     if (helping) {
-      before = document.activeElement instanceof HTMLElement ? document.activeElement : null;
+      const focused = focusAround(root);
+      before = focused instanceof HTMLElement ? focused : null;
       const heading = element("h2", { class: "tgw-help-title", id }, "Keys and gestures");
       sheet.replaceChildren(element("header", {}, heading, leave), columns(parts));
     }
@@ -98,7 +99,7 @@ function trapFocus(event: KeyboardEvent, sheet: HTMLElement, close: () => void):
   } else if (event.key === "Tab") {
     event.preventDefault();
     const stops = [...sheet.querySelectorAll<HTMLElement>("button, [tabindex]")];
-    const here = stops.indexOf(document.activeElement as HTMLElement);
+    const here = stops.indexOf(focusAround(sheet) as HTMLElement);
     stops[(here + (event.shiftKey ? -1 : 1) + stops.length) % stops.length]?.focus();
   }
 }

@@ -1,7 +1,7 @@
 // Menus: a button with a menu below it. Arrow keys move, Enter and Space choose, Escape closes, a letter finds.
 import type { MenuEntry } from "../../interaction/drag-connect";
 import type { Point } from "../../render/camera/camera";
-import { button, element, ICONS, icon, setAttributes, uniqueId } from "../dom";
+import { button, element, focusAround, hasFocus, ICONS, icon, setAttributes, uniqueId } from "../dom";
 
 /** What lies over the drawing while it has the focus: menus, the forms in them, and dialogs. */
 export const POPUP = ":is(.tgw-menu, .tgw-dropdown, [role='dialog'])";
@@ -57,7 +57,7 @@ export function createDropdown(name: string, title: string, parts: readonly Menu
   );
   const open = (shown: boolean) => {
     if (menu.hidden === !shown) return;
-    const had = menu.contains(document.activeElement);
+    const had = hasFocus(menu);
     menu.hidden = !shown;
     opener.setAttribute("aria-expanded", String(shown));
     if (shown) {
@@ -132,7 +132,7 @@ function itemsOf(menu: HTMLElement): HTMLElement[] {
 /** Keys in a menu of .tgw-menu-item. */
 export function handleMenuKey(event: KeyboardEvent, menu: HTMLElement, close: () => void): void {
   const items = itemsOf(menu);
-  const here = items.indexOf(document.activeElement as HTMLElement);
+  const here = items.indexOf(focusAround(menu) as HTMLElement);
   const go = (to: number) => items[(to + items.length) % items.length]?.focus();
   const keys: Record<string, () => unknown> = {
     Escape: close,
@@ -167,7 +167,7 @@ export function createPopupMenu(): PopupMenu {
   const root = element("div", { class: "tgw-menu", hidden: true }, heading, list);
   const close = () => {
     if (root.hidden) return;
-    const had = root.contains(document.activeElement);
+    const had = hasFocus(root);
     root.hidden = true;
     if (had) root.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
   };

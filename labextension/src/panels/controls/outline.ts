@@ -7,7 +7,7 @@ import { deliverPick } from "../../interaction/op-picker";
 import type { Parts } from "../../interaction/parts";
 import { at, CLOSED, isScope, keyOf, labelOf, OPEN, type Scene } from "../../protocol/scene";
 import { hasControl } from "../../render/gestures/pointer";
-import { element, setAttributes } from "../dom";
+import { element, hasFocus, setAttributes } from "../dom";
 import { aboutText, paintText, type Tree, treeOf } from "./descriptions";
 
 /** Entries at once; all of them where that suffices. */
@@ -130,8 +130,7 @@ class Outline {
   }
 
   get #hasFocus(): boolean {
-    // Some front ends put widgets into a shadow root, of which the document knows nothing.
-    return this.root.contains((this.root.getRootNode() as Document).activeElement);
+    return hasFocus(this.root);
   }
 
   kind(item: number): number {

@@ -1,7 +1,7 @@
 // The list of a scope's tensors, some of which the user ticks as input or output. Enter marks them, Escape closes.
 import type { Parts } from "../../interaction/parts";
 import type { BoundaryTensor } from "../../protocol/messages";
-import { breakableName, button, element, uniqueId } from "../dom";
+import { breakableName, button, element, hasFocus, uniqueId } from "../dom";
 import { placeMenu } from "./menus";
 
 export function createTickList({ store, stage }: Parts): HTMLElement {
@@ -15,7 +15,7 @@ export function createTickList({ store, stage }: Parts): HTMLElement {
   const root = element("div", attributes, heading, form);
 
   const close = () => {
-    const had = root.contains(document.activeElement);
+    const had = hasFocus(root);
     root.hidden = true;
     if (store.value.ticking) store.set({ ticking: null });
     if (had) root.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });

@@ -2,7 +2,7 @@
 import type { Parts } from "../../interaction/parts";
 import { hasControl } from "../../render/gestures/pointer";
 import { preferences } from "../../state/preferences";
-import { element } from "../dom";
+import { element, hasFocus } from "../dom";
 
 /** Panels and documents, which do not scroll. */
 const STILL = ".tgw-pane, .tgw-full, :fullscreen";
@@ -35,9 +35,4 @@ export function createWheelHint({ readOnly }: Parts): WheelHint {
     return false;
   };
   return { root, zooms };
-}
-
-function hasFocus(widget: Element): boolean {
-  const { activeElement } = widget.getRootNode() as Document | ShadowRoot;
-  return widget.contains(activeElement);
 }

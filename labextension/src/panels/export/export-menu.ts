@@ -5,7 +5,7 @@ import type { Formats, SaveFormat } from "../../protocol/messages";
 import { browseButton, isBrowsing } from "../controls/browse-button";
 import { checkboxField, labeledField, selectField, TEXT } from "../controls/form-fields";
 import { handleMenuKey, limitHeight, menuItem } from "../controls/menus";
-import { button, element, ICONS, icon, setAttributes, uniqueId, whileBusy } from "../dom";
+import { button, element, hasFocus, ICONS, icon, setAttributes, uniqueId, whileBusy } from "../dom";
 import { colorsOf, isPicture, savePicture, visibleArea } from "./picture";
 
 const TITLE = "Save the graph, the edits or a picture";
@@ -62,7 +62,7 @@ class ExportMenu {
   #close(): void {
     this.#turn += 1;
     if (this.#popup.hidden) return;
-    const had = this.#popup.contains(document.activeElement);
+    const had = hasFocus(this.#popup);
     this.#popup.hidden = true;
     setAttributes(this.#opener, { "aria-expanded": "false" });
     if (had) this.#opener.focus({ preventScroll: true });

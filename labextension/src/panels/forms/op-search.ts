@@ -2,7 +2,7 @@
 import type { Parts } from "../../interaction/parts";
 import type { LikelyType, OpType, PaletteRequest } from "../../protocol/messages";
 import { TEXT } from "../controls/form-fields";
-import { element, setAttributes, uniqueId } from "../dom";
+import { element, hasFocus, setAttributes, uniqueId } from "../dom";
 
 /** Milliseconds without a key before types are looked for. */
 const PAUSE = 100;
@@ -87,9 +87,9 @@ export function createOpSearch(
     );
     const exact = found.find(({ name }) => name === text) ?? null;
     mark(-1);
-    open(document.activeElement === input && exact === null);
+    open(hasFocus(input) && exact === null);
     // The palette is at the end of the panel, and its list may be below what is to be seen of it.
-    if (palette && document.activeElement === input) list.scrollIntoView({ block: "nearest" });
+    if (palette && hasFocus(input)) list.scrollIntoView({ block: "nearest" });
     choose(exact, false);
     return exact;
   };

@@ -3,7 +3,7 @@ import { type EditCall, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { SignatureRow } from "../../protocol/messages";
 import { formFoot, labeledField, selectField, TEXT } from "../controls/form-fields";
-import { button, element, ICONS, icon, whileBusy } from "../dom";
+import { button, element, hasFocus, ICONS, icon, whileBusy } from "../dom";
 
 const SIDES = ["inputs", "outputs"] as const;
 type Side = (typeof SIDES)[number];
@@ -48,7 +48,7 @@ export function signatureForm(parts: Parts, close: () => void): HTMLFormElement 
     }
     show(first);
     // Where the focus was given to the form before it had fields.
-    if (document.activeElement === submit) body.querySelector<HTMLElement>("select, input")?.focus();
+    if (hasFocus(submit)) body.querySelector<HTMLElement>("select, input")?.focus();
   };
   void fill();
   form.addEventListener("submit", (event) => {

@@ -3,7 +3,7 @@ import type { Parts } from "../../interaction/parts";
 import type { State } from "../../protocol/messages";
 import { copyToClipboard, copyTools, showBriefly } from "../controls/copy-button";
 import { offerButton } from "../controls/messages";
-import { element, ICONS, icon, releaseFocus, scrollToShow, taskButton } from "../dom";
+import { element, hasFocus, ICONS, icon, releaseFocus, scrollToShow, taskButton } from "../dom";
 import { insertCell } from "./insert-cell";
 
 export function createHistory(parts: Parts): HTMLElement {
@@ -37,7 +37,7 @@ export function createHistory(parts: Parts): HTMLElement {
     // Text that someone is marking stays as it is.
     if (text === shown) return;
     shown = text;
-    const focused = steps.contains(document.activeElement);
+    const focused = hasFocus(steps);
     releaseFocus(steps);
     steps.replaceChildren(...stepsOf(state, (to) => actions.edits.jump(to)));
     const here = steps.querySelector<HTMLElement>("[aria-current]");

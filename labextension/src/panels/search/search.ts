@@ -3,7 +3,7 @@ import type { Parts } from "../../interaction/parts";
 import { goToHit, loadMore, stepHit, useAllHits } from "../../interaction/search-steps";
 import type { PatternMatches } from "../../protocol/messages";
 import { canHaveMore, FIRST, firstLimit, MOST, placeText, totalText } from "../../state/search-results";
-import { breakableName, button, element, ICONS, icon, uniqueId } from "../dom";
+import { breakableName, button, element, hasFocus, ICONS, icon, uniqueId } from "../dom";
 import { replaceAllForm } from "../forms/replace-all-form";
 import { ActiveHit, createHitList, type HitList } from "./hit-list";
 import { createQueryHelp, type QueryHelp } from "./query-help";
@@ -200,7 +200,7 @@ class Search {
     this.#hits.render(found, query);
     if (!again) {
       this.#syntax.show(false);
-      this.#expand(this.root.contains(document.activeElement));
+      this.#expand(hasFocus(this.root));
     }
     this.#choice.reset(hit);
   }
@@ -318,7 +318,7 @@ function matchNotes({ reasons, near }: PatternMatches, { actions }: Parts): HTML
 function replaceAll(parts: Parts, done: () => void): { opener: HTMLElement; slot: HTMLElement } {
   const slot = element("div", { class: "tgw-form-slot tgw-replace-all" });
   const close = () => {
-    if (slot.contains(document.activeElement)) slot.closest(".tgw-search")?.querySelector("input")?.focus();
+    if (hasFocus(slot)) slot.closest(".tgw-search")?.querySelector("input")?.focus();
     slot.replaceChildren();
     opener.setAttribute("aria-expanded", "false");
     parts.store.set({ edited: [] });
