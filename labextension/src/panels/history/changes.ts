@@ -24,15 +24,10 @@ export function createChanges({ store, actions }: Parts): HTMLElement {
       body.replaceChildren(...(summary ? [element("p", { class: "tgw-hint" }, summary)] : []), ...groups);
     }
     shown = text;
-    if (isNew) requestAnimationFrame(() => bringIntoView(root)); // the tab may be shown only then
+    // The changes are below the history, which can be long; the tab may be shown only then.
+    if (isNew) requestAnimationFrame(() => scrollToShow(root));
   });
   return root;
-}
-
-/** The changes are below the history, which can be long. */
-function bringIntoView(root: HTMLElement): void {
-  const page = root.closest(".tgw-tab-page");
-  if (page && page.clientHeight > 0) scrollToShow(page, root);
 }
 
 /** What the graph is compared with, and whether ops differ. */

@@ -41,8 +41,7 @@ export function createHistory(parts: Parts): HTMLElement {
     releaseFocus(steps);
     steps.replaceChildren(...stepsOf(state, (to) => actions.edits.jump(to)));
     const here = steps.querySelector<HTMLElement>("[aria-current]");
-    const page = here?.closest(".tgw-tab-page"); // a cell that edits does not scroll the notebook
-    if (here && page) scrollToShow(page, here);
+    if (here) scrollToShow(here);
     if (focused) here?.focus({ preventScroll: true });
   });
   return element(
