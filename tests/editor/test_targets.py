@@ -411,6 +411,36 @@ def test_clones_and_files_that_are_added_read_the_renamed_ops_of_an_edited_file(
     assert editor.index.nodes[editor.index.op("second/out")].input[0] == "x_1"
 
 
+@pytest.mark.parametrize(
+    ("edit", "reader"),
+    [
+        (lambda e: e.grow("x:0", plus_a_variable, into="new"), "new/add"),
+        (lambda e: e.insert("x:0", plus_a_variable, into="new"), "new/add"),
+    ],
+    ids=["grow", "insert"],
+)
+def test_an_edit_that_has_the_file_imported_takes_the_ops_by_the_names_that_they_had(
+    folder: Path, edit: Callable[[GraphEditor], object], reader: str
+) -> None:
+    editor = with_an_other_dtype(folder / "net.pb")
+    edit(editor)
+    assert editor.index.nodes[editor.index.op(reader)].input[0] == "x_1"
+    names = editor.index.names
+    elsewhere: dict[str, Any] = {}
+    with tf.Graph().as_default():
+        exec(editor.code(), elsewhere)
+    assert elsewhere["editor"].index.names == names
+    editor.undo()
+    editor.redo()
+    assert editor.index.names == names
+
+
+def plus_a_variable(x: Any) -> Any:
+    """Makes a variable, for which TensorFlow must hold the graph."""
+    offset = tf.compat.v1.get_variable("offset", [], tf.float64, tf.compat.v1.constant_initializer(0.25))
+    return tf.add(x, offset, name="add")
+
+
 def bypass(editor: GraphEditor) -> Any:
     """Changes ops in place, and so renews the session."""
     return editor.bypass("net/one/out")

@@ -118,6 +118,23 @@ def test_an_onnx_model_is_cut_at_its_input_and_has_the_opset(
 
 
 @pytest.mark.usefixtures("in_process")
+@pytest.mark.parametrize("in_loop", [False, True], ids=["in the graph", "in a loop"])
+@pytest.mark.parametrize("function", [tf.math.erfc, tf.math.expm1, tf.math.log1p], ids=["Erfc", "Expm1", "Log1p"])
+@pytest.mark.filterwarnings("ignore:.*largest difference")
+def test_an_op_that_onnx_has_a_formula_for_is_converted(tmp_path: Path, function: Any, in_loop: bool) -> None:
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        looped = lambda: tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, function(a)), [0, x])[1]  # noqa: E731
+        tf.identity(looped() if in_loop else function(x), name="y")
+        batch = np.linspace(0, 3, 12, dtype=np.float32).reshape(3, 4)
+        expected = session.run("y:0", {"x:0": batch})
+    editor = tgw.edit(graph)
+    assert not editor.lint("onnx", only="no-kernel")
+    path = editor.save(tmp_path / "m.onnx", "x:0", {"y": "y:0"})
+    np.testing.assert_allclose(onnxruntime.InferenceSession(path).run(["y"], {"x": batch})[0], expected, 1e-5, 1e-5)
+
+
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("kind", ["igamma", "while"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_what_a_converter_does_not_take_is_named_also_in_a_function(tmp_path: Path, kind: str, suffix: str) -> None:

@@ -1,4 +1,4 @@
-"""Forty architectures: each opened, drawn, its middle third cloned with its own state, run, saved, loaded and compared.
+"""Forty architectures: each opened and drawn; its middle third cloned, run, saved, loaded; all of it converted.
 
     make architectures                                        all; writes docs/explanation/architectures.md
     python -m tests.stress.architectures --list
@@ -28,6 +28,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
+import onnxruntime
 import tensorflow as tf
 
 import tfgraphwidget as tgw
@@ -42,8 +43,8 @@ from tfgraphwidget.graph import traversal
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "architectures.md"
 TOLERANCE = 1e-4
 """Of the largest number: additions in another order."""
-_COLUMNS = ("ops", "open", "draw", "part", "clone", "equal", "separate", "save", "loaded")
-_PATIENCE = 900  # seconds for one, in a process of its own
+_COLUMNS = ("ops", "open", "draw", "part", "clone", "equal", "separate", "save", "loaded", "TFLite", "ONNX")
+_PATIENCE = 1800  # seconds for one, in a process of its own
 _HEAD = """# Tested architectures
 
 `make architectures` writes this table, with a process of its own for each row. The graph is opened and drawn. Of the
@@ -51,7 +52,10 @@ ops between its inputs and outputs, the middle third in topological order is clo
 clone run on the same values (**equal**: the largest difference, as a share of the largest number). The variables of the
 clone are changed, and the original must not change (**separate**; - without variables in that part). The model with the
 clone, or the clone itself where it is a `tf.Module`, is saved, loaded by TensorFlow, run and compared (**loaded**).
-Times are seconds on a shared core, pictures are small, weights random.
+The whole network, from its inputs to its outputs, is saved as **TFLite** and as **ONNX**, run by LiteRT and
+onnxruntime, and compared with the graph in the same way; *with TF Select* it keeps ops of TensorFlow
+(`select_tf_ops=True`), *no* is what the refusal says. Times are seconds on a shared core, pictures are small, weights
+random.
 """
 
 APPLICATIONS = {
@@ -198,6 +202,8 @@ def check(name: str) -> dict[str, str]:
         assert editor.svg().endswith("</svg>\n") or "</svg>" in editor.svg()
         cells["draw"] = f"{time.perf_counter() - begin:.1f}"
         _check_clone(subject, Path(folder), cells)
+        for kind in ("TFLite", "ONNX"):
+            cells[kind] = _check_converted(subject, Path(folder) / f"model.{kind.lower()}")
     return cells
 
 
@@ -397,6 +403,55 @@ def _save_and_load(
         return [np.asarray(value) for value in session.run([signature.outputs[key].name for key in keys[1]], feeds)]
 
 
+def _check_converted(subject: Subject, path: Path) -> str:
+    """Save the network for another runtime and run it there: the difference, or what the refusal says.
+
+    What goes wrong otherwise, a converter that crashes or a model that computes something else, is raised.
+    """
+    editor = subject.editor
+    needed = editor.upstream(*subject.outputs).ops
+    feeds = {name: value for name, value in subject.feeds.items() if name.partition(":")[0] in needed}
+    inputs = {f"input_{k}": name for k, name in enumerate(feeds)}
+    outputs = {f"output_{k}": name for k, name in enumerate(subject.outputs)}
+    note, refusal = "", None
+    for select in (False, True):
+        try:
+            editor.save(path, inputs, outputs, select_tf_ops=select)
+            note = " with TF Select" * select
+            break
+        except GraphEditError as error:
+            if error.code != "conversion-refused":
+                raise
+            refusal = refusal or error
+            if path.suffix != ".tflite" or "select_tf_ops" not in str(error):
+                return f"no: {_reason(refusal)}"
+    else:
+        assert refusal is not None
+        return f"no: {_reason(refusal)}"
+    given = dict(zip(inputs, feeds.values(), strict=True))
+    found = _run_tflite(path, given) if path.suffix == ".tflite" else _run_onnx(path, given, list(outputs))
+    expected = subject.run(subject.outputs, subject.feeds)
+    # A batch of one may come without its axis.
+    values = [found[key].reshape(np.shape(each)) for key, each in zip(outputs, expected, strict=True)]
+    return _share(values, expected) + note
+
+
+def _reason(refusal: GraphEditError) -> str:
+    """The middle of a refusal: without what was to be done, and without what would help."""
+    text = re.sub(r"^(save\(.*?\): )?(The graph cannot be converted to \w+: )?", "", str(refusal).partition("; ")[0])
+    return text.replace("|", "/").replace("\n", " ")
+
+
+def _run_tflite(path: Path, given: dict[str, Any]) -> dict[str, np.ndarray]:
+    values: dict[str, np.ndarray] = tf.lite.Interpreter(str(path)).get_signature_runner()(**given)
+    return values
+
+
+def _run_onnx(path: Path, given: dict[str, Any], outputs: list[str]) -> dict[str, np.ndarray]:
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return dict(zip(outputs, session.run(outputs, given), strict=True))
+
+
 # The page
 
 
@@ -424,7 +479,9 @@ def main(names: Sequence[str]) -> int:
         sys.stdout.write("\n".join(ARCHITECTURES) + "\n")
         return 0
     rows = {
-        name: row for name, row in rows_of(PAGE.read_text() if PAGE.exists() else "").items() if name in ARCHITECTURES
+        name: row + " |" * (len(_COLUMNS) + 2 - row.count("|"))  # of a page that had fewer columns
+        for name, row in rows_of(PAGE.read_text() if PAGE.exists() else "").items()
+        if name in ARCHITECTURES
     }
     failures = 0
     for name in names or ARCHITECTURES:

@@ -357,8 +357,7 @@ class EditExecutor:
         """
         with self.transaction() as steps:
             target, context = self.view.target, self.plan_context()
-            command = edits.rebind_selections(command, context.index)
-            planned = runtime.plan(command, context)
+            command, planned = self._plan(edits.rebind_selections(command, context.index), context)
             command = edits.rebind_selections(command, context.index)  # planning may have imported the graph
             if self.in_function:
                 edits.check_called(target.index, self.function_ends(), planned)
@@ -386,6 +385,18 @@ class EditExecutor:
         is_lost = removed and not change.signature_edits
         notes = [_SIGNATURES_GONE.format(names_text(removed))] if is_lost else []
         return edits.Edits.of(patch, losses, (*notes, *self._notes(change, renew)))
+
+    def _plan(self, command: Command, context: runtime.SourceContext) -> tuple[Command, edits.Patch]:
+        """Plan a command; also one on ops that have other names since the plan itself had the graph imported."""
+        names = self.target.imported_names
+        try:
+            return command, runtime.plan(command, context)
+        except UnknownName:
+            renames = self.target.imported_names
+            if renames == names or self.in_function:
+                raise
+        command = edits.rename_operands(command, renames, context.index)
+        return command, runtime.plan(command, context)
 
     def _apply(self, patch: edits.Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
         """Apply a patch; variables and tables that a function made get their first values."""
@@ -752,6 +763,7 @@ class EditExecutor:
             return self._grow_function(command)
         with self.transaction() as steps:
             self.target.graph()
+            command = edits.rename_operands(command, self.target.imported_names, self.index)
             patch, outputs = traced_growth.grow(self.target, command, steps)
             with steps.without_interrupts():
                 ops = tuple(node.name for node in patch.add.nodes)

@@ -66,7 +66,9 @@ def _converter(graph: GraphDef, signatures: Sequence[Signature], folder: str) ->
     for signature in signatures:
         functions[signature.name] = _function(graph, signature)
     module.functions = functions
-    tf.saved_model.save(module, folder, signatures=functions)
+    # A model that is run needs no gradients, and TensorFlow does not save those of functions that were imported.
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+    tf.saved_model.save(module, folder, signatures=functions, options=options)
     return tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=list(functions))
 
 
