@@ -435,6 +435,32 @@ def test_an_edit_that_has_the_file_imported_takes_the_ops_by_the_names_that_they
     assert editor.index.names == names
 
 
+class Rectified(tf.Module):
+    """A function that is called once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = tf.Variable([[0.5, -1.0], [2.0, 0.25]], name="w")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], name="x")])
+    def __call__(self, x: Any) -> Any:
+        return tf.nn.relu(tf.matmul(x, self.w))
+
+
+def test_a_variable_in_a_function_of_a_saved_model_that_is_not_imported_needs_no_import_in_the_script(
+    tmp_path: Path,
+) -> None:
+    module = Rectified()
+    tf.saved_model.save(module, f"{tmp_path}/m", signatures=module.__call__)
+    editor = tgw.edit(f"{tmp_path}/m", signature="serving_default")
+    editor.insert("Relu:0", lambda x: x + tf.Variable(0.25), into="part")
+    assert editor.core.source.graph is None
+    elsewhere: dict[str, Any] = {}
+    with tf.Graph().as_default():
+        exec(editor.code(), elsewhere)
+    assert elsewhere["editor"].core.target.index.names == editor.core.target.index.names
+
+
 def plus_a_variable(x: Any) -> Any:
     """Makes a variable, for which TensorFlow must hold the graph."""
     offset = tf.compat.v1.get_variable("offset", [], tf.float64, tf.compat.v1.constant_initializer(0.25))

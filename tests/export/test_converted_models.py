@@ -135,6 +135,35 @@ def test_an_op_that_onnx_has_a_formula_for_is_converted(tmp_path: Path, function
 
 
 @pytest.mark.usefixtures("in_process")
+def test_ops_of_tensorflow_are_kept_where_that_is_asked_for_though_no_runtime_here_has_them(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.tan(v1.placeholder(tf.float32, [2, 4], name="x"), name="y")
+    editor = tgw.edit(graph)
+    with pytest.raises(GraphEditError, match="select_tf_ops=True"):
+        editor.save(tmp_path / "m.tflite", "x:0", "y:0")
+    with pytest.warns(UserWarning, match=r"TF Select.*written, but not run"):
+        path = editor.save(tmp_path / "m.tflite", "x:0", "y:0", select_tf_ops=True)
+    assert b"FlexTan" in path.read_bytes()
+
+
+@pytest.mark.usefixtures("in_process")
+@pytest.mark.filterwarnings("ignore:.*largest difference")
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_gradient_of_its_own_in_a_loop_is_left_behind(tmp_path: Path, suffix: str) -> None:
+    loop = tf.function(lambda x: tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.silu(a)), [0, x])[1])
+    editor = tgw.edit(loop, signature=[tf.TensorSpec([2, 4], tf.float32)])
+    (argument,), (result,) = (list(ends) for ends in editor.core.executor.function_ends())
+    result = editor.core.executor.function_ends()[1][result]
+    path = editor.save(tmp_path / f"m{suffix}", {"x": argument}, {"y": result})
+    batch = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
+    if suffix == ".onnx":
+        (found,) = onnxruntime.InferenceSession(path).run(["y"], {"x": batch})
+    else:
+        found = tflite_model._interpreter(path.read_bytes()).get_signature_runner("serving_default")(x=batch)["y"]
+    np.testing.assert_allclose(found, loop(batch), atol=1e-5)
+
+
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("kind", ["igamma", "while"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_what_a_converter_does_not_take_is_named_also_in_a_function(tmp_path: Path, kind: str, suffix: str) -> None:

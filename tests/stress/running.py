@@ -30,6 +30,7 @@ _ASKS = ("QueueSize", "QueueIsClosed", "BarrierReadySize", "BarrierIncompleteSiz
 _HANDLES = ("VarHandleOp", "VariableV2", "Variable")
 _FETCHES = 6
 _TOLERANCE = 1e-4
+_HALF_TOLERANCE = 2e-2
 _OPTIONS = v1.RunOptions(timeout_in_ms=10_000)
 # Of a graph that is run once, TensorFlow's optimizations take longer than the run; without them it is another witness.
 _PLAIN = v1.ConfigProto(allow_soft_placement=True)
@@ -55,7 +56,9 @@ def check_session_follows(editor: GraphEditor, seed: int) -> None:
         return
     with _fresh_session(editor) as fresh:
         mine, other = (_values(running, fetches, feeds) for running in (session, fresh))
-    told = unlike(mine, other)
+    # Of half-precision ops TensorFlow's optimizer changes the last of eight bits.
+    is_half = any("float16" in dtypes or "bfloat16" in dtypes for dtypes in map(index.dtypes, range(len(index))))
+    told = unlike(mine, other, _HALF_TOLERANCE if is_half else _TOLERANCE)
     if told:
         raise Broken(f"the session gives other values than a fresh one: {told}")
     count("values", len(fetches))

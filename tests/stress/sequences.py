@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import gc
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -472,6 +473,8 @@ def main(first: int, number: int, length: int, names: Sequence[str]) -> None:
     tf.config.threading.set_inter_op_parallelism_threads(1)  # threads cost more than they save on small graphs
     tf.config.threading.set_intra_op_parallelism_threads(1)
     gc.freeze()  # so that what looks through all objects does not look through TensorFlow's
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.default_int_handler)  # in the background a shell has SIGINT ignored
     sums = {model.name: Sums() for model in models}
     begin = time.monotonic()
     with suppress(KeyboardInterrupt):  # the table of what was run until then

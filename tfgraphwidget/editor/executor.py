@@ -368,15 +368,13 @@ class EditExecutor:
             assert change is not None  # every graph here is the source's, or in it
             reserved_names = self._names_in_use(change)
             is_exchanged = patch is not planned if change is patch else bool(change.add.nodes)
-            is_imported = is_exchanged and self.source.revive is not None
-            is_imported |= command.asks_for_session and self._holds_imported_file()
             signatures = self.signatures
             with steps.without_interrupts():
                 losses = self._apply(patch, target, steps, renew=renew != "never")
                 options: _StepOptions = {
                     "renewed": renew != "never",
                     "reserved": reserved_names,
-                    "imported": is_imported,
+                    "imported": (is_exchanged or command.asks_for_session) and self._holds_imported_file(),
                 }
                 self._record(steps, command, patch, target, (), losses, **options)
                 self.listeners.notify()
