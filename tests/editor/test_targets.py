@@ -461,6 +461,27 @@ def test_a_variable_in_a_function_of_a_saved_model_that_is_not_imported_needs_no
     assert elsewhere["editor"].core.target.index.names == editor.core.target.index.names
 
 
+class Shifted(tf.Module):
+    """A function that has captured a constant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.offset = tf.constant([0.5, -1.0])
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], name="x")])
+    def __call__(self, x: Any) -> Any:
+        return tf.nn.relu(x + self.offset, name="y")
+
+
+def test_a_constant_that_a_function_of_a_saved_model_captured_goes_into_a_graph(tmp_path: Path) -> None:
+    tf.saved_model.save(Shifted(), f"{tmp_path}/m")
+    saved = tgw.edit(f"{tmp_path}/m")
+    other = tgw.example()
+    copy = saved.clone(["x:0"], ["y:0"], into="copy", graph=other)
+    assert other.session is not None
+    assert other.session.run(copy["y:0"], {copy["x:0"]: [[1.0, 1.0]]}).tolist() == [[1.5, 0.0]]
+
+
 def plus_a_variable(x: Any) -> Any:
     """Makes a variable, for which TensorFlow must hold the graph."""
     offset = tf.compat.v1.get_variable("offset", [], tf.float64, tf.compat.v1.constant_initializer(0.25))

@@ -22,6 +22,7 @@ from tests.stress.state import readers_of
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.export.formats.function_library import fill_graph_def
 from tfgraphwidget.graph import traversal
+from tfgraphwidget.runtime.session import check_feed_ranks
 
 _READS = ("VarHandleOp", "VariableV2", "Variable", "ReadVariableOp", "Placeholder", "PartitionedCall")
 _WRITES = ("Assign", "Apply", "Scatter", "Enqueue", "Dequeue", "Stack", "PyFunc")
@@ -390,6 +391,7 @@ def _values(session: Any, fetches: Sequence[str], feeds: Values) -> Values:
     if not fetches:
         return {}
     try:
+        check_feed_ranks(session.graph, feeds)  # an edit may leave an input without a shape
         found: Values = session.run({fetch: fetch for fetch in fetches}, feeds, _OPTIONS)
     except (v1.errors.OpError, ValueError, TypeError, KeyError):
         if len(fetches) == 1:

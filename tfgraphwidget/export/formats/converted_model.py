@@ -217,7 +217,7 @@ def _nodes_inside(index: GraphIndex, op: int) -> Iterator[NodeDef]:
 def _load(
     model: bytes, frozen: FrozenGraph, conversion: Conversion, seconds: float, lacking: list[str]
 ) -> Iterator[Run]:
-    """Runs a model by the keys of the signatures, in the process of converters; `lacking` gets what is not there for it."""
+    """Runs a model by the keys of the signatures, in the process of converters; `lacking` gets what it lacks."""
     signatures = {signature.name: signature for signature in frozen.part.signatures}
 
     def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
