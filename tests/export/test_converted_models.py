@@ -147,6 +147,19 @@ def test_ops_of_tensorflow_are_kept_where_that_is_asked_for_though_no_runtime_he
 
 
 @pytest.mark.usefixtures("in_process")
+def test_a_loop_over_elements_of_unknown_size_is_kept_as_ops_of_tensorflow(tmp_path: Path) -> None:
+    rows = tf.function(lambda x: tf.map_fn(lambda row: row * 2.0, x))
+    editor = tgw.edit(rows, signature=[tf.TensorSpec([3, None], tf.float32)])
+    arguments, results = editor.core.executor.function_ends()
+    ends = {"x": next(iter(arguments))}, {"y": next(iter(results.values()))}
+    with pytest.raises(GraphEditError, match=r"requires element_shape to be .*select_tf_ops=True") as refusal:
+        editor.save(tmp_path / "m.tflite", *ends)
+    assert refusal.value.code == "conversion-refused"
+    with pytest.warns(UserWarning, match="written, but not run"):
+        editor.save(tmp_path / "m.tflite", *ends, select_tf_ops=True)
+
+
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.filterwarnings("ignore:.*largest difference")
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_gradient_of_its_own_in_a_loop_is_left_behind(tmp_path: Path, suffix: str) -> None:

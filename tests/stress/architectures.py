@@ -53,9 +53,9 @@ clone run on the same values (**equal**: the largest difference, as a share of t
 clone are changed, and the original must not change (**separate**; - without variables in that part). The model with the
 clone, or the clone itself where it is a `tf.Module`, is saved, loaded by TensorFlow, run and compared (**loaded**).
 The whole network, from its inputs to its outputs, is saved as **TFLite** and as **ONNX**, run by LiteRT and
-onnxruntime, and compared with the graph in the same way; *with TF Select* it keeps ops of TensorFlow
-(`select_tf_ops=True`), *no* is what the refusal says. Times are seconds on a shared core, pictures are small, weights
-random.
+onnxruntime, and compared with the graph in the same way. *TF Select, not run*: it keeps ops of TensorFlow
+(`select_tf_ops=True`), which the LiteRT that TensorFlow brings does not have. *no*: what the refusal says. Times are
+seconds on a shared core, pictures are small, weights random.
 """
 
 APPLICATIONS = {
@@ -413,27 +413,29 @@ def _check_converted(subject: Subject, path: Path) -> str:
     feeds = {name: value for name, value in subject.feeds.items() if name.partition(":")[0] in needed}
     inputs = {f"input_{k}": name for k, name in enumerate(feeds)}
     outputs = {f"output_{k}": name for k, name in enumerate(subject.outputs)}
-    note, refusal = "", None
-    for select in (False, True):
+    refusal: GraphEditError | None = None
+    for select in (False, True) if path.suffix == ".tflite" else (False,):
         try:
             editor.save(path, inputs, outputs, select_tf_ops=select)
-            note = " with TF Select" * select
-            break
         except GraphEditError as error:
             if error.code in ("converter-crashed", "converter-timeout"):
                 raise
             refusal = refusal or error
-            if path.suffix != ".tflite" or "select_tf_ops" not in str(error):
-                return f"no: {_reason(refusal)}"
-    else:
-        assert refusal is not None
+            if "select_tf_ops" not in str(error):
+                break
+        else:
+            if select:
+                return "TF Select, not run"
+            refusal = None
+            break
+    if refusal is not None:
         return f"no: {_reason(refusal)}"
     given = dict(zip(inputs, feeds.values(), strict=True))
     found = _run_tflite(path, given) if path.suffix == ".tflite" else _run_onnx(path, given, list(outputs))
     expected = subject.run(subject.outputs, subject.feeds)
     # A batch of one may come without its axis.
     values = [found[key].reshape(np.shape(each)) for key, each in zip(outputs, expected, strict=True)]
-    return _share(values, expected) + note
+    return _share(values, expected)
 
 
 def _reason(refusal: GraphEditError) -> str:

@@ -140,7 +140,7 @@ class Resizing:
         users = {op: its_sizes for op, its_sizes in sizes.items() if op is not None}
         for op in (op for op, kind in enumerate(after.types) if kind == "TensorArrayGatherV3" and sizes):
             users[op] = sizes.get(_array_of(after, EdgeMoves(after).current_inputs(op)[0]), [])
-        found = {}
+        new_nodes = {}
         for op, its_sizes in users.items():
             node = type(after.nodes[op])()
             node.CopyFrom(after.nodes[op])
@@ -148,8 +148,8 @@ class Resizing:
             for k, was, now in its_sizes:
                 if k < len(dimensions) and dimensions[k].size == was:
                     dimensions[k].size = -1 if now is None else now
-                    found[node.name] = NodeChange(self.index.nodes[self.index.ids[node.name]], node)
-        return found
+                    new_nodes[node.name] = NodeChange(self.index.nodes[self.index.ids[node.name]], node)
+        return new_nodes
 
     # Static shapes
 

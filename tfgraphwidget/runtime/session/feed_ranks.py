@@ -56,19 +56,19 @@ def _reader_of_more(tensor: Tensor, rank: int) -> Operation | None:
     """An op that a tensor reaches with all its dimensions, and that needs more of them."""
     if rank >= max(_FEWEST.values()):
         return None
-    waiting, seen = [tensor], {tensor.ref()}
+    waiting, references = [tensor], {tensor.ref()}
     while waiting:
         at = waiting.pop()
         op: Operation
         for op in at.consumers():
             if _FEWEST.get(op.type, 0) > rank and op.inputs[0] is at:
                 return op
-            others = [other.shape.rank for other in op.inputs[1:] if other is not at]
+            others: list[int | None] = [other.shape.rank for other in op.inputs[1:] if other is not at]
             passes = op.type in _KEEP or (
                 op.type in _BROADCAST and all(other is not None and other <= rank for other in others)
             )
             for output in op.outputs[:1] if passes else ():
-                if output.ref() not in seen:
-                    seen.add(output.ref())
+                if output.ref() not in references:
+                    references.add(output.ref())
                     waiting.append(output)
     return None
