@@ -413,21 +413,13 @@ def _check_converted(subject: Subject, path: Path) -> str:
     feeds = {name: value for name, value in subject.feeds.items() if name.partition(":")[0] in needed}
     inputs = {f"input_{k}": name for k, name in enumerate(feeds)}
     outputs = {f"output_{k}": name for k, name in enumerate(subject.outputs)}
-    refusal: GraphEditError | None = None
-    for select in (False, True) if path.suffix == ".tflite" else (False,):
-        try:
-            editor.save(path, inputs, outputs, select_tf_ops=select)
-        except GraphEditError as error:
-            if error.code in ("converter-crashed", "converter-timeout"):
-                raise
-            refusal = refusal or error
-            if "select_tf_ops" not in str(error):
-                break
-        else:
-            if select:
-                return "TF Select, not run"
-            refusal = None
-            break
+    refusal = _refusal_of_save(editor, path, inputs, outputs)
+    if (
+        refusal is not None
+        and "select_tf_ops" in str(refusal)
+        and _refusal_of_save(editor, path, inputs, outputs, select_tf_ops=True) is None
+    ):
+        return "TF Select, not run"
     if refusal is not None:
         return f"no: {_reason(refusal)}"
     given = dict(zip(inputs, feeds.values(), strict=True))
@@ -436,6 +428,17 @@ def _check_converted(subject: Subject, path: Path) -> str:
     # A batch of one may come without its axis.
     values = [found[key].reshape(np.shape(each)) for key, each in zip(outputs, expected, strict=True)]
     return _share(values, expected)
+
+
+def _refusal_of_save(editor: GraphEditor, path: Path, *ends: dict[str, str], **options: bool) -> GraphEditError | None:
+    """Save, and return what a refusal says."""
+    try:
+        editor.save(path, *ends, **options)  # type: ignore[arg-type]  # options are for its keywords
+    except GraphEditError as error:
+        if error.code in ("converter-crashed", "converter-timeout"):
+            raise
+        return error
+    return None
 
 
 def _reason(refusal: GraphEditError) -> str:
