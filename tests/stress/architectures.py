@@ -43,6 +43,8 @@ from tfgraphwidget.graph import traversal
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "architectures.md"
 TOLERANCE = 1e-4
 """Of the largest number: additions in another order."""
+_OTHER_KERNELS = 1e-3
+"""The same where other kernels add: random weights of a deep network make much of the last bit."""
 _COLUMNS = ("ops", "open", "draw", "part", "clone", "equal", "separate", "save", "loaded", "TFLite", "ONNX")
 _PATIENCE = 1800  # seconds for one, in a process of its own
 _HEAD = """# Tested architectures
@@ -334,7 +336,7 @@ def _flat(structure: Any) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in tf.nest.flatten(structure)]
 
 
-def _share(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> str:
+def _share(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], tolerance: float = TOLERANCE) -> str:
     """The largest difference as a share of the largest number, in words; raises for more than rounding."""
     shares = [0.0]
     for one, other in zip(found, expected, strict=True):
@@ -346,7 +348,7 @@ def _share(found: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> str:
             shares.append(float(difference[np.isfinite(other)].max(initial=0.0) / max(size, 1e-30)))
         else:
             assert np.array_equal(one, other), "integers or texts differ"
-    assert max(shares) < TOLERANCE, f"differs by {max(shares):.1e}"
+    assert max(shares) < tolerance, f"differs by {max(shares):.1e}"
     return "0" if max(shares) == 0 else f"{max(shares):.0e}"
 
 
@@ -427,7 +429,7 @@ def _check_converted(subject: Subject, path: Path) -> str:
     expected = subject.run(subject.outputs, subject.feeds)
     # A batch of one may come without its axis.
     values = [found[key].reshape(np.shape(each)) for key, each in zip(outputs, expected, strict=True)]
-    return _share(values, expected)
+    return _share(values, expected, _OTHER_KERNELS)
 
 
 def _refusal_of_save(editor: GraphEditor, path: Path, *ends: dict[str, str], **options: bool) -> GraphEditError | None:
