@@ -30,6 +30,7 @@ class Row:
         others: Those of others, by name.
         note: A limit, or what others cannot do.
         day: When it was measured, as "2026-11-27".
+        recorded: What was measured elsewhere of what does not run here, in words, by name; it counts in no ratio.
     """
 
     chapter: str
@@ -39,6 +40,7 @@ class Row:
     others: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     note: str = ""
     day: str = field(default_factory=lambda: datetime.now(timezone.utc).strftime("%Y-%m-%d"))
+    recorded: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float | None:
@@ -47,6 +49,16 @@ class Row:
         ours = statistics.median(self.ours)
         return min(medians) / ours if medians and ours else None
 
+    @property
+    def other_texts(self) -> list[str]:
+        """What the others took, and what is only recorded of some."""
+        measured = [f"{name} {text_of(values, self.unit)}" for name, values in self.others.items()]
+        return measured + [f"{name} {text}, {AS_RECORDED}" for name, text in self.recorded.items()]
+
+
+AS_RECORDED = "as recorded on another machine, not in this run"
+GRAPH_EDITOR = "tf.contrib.graph_editor of TensorFlow 1.15 (2019)"
+"""A peer that runs on Python 3.7 at most, so that there are only figures of it that were recorded there."""
 
 ROWS: list[Row] = []
 """The rows of this run."""
@@ -59,6 +71,7 @@ def record(
     ours: float | Sequence[float],
     others: Mapping[str, float | Sequence[float]] | None = None,
     note: str = "",
+    recorded: Mapping[str, str] | None = None,
 ) -> None:
     """Print a row, and put it among the results.
 
@@ -69,12 +82,12 @@ def record(
         ours: Our measurement or measurements.
         others: Those of others, by name.
         note: A limit, or what others cannot do.
+        recorded: What was measured elsewhere of what does not run here, in words, by name.
     """
     peers = {name: _several(values) for name, values in (others or {}).items()}
-    row = Row(chapter, what, unit, _several(ours), peers, note)
+    row = Row(chapter, what, unit, _several(ours), peers, note, recorded=recorded or {})
     ROWS.append(row)
-    figures = [("tfgraphwidget", row.ours), *row.others.items()]
-    told = ", ".join(f"{name} {text_of(values, unit)}" for name, values in figures)
+    told = ", ".join([f"tfgraphwidget {text_of(row.ours, unit)}", *row.other_texts])
     print(f"\n{what}: {told}{note and f' ({note})'}", flush=True)
 
 
@@ -162,7 +175,7 @@ def write(rows: Sequence[Row], folder: Path = FOLDER) -> None:
     for chapter, its_rows in chapters.items():
         lines += ["", f"## {chapter}", "", "| | ours | others | others ÷ ours |", "|---|---|---|---|"]
         for row in its_rows:
-            others = "<br>".join(f"{name} {text_of(values, row.unit)}" for name, values in row.others.items())
+            others = "<br>".join(row.other_texts)
             ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
             lines.append(
                 f"| {row.what}{row.note and f' ({row.note})'} | {text_of(row.ours, row.unit)} | {others} | {ratio} |"

@@ -30,6 +30,9 @@ from tests.browser.server import JupyterServer
 
 pytestmark = [pytest.mark.bench, pytest.mark.browser]
 BUNDLE = Path(tfgraphwidget.__file__).parent / "static" / "widget.js"
+# The limit of labextension/build.mjs: anywidget sends the script once for each widget, whole, since a notebook page has
+# no address to load a second part from. Its 200 modules are of at most 2 % each, so no part could come later.
+MOST_KILOBYTES = 150 * 1.024
 RUNS = 5
 SLOW = 30.0  # seconds: what takes longer is not opened again
 PATIENCE = 240.0  # seconds
@@ -342,4 +345,4 @@ def test_bundle(page: Page, jupyter_server: JupyterServer) -> None:
     size = len(gzip.compress(source.encode(), 9)) / 1000
     record("Open in a browser", "the widget's script, gzipped", "kB", size)
     record("Open in a browser", "to load the widget's script", "ms", milliseconds)
-    assert size <= 90
+    assert size <= MOST_KILOBYTES

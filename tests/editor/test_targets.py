@@ -411,6 +411,83 @@ def test_clones_and_files_that_are_added_read_the_renamed_ops_of_an_edited_file(
     assert editor.index.nodes[editor.index.op("second/out")].input[0] == "x_1"
 
 
+@pytest.mark.parametrize(
+    ("edit", "reader"),
+    [
+        (lambda e: e.grow("x:0", plus_a_variable, into="new"), "new/add"),
+        (lambda e: e.insert("x:0", plus_a_variable, into="new"), "new/add"),
+    ],
+    ids=["grow", "insert"],
+)
+def test_an_edit_that_has_the_file_imported_takes_the_ops_by_the_names_that_they_had(
+    folder: Path, edit: Callable[[GraphEditor], object], reader: str
+) -> None:
+    editor = with_an_other_dtype(folder / "net.pb")
+    edit(editor)
+    assert editor.index.nodes[editor.index.op(reader)].input[0] == "x_1"
+    names = editor.index.names
+    elsewhere: dict[str, Any] = {}
+    with tf.Graph().as_default():
+        exec(editor.code(), elsewhere)
+    assert elsewhere["editor"].index.names == names
+    editor.undo()
+    editor.redo()
+    assert editor.index.names == names
+
+
+class Rectified(tf.Module):
+    """A function that is called once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = tf.Variable([[0.5, -1.0], [2.0, 0.25]], name="w")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], name="x")])
+    def __call__(self, x: Any) -> Any:
+        return tf.nn.relu(tf.matmul(x, self.w))
+
+
+def test_a_variable_in_a_function_of_a_saved_model_that_is_not_imported_needs_no_import_in_the_script(
+    tmp_path: Path,
+) -> None:
+    module = Rectified()
+    tf.saved_model.save(module, f"{tmp_path}/m", signatures=module.__call__)
+    editor = tgw.edit(f"{tmp_path}/m", signature="serving_default")
+    editor.insert("Relu:0", lambda x: x + tf.Variable(0.25), into="part")
+    assert editor.core.source.graph is None
+    elsewhere: dict[str, Any] = {}
+    with tf.Graph().as_default():
+        exec(editor.code(), elsewhere)
+    assert elsewhere["editor"].core.target.index.names == editor.core.target.index.names
+
+
+class Shifted(tf.Module):
+    """A function that has captured a constant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.offset = tf.constant([0.5, -1.0])
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2], name="x")])
+    def __call__(self, x: Any) -> Any:
+        return tf.nn.relu(x + self.offset, name="y")
+
+
+def test_a_constant_that_a_function_of_a_saved_model_captured_goes_into_a_graph(tmp_path: Path) -> None:
+    tf.saved_model.save(Shifted(), f"{tmp_path}/m")
+    saved = tgw.edit(f"{tmp_path}/m")
+    other = tgw.example()
+    copy = saved.clone(["x:0"], ["y:0"], into="copy", graph=other)
+    assert other.session is not None
+    assert other.session.run(copy["y:0"], {copy["x:0"]: [[1.0, 1.0]]}).tolist() == [[1.5, 0.0]]
+
+
+def plus_a_variable(x: Any) -> Any:
+    """Makes a variable, for which TensorFlow must hold the graph."""
+    offset = tf.compat.v1.get_variable("offset", [], tf.float64, tf.compat.v1.constant_initializer(0.25))
+    return tf.add(x, offset, name="add")
+
+
 def bypass(editor: GraphEditor) -> Any:
     """Changes ops in place, and so renews the session."""
     return editor.bypass("net/one/out")

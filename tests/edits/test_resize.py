@@ -264,6 +264,48 @@ def test_a_number_of_rows_that_a_loop_or_an_op_has_fixed_is_told(
     assert any("still holds the old size, 4, for" in note for note in done.notes)
 
 
+def recurrent_network(folder: Path) -> Path:
+    """A recurrent network over three steps of batches of two, in a while loop of TensorFlow 1, with its values."""
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [2, 3, 5], name="x")
+        steps = tf.TensorArray(tf.float32, 3, element_shape=[2, 5]).unstack(tf.transpose(x, [1, 0, 2]))
+        w = v1.get_variable("w", [5, 4], initializer=v1.glorot_uniform_initializer(seed=1))
+        states = tf.TensorArray(tf.float32, 3, element_shape=[2, 4])
+
+        def step(k: Any, states: Any, state: Any) -> Any:
+            state = tf.tanh(tf.matmul(steps.read(k), w) + state)
+            return k + 1, states.write(k, state), state
+
+        states = tf.while_loop(lambda k, *_: k < 3, step, [0, states, tf.fill([2, 4], 0.0)])[1]
+        tf.identity(states.stack(), name="y")
+        session.run(v1.global_variables_initializer())
+        v1.train.Saver().save(session, str(folder / "recurrent"))
+    v1.enable_control_flow_v2()
+    return folder / "recurrent.meta"
+
+
+@pytest.mark.parametrize("is_imported", [False, True], ids=["file", "session"])
+@pytest.mark.parametrize("size", [1, 4, None])
+def test_tensor_arrays_take_the_elements_of_the_new_size(size: int | None, is_imported: bool, tmp_path: Path) -> None:
+    path = recurrent_network(tmp_path)
+    values = np.random.default_rng(0).normal(size=[2, 3, 5]).astype(np.float32)
+    original = tgw.edit(path, checkpoint=path.with_suffix(""))
+    assert original.session is not None
+    expected = original.session.run("y:0", {"x:0": values})[:, :1]
+    editor = tgw.edit(path, checkpoint=path.with_suffix(""))
+    if is_imported:
+        assert editor.session is not None
+    editor.change_batch_size(size)
+    shapes = [node.attr["element_shape"].shape for node in editor.index.nodes if "element_shape" in node.attr]
+    assert len(shapes) == 3
+    assert 2 not in [shape.dim[0].size for shape in shapes]
+    rows = np.repeat(values[:1], size or 3, axis=0)
+    saved = editor.save(f"{tmp_path}/saved/", "x:0", {"y": "y:0"})
+    (found,) = tf.saved_model.load(saved).signatures["serving_default"](x=tf.constant(rows)).values()
+    np.testing.assert_allclose(found, np.repeat(expected, size or 3, axis=1), rtol=1e-5)
+
+
 def test_attributes_that_a_file_leaves_out_stay_out(tmp_path: Path) -> None:
     graph = graph_of(lambda x: tf.reshape(x[1:, 0], [3, 1]), [4, 2]).as_graph_def()
     for node in graph.node:  # as SavedModels do, with masks that are 0

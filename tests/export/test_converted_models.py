@@ -118,6 +118,65 @@ def test_an_onnx_model_is_cut_at_its_input_and_has_the_opset(
 
 
 @pytest.mark.usefixtures("in_process")
+@pytest.mark.parametrize("in_loop", [False, True], ids=["in the graph", "in a loop"])
+@pytest.mark.parametrize("function", [tf.math.erfc, tf.math.expm1, tf.math.log1p], ids=["Erfc", "Expm1", "Log1p"])
+@pytest.mark.filterwarnings("ignore:.*largest difference")
+def test_an_op_that_onnx_has_a_formula_for_is_converted(tmp_path: Path, function: Any, in_loop: bool) -> None:
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        looped = lambda: tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, function(a)), [0, x])[1]  # noqa: E731
+        tf.identity(looped() if in_loop else function(x), name="y")
+        batch = np.linspace(0, 3, 12, dtype=np.float32).reshape(3, 4)
+        expected = session.run("y:0", {"x:0": batch})
+    editor = tgw.edit(graph)
+    assert not editor.lint("onnx", only="no-kernel")
+    path = editor.save(tmp_path / "m.onnx", "x:0", {"y": "y:0"})
+    np.testing.assert_allclose(onnxruntime.InferenceSession(path).run(["y"], {"x": batch})[0], expected, 1e-5, 1e-5)
+
+
+@pytest.mark.usefixtures("in_process")
+def test_ops_of_tensorflow_are_kept_where_that_is_asked_for_though_no_runtime_here_has_them(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.tan(v1.placeholder(tf.float32, [2, 4], name="x"), name="y")
+    editor = tgw.edit(graph)
+    with pytest.raises(GraphEditError, match="select_tf_ops=True"):
+        editor.save(tmp_path / "m.tflite", "x:0", "y:0")
+    with pytest.warns(UserWarning, match=r"TF Select.*written, but not run"):
+        path = editor.save(tmp_path / "m.tflite", "x:0", "y:0", select_tf_ops=True)
+    assert b"FlexTan" in path.read_bytes()
+
+
+@pytest.mark.usefixtures("in_process")
+def test_a_loop_over_elements_of_unknown_size_is_kept_as_ops_of_tensorflow(tmp_path: Path) -> None:
+    rows = tf.function(lambda x: tf.map_fn(lambda row: row * 2.0, x))
+    editor = tgw.edit(rows, signature=[tf.TensorSpec([3, None], tf.float32)])
+    arguments, results = editor.core.executor.function_ends()
+    ends = {"x": next(iter(arguments))}, {"y": next(iter(results.values()))}
+    with pytest.raises(GraphEditError, match=r"requires element_shape to be .*select_tf_ops=True") as refusal:
+        editor.save(tmp_path / "m.tflite", *ends)
+    assert refusal.value.code == "conversion-refused"
+    with pytest.warns(UserWarning, match="written, but not run"):
+        editor.save(tmp_path / "m.tflite", *ends, select_tf_ops=True)
+
+
+@pytest.mark.usefixtures("in_process")
+@pytest.mark.filterwarnings("ignore:.*largest difference")
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_gradient_of_its_own_in_a_loop_is_left_behind(tmp_path: Path, suffix: str) -> None:
+    loop = tf.function(lambda x: tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.silu(a)), [0, x])[1])
+    editor = tgw.edit(loop, signature=[tf.TensorSpec([2, 4], tf.float32)])
+    (argument,), (result,) = (list(ends) for ends in editor.core.executor.function_ends())
+    result = editor.core.executor.function_ends()[1][result]
+    path = editor.save(tmp_path / f"m{suffix}", {"x": argument}, {"y": result})
+    batch = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
+    if suffix == ".onnx":
+        (found,) = onnxruntime.InferenceSession(path).run(["y"], {"x": batch})
+    else:
+        found = tflite_model._interpreter(path.read_bytes()).get_signature_runner("serving_default")(x=batch)["y"]
+    np.testing.assert_allclose(found, loop(batch), atol=1e-5)
+
+
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("kind", ["igamma", "while"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_what_a_converter_does_not_take_is_named_also_in_a_function(tmp_path: Path, kind: str, suffix: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ import tfgraphwidget as tgw
 from tests.conftest import MODELS as NOTEBOOK_MODELS
 from tests.conftest import v1
 from tests.graph_editor.corpus import CORPUS
+from tests.models import HERE as TEST_MODELS
+from tests.models import transformer
+from tests.stress import real_models
 from tfgraphwidget.editor import GraphEditor
 
 
@@ -26,13 +30,14 @@ class Model:
     """One source. `open` gives a fresh editor; files that it needs are written into the folder.
 
     `is_live` says that a script of its edits finds its graph and session as the default ones. `arguments` are those of
-    a source that is a function, which can be called.
+    a source that is a function, which can be called. `is_object` says that the script of its edits has no words for it.
     """
 
     name: str
     open: Callable[[Path], GraphEditor]
     is_live: bool = True
     arguments: tuple[Any, ...] = ()
+    is_object: bool = False
 
     def __repr__(self) -> str:
         return self.name
@@ -58,10 +63,12 @@ def _meta(name: str) -> Any:
     if name in _BUILDERS:
         build, resource = _BUILDERS[name]
         return _meta_graph(build, resource=resource)
-    path = next(p for p in (CORPUS / "graphs" / name, NOTEBOOK_MODELS / name) if p.exists())
+    paths = CORPUS / "graphs" / name, NOTEBOOK_MODELS / name, TEST_MODELS / f"{name}.gz"
+    path = next(path for path in paths if path.exists())
     if path.suffix == ".pbtxt":
         return text_format.Parse(path.read_text(), v1.MetaGraphDef())
-    return v1.MetaGraphDef.FromString(path.read_bytes())
+    data = path.read_bytes()
+    return v1.MetaGraphDef.FromString(gzip.decompress(data) if path.suffix == ".gz" else data)
 
 
 def _live(name: str) -> Callable[[Path], GraphEditor]:
@@ -110,6 +117,18 @@ def _checkpointed(name: str) -> Callable[[Path], GraphEditor]:
         return tgw.edit(f"{path}.meta", checkpoint=path)
 
     return opened
+
+
+def _with_given_checkpoint(name: str) -> Callable[[Path], GraphEditor]:
+    """A .meta of the notebooks, with the checkpoint that is beside it."""
+    return lambda _: tgw.edit(NOTEBOOK_MODELS / f"{name}.meta", checkpoint=NOTEBOOK_MODELS / name)
+
+
+def _traced(folder: Path) -> GraphEditor:
+    """The training step of a transformer as a GraphDef: a graph of calls, with no values."""
+    path = folder / "opened.pb"
+    path.write_bytes(transformer())
+    return tgw.edit(path)
 
 
 def _saved_model(folder: Path) -> GraphEditor:
@@ -287,9 +306,11 @@ MODELS: tuple[Model, ...] = (
     Model("training.meta", _file("training, ref", ".meta"), is_live=False),
     Model("training.meta with values", _checkpointed("training"), is_live=False),
     Model("SavedModel", _saved_model, is_live=False),
-    Model("tf.function", _function, is_live=False, arguments=_PAIRS),
-    Model("nested tf.function", lambda _: tgw.edit(_nested().__call__), is_live=False, arguments=_PAIRS),
-    Model("Keras", lambda _: tgw.edit(_keras_model()), is_live=False, arguments=_FOURS),
+    Model("tf.function", _function, is_live=False, arguments=_PAIRS, is_object=True),
+    Model(
+        "nested tf.function", lambda _: tgw.edit(_nested().__call__), is_live=False, arguments=_PAIRS, is_object=True
+    ),
+    Model("Keras", lambda _: tgw.edit(_keras_model()), is_live=False, arguments=_FOURS, is_object=True),
     Model("SavedModel of a module", _saved_module, is_live=False, arguments=_PAIRS),
     *(Model(name.partition(".")[0], _live(name)) for name in _LIVE),
     Model("dqn.meta", _file("dqn_online_train.meta", ".meta"), is_live=False),
@@ -317,6 +338,75 @@ SMALL: tuple[Model, ...] = (
     *(model for model in MODELS if model.name in ("SavedModel", "tf.function", "nested tf.function", "Keras")),
 )
 """Those of at most some forty ops: most are files, of which a sequence of calls takes a tenth of a second."""
+
+CORPUS_GRAPHS: tuple[Model, ...] = tuple(
+    Model(f"{path.name.partition('.')[0]}{suffix}, corpus", opened(path.name), is_live=not suffix)
+    for path in sorted((CORPUS / "graphs").iterdir())
+    if not path.name.startswith("large")
+    for suffix, opened in {
+        "": _live, ".pb": lambda name: _file(name, ".pb"), ".meta": lambda name: _file(name, ".meta")
+    }.items()
+    if suffix or not path.name.startswith("devices")  # a session has no such devices
+)  # fmt: skip
+"""The graphs that were recorded with TensorFlow 1.15's graph_editor: in a session, and as two files."""
+
+_LARGE_FILES = (
+    "dqn_online_train.meta", "seq2seq_v1.meta", "slim_inception_v3_infer.meta", "slim_resnet_v2_50_train.meta",
+    "slim_vgg16_infer.meta",
+)  # fmt: skip
+
+LARGE: tuple[Model, ...] = (
+    *(Model(f"{name.partition('.')[0]}, file", _file(name, ".meta"), is_live=False) for name in _LARGE_FILES),
+    *(Model(f"{name.partition('.')[0]}, session", _live(name)) for name in _LARGE_FILES),
+    *(Model(f"{name}, checkpoint", _with_given_checkpoint(name), is_live=False) for name in ("judge", "locate")),
+    Model("transformer step", _traced, is_live=False),
+    Model("large5k, file", _file("large5k.meta.pb", ".meta"), is_live=False),
+    Model("large5k, session", _live("large5k.meta.pb")),
+)
+"""The models of the notebooks and of the tests of the drawing, and the largest of the corpus: up to 5,900 ops."""
+
+
+@cache
+def _subject(name: str) -> real_models.Subject:
+    """A model of `real_models.py`; what it has written stays until this process ends."""
+    found = next(model for model in real_models.REAL_MODELS if model.name == name)
+    folder = tempfile.TemporaryDirectory(prefix="networks")
+    _FOLDERS.append(folder)
+    return found.open(Path(folder.name))
+
+
+_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
+_ARGUMENTS = {
+    "while_loop": (np.full((2, 3), 0.25, np.float32), np.int32(3)),
+    "subclass, infer": (np.full((2, 4), 0.25, np.float32),),
+    "transformer": (np.array([[1, 2, 3, 0, 0, 0]], np.int32),),
+    "own train_step": (np.array([[1, 2, 3, 0, 0, 0]], np.int32),),
+}
+
+
+def _network(name: str) -> Callable[[Path], GraphEditor]:
+    def opened(_: Path) -> GraphEditor:
+        subject = _subject(name)
+        return tgw.edit(subject.source, **subject.options)
+
+    return opened
+
+
+NETWORKS: tuple[Model, ...] = tuple(
+    Model(
+        f"{model.name}, network",
+        _network(model.name),
+        is_live=False,
+        arguments=_ARGUMENTS.get(model.name, ()),
+        is_object=not model.name.startswith("Hub") and not model.name.endswith(("saved", "exported")),
+    )
+    for model in real_models.REAL_MODELS
+    # Of two Keras models the names of functions and gradients are others each time that TensorFlow traces them.
+    if not model.name.startswith(real_models.APPLICATIONS) and model.name not in ("BiLSTM of texts", "sequences")
+)
+"""Those of `real_models.py` without the large ones of `keras.applications`: Keras models, modules, SavedModels."""
+
+GROUPS = {"models": MODELS, "small": SMALL, "corpus": CORPUS_GRAPHS, "large": LARGE, "networks": NETWORKS}
 
 
 def model_named(name: str) -> Model:

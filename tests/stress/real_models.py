@@ -389,7 +389,7 @@ def newton_saved(folder: Path) -> Subject:
 
 _KERAS = {"transformer": transformer, "BiLSTM of texts": text, "preprocessing": preprocessing}
 _UNSEEN = {"sequences": sequences, "own train_step": own_step}
-_APPLICATIONS = ("MobileNetV3Small", "EfficientNetV2B0", "ConvNeXtTiny")
+APPLICATIONS = ("MobileNetV3Small", "EfficientNetV2B0", "ConvNeXtTiny")
 _SMALL = (
     "transformer", "BiLSTM of texts, exported", "preprocessing, exported", "subclass, train",
     "subclass, weighted, saved", "Hub, default",
@@ -407,7 +407,7 @@ REAL_MODELS: tuple[RealModel, ...] = tuple(
         **{f"subclass, {name}": trace_of_two_ways(name) for name in ("infer", "train", "weighted")},
         **{f"subclass, {name}, saved": signature_of_two_ways(name) for name in ("infer", "train", "weighted")},
         **{f"Hub, {name}": hub(name) for name in ("default", "embed")},
-        **{name: of_keras(application(name, 64)) for name in _APPLICATIONS},
-        **{f"{name}, exported": exported(application(name, 64)) for name in _APPLICATIONS},
+        **{name: of_keras(application(name, 64)) for name in APPLICATIONS},
+        **{f"{name}, exported": exported(application(name, 64)) for name in APPLICATIONS},
     }.items()
 )

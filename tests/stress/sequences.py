@@ -2,8 +2,11 @@
 
     python -m tests.stress.sequences FIRST NUMBER LENGTH [MODEL ...]
 
-runs sequences of LENGTH calls on each model, of NUMBER seeds from FIRST on, in one process. Models by their names in
-`models.py`; `small` are those of at most some forty ops, none all but these. With its files in memory it is faster:
+runs sequences of LENGTH calls on each model, of NUMBER seeds from FIRST on, in one process, and prints what each model
+came to; when it is interrupted, too. Models by their names in `models.py`, or by group: `models` (when none is named),
+`corpus` (every graph recorded with graph_editor, in a session and as two files), `large` (the files of the notebooks
+and of the drawing, of up to 5,900 ops), `networks` (Keras models, modules and SavedModels), and `small` of at most some
+forty ops. With its files in memory it is faster:
 
     TMPDIR=/dev/shm python -m tests.stress.sequences 0 200 6 small
 
@@ -16,13 +19,15 @@ from __future__ import annotations
 
 import gc
 import shutil
+import signal
 import sys
 import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,7 +39,7 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, v1
 from tests.rounds import COUNTS, count
 from tests.stress.known import unknown
-from tests.stress.models import MODELS, SMALL, Model
+from tests.stress.models import GROUPS, SMALL, Model
 from tests.stress.random_edits import PRESERVING, WEIGHTS, Call, Draw
 from tests.stress.running import (
     Values,
@@ -284,7 +289,7 @@ class Run:
     def _check_script(self, final: State) -> None:
         """The script, run where nothing of this editor is known, gives the same graph."""
         texts: list[str] = []
-        if refusal_of(lambda: texts.append(self.editor.code())) or self.model.arguments:
+        if self.model.is_object or refusal_of(lambda: texts.append(self.editor.code())):
             return
         with _fresh_folder() as folder:
             names: dict[str, Any] = {"__name__": "elsewhere"}
@@ -350,7 +355,10 @@ def run_at_random(
     why = _failure(attempt)
     if not why:
         return ""
+    counted = COUNTS.copy()
     shortest, why = shorten(model, calls, why, quick)
+    COUNTS.clear()
+    COUNTS.update(counted)  # the repeats are not counted
     report = f"{model.name}, seed {seed}:\n" + "\n".join(map(str, shortest)) + f"\n-> {why}"
     return unknown(report)
 
@@ -432,28 +440,71 @@ def _others() -> dict[str, bytes]:
     return {"other.pb": meta.graph_def.SerializeToString(), "other.meta": meta.SerializeToString()}
 
 
+@dataclass
+class Sums:
+    """What the sequences of one source came to; seconds are of the processor."""
+
+    sequences: int = 0
+    edits: int = 0
+    refusals: int = 0
+    failures: int = 0
+    seconds: float = 0.0
+
+    def row(self) -> list[str]:
+        """The cells of its line in the table."""
+        return [*(f"{n:,}" for n in (self.sequences, self.edits, self.refusals, self.failures)), f"{self.seconds:.0f}"]
+
+
+def table(sums: Mapping[str, Sums]) -> str:
+    """The sums of each source, and of all, in Markdown."""
+    total = Sums(*(sum(getattr(each, field.name) for each in sums.values()) for field in fields(Sums)))
+    lines = [["", *(field.name for field in fields(Sums))], ["---"] * (len(fields(Sums)) + 1)]
+    lines += [[name, *each.row()] for name, each in sums.items()]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [*lines, ["all", *total.row()]])
+
+
 def main(first: int, number: int, length: int, names: Sequence[str]) -> None:
     """Run sequences of the seeds `first` and on for each model; print each failure when it is found, and the sums."""
-    models = [model for model in MODELS if not names or model.name in names]
-    models += [model for model in SMALL if "small" in names or (model.name in names and model not in MODELS)]
+    everything = {model.name: model for models in GROUPS.values() for model in models}
+    unknown_names = [name for name in names if name not in GROUPS and name not in everything]
+    if unknown_names:
+        sys.exit(f"No model is named {unknown_names}; groups are {', '.join(GROUPS)}.")
+    models = [model for name in names or ["models"] for model in GROUPS.get(name, (everything.get(name),)) if model]
     tf.config.threading.set_inter_op_parallelism_threads(1)  # threads cost more than they save on small graphs
     tf.config.threading.set_intra_op_parallelism_threads(1)
     gc.freeze()  # so that what looks through all objects does not look through TensorFlow's
-    begin, failures = time.monotonic(), 0
-    for seed in range(first, first + number):
-        gc.collect()
-        for model in models:
-            # Of the small ones three of four seeds are for quick sequences, on files alone.
-            quick = (0, QUICK_SCRIPT, QUICK_DATA, QUICK_SCRIPT)[seed % 4] if model in SMALL else 0
-            if quick and (model.is_live or model.arguments):
-                continue
-            weights = _OF_FILES if quick else None
-            report = run_at_random(model, f"{model.name} {seed}", length, weights, quick)
-            count("sequences")
-            failures += bool(report)
-            sys.stdout.write(f"{report}\n\n" if report else "")
-        sums = ", ".join(f"{value:,} {what}" for what, value in sorted(COUNTS.items()))
-        sys.stdout.write(f"seed {seed}, {time.monotonic() - begin:.0f} s, {failures} failures: {sums}\n")
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.default_int_handler)  # in the background a shell has SIGINT ignored
+    sums = {model.name: Sums() for model in models}
+    begin = time.monotonic()
+    with suppress(KeyboardInterrupt):  # the table of what was run until then
+        for seed in range(first, first + number):
+            for model in models:
+                gc.collect()
+                _run_seed(model, seed, length, sums[model.name], is_quick="small" in names)
+            counts = ", ".join(f"{value:,} {what}" for what, value in sorted(COUNTS.items()))
+            failures = sum(each.failures for each in sums.values())
+            sys.stdout.write(f"seed {seed}, {time.monotonic() - begin:.0f} s, {failures} failures: {counts}\n")
+            sys.stdout.flush()
+    sys.stdout.write(f"{table(sums)}\n")
+
+
+def _run_seed(model: Model, seed: int, length: int, sums: Sums, *, is_quick: bool) -> None:
+    """Run one sequence, print its failure, and add what it came to."""
+    # Of the small ones three of four seeds are for quick sequences, on files alone.
+    quick = (0, QUICK_SCRIPT, QUICK_DATA, QUICK_SCRIPT)[seed % 4] if is_quick and model in SMALL else 0
+    if quick and (model.is_live or model.arguments):
+        return
+    before, begin = COUNTS.copy(), time.process_time()
+    report = run_at_random(model, f"{model.name} {seed}", length, _OF_FILES if quick else None, quick)
+    count("sequences")
+    sums.sequences += 1
+    sums.edits += COUNTS["edits"] - before["edits"]
+    sums.refusals += COUNTS["refusals"] - before["refusals"]
+    sums.failures += bool(report)
+    sums.seconds += time.process_time() - begin
+    if report:
+        sys.stdout.write(f"{report}\n\n")
         sys.stdout.flush()
 
 

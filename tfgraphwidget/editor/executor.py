@@ -360,8 +360,7 @@ class EditExecutor:
         """
         with self.transaction() as steps:
             target, context = self.view.target, self.plan_context()
-            command = edits.rebind_selections(command, context.index)
-            planned = runtime.plan(command, context)
+            command, planned = self._plan(edits.rebind_selections(command, context.index), context)
             command = edits.rebind_selections(command, context.index)  # planning may have imported the graph
             if self.in_function:
                 edits.check_called(target.index, self.function_ends(), planned)
@@ -372,15 +371,13 @@ class EditExecutor:
             assert change is not None  # every graph here is the source's, or in it
             reserved_names = self._names_in_use(change)
             is_exchanged = patch is not planned if change is patch else bool(change.add.nodes)
-            is_imported = is_exchanged and self.source.revive is not None
-            is_imported |= command.asks_for_session and self._holds_imported_file()
             signatures = self.signatures
             with steps.without_interrupts():
                 losses = self._apply(patch, target, steps, renew=renew != "never")
                 options: _StepOptions = {
                     "renewed": renew != "never",
                     "reserved": reserved_names,
-                    "imported": is_imported,
+                    "imported": (is_exchanged or command.asks_for_session) and self._holds_imported_file(),
                 }
                 self._record(steps, command, patch, target, (), losses, **options)
                 self.listeners.notify()
@@ -389,6 +386,18 @@ class EditExecutor:
         is_lost = removed and not change.signature_edits
         notes = [_SIGNATURES_GONE.format(names_text(removed))] if is_lost else []
         return edits.Edits.of(patch, losses, (*notes, *self._notes(change, renew)))
+
+    def _plan(self, command: Command, context: runtime.SourceContext) -> tuple[Command, edits.Patch]:
+        """Plan a command; also one on ops that have other names since the plan itself had the graph imported."""
+        names = self.target.imported_names
+        try:
+            return command, runtime.plan(command, context)
+        except UnknownName:
+            renames = self.target.imported_names
+            if renames == names or self.in_function:
+                raise
+        command = edits.rename_operands(command, renames, context.index)
+        return command, runtime.plan(command, context)
 
     def _apply(self, patch: edits.Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
         """Apply a patch; variables and tables that a function made get their first values."""
@@ -759,6 +768,7 @@ class EditExecutor:
             return self._grow_function(command)
         with self.transaction() as steps:
             self.target.graph()
+            command = edits.rename_operands(command, self.target.imported_names, self.index)
             patch, outputs = traced_growth.grow(self.target, command, steps)
             with steps.without_interrupts():
                 ops = tuple(node.name for node in patch.add.nodes)

@@ -409,8 +409,8 @@ def rename_operands(command: _Value, names: Mapping[str, str], index: GraphIndex
         value = getattr(command, field.name)
         if isinstance(value, tuple) and "keys" in field.metadata:
             changed[field.name] = tuple((key, present(named)) for key, named in value)
-        elif isinstance(value, tuple | Selection):
-            changed[field.name] = present(value)
+        elif isinstance(value, tuple | Selection) or (isinstance(value, str) and ":" in value):
+            changed[field.name] = present(value)  # a string without ":" may be the name of what is new
     return dataclasses.replace(command, **changed)
 
 

@@ -1,8 +1,9 @@
 """Which op types other runtimes take: what the converters turn into ops of their own.
 
 The converter of TFLite makes builtin ops of those in TFLITE; tests/lint/test_target_ops.py holds that against the
-converter itself. ONNX has those that tf2onnx 1.17 has a handler for; loops and conditionals of TensorFlow 1 it takes
-by rewriting them. An op of such a type may still be refused for its attributes, dtypes or shapes.
+converter itself. ONNX has those that tf2onnx 1.17 has a handler for, and those for which `onnx_model` gives it one;
+loops and conditionals of TensorFlow 1 it takes by rewriting them. An op of such a type may still be refused for its
+attributes, dtypes or shapes.
 """
 
 TFLITE = frozenset(
@@ -51,13 +52,13 @@ ONNX = frozenset(
         "ComplexAbs", "Concat", "ConcatV2", "Const", "Conv2D", "Conv2DBackpropInput", "Conv3D",
         "Conv3DBackpropInputV2", "Cos", "Cosh", "CropAndResize", "CudnnRNN", "Cumprod", "Cumsum",
         "DenseBincount", "DenseToDenseSetOperation", "DepthToSpace", "DepthwiseConv2dNative", "Div", "DivNoNan",
-        "DynamicPartition", "DynamicStitch", "Einsum", "Elu", "EnsureShape", "Enter", "Equal", "Erf", "Exit",
-        "Exp", "ExpandDims", "ExtractImagePatches", "FFT", "FIFOQueueV2", "FakeQuantWithMinMaxArgs",
+        "DynamicPartition", "DynamicStitch", "Einsum", "Elu", "EnsureShape", "Enter", "Equal", "Erf", "Erfc",
+        "Exit", "Exp", "ExpandDims", "Expm1", "ExtractImagePatches", "FFT", "FIFOQueueV2", "FakeQuantWithMinMaxArgs",
         "FakeQuantWithMinMaxVars", "Fill", "Floor", "FloorDiv", "FloorMod", "FusedBatchNorm",
         "FusedBatchNormV2", "FusedBatchNormV3", "Gather", "GatherNd", "GatherV2", "Greater", "GreaterEqual",
         "Identity", "IdentityN", "If", "Invert", "InvertPermutation", "IsFinite", "IsInf", "IsNan",
         "IteratorGetNext", "IteratorV2", "LRN", "LSTMBlockCell", "LeakyRelu", "LeftShift", "Less", "LessEqual",
-        "Log", "LogSoftmax", "LogicalAnd", "LogicalNot", "LogicalOr", "LoopCond", "MatMul", "MatrixBandPart",
+        "Log", "Log1p", "LogSoftmax", "LogicalAnd", "LogicalNot", "LogicalOr", "LoopCond", "MatMul", "MatrixBandPart",
         "MatrixDeterminant", "MatrixDiag", "MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3",
         "MatrixDiagV2", "MatrixDiagV3", "MatrixSetDiagV3", "Max", "MaxPool", "MaxPool3D", "MaxPoolV2",
         "MaxPoolWithArgmax", "Maximum", "Mean", "Merge", "Min", "Minimum", "MirrorPad", "Mul", "Multinomial",

@@ -25,6 +25,8 @@ from tfgraphwidget.graph import (
     BRANCHES,
     FUNCTION_CALLS,
     REQUIRED_PLACEHOLDERS,
+    SIZE_FORWARDING,
+    V1_CONTROL_FLOW,
     WHILE_LOOPS,
     FunctionRef,
     GraphIndex,
@@ -40,6 +42,9 @@ Sizes = tuple[tuple[int, int, int | None], ...]
 """(position, old size, new size) of each dimension that was known and is another."""
 _ROUNDS = 50
 _PLACE = "In function "
+_ARRAY_WRITES = {"TensorArrayScatterV3": (2, 1), "TensorArrayWriteV3": (2, 0)}
+"""What writes into a TensorArray: the input with the values, and which of its dimensions is the first of an element."""
+_MOST_PASSED = 20
 
 
 @dataclass
@@ -101,8 +106,10 @@ class Resizing:
             new = [one for one in stale_constants(self._after(patch), changes) if one not in stale]
             stale |= dict.fromkeys(new)
             mending = [one for one in new if one.proposed is not None] if self.fix else []
-            if not self._follow_calls(changes) and not mending:
+            arrays = self._resized_arrays(patch, changes)
+            if not self._follow_calls(changes) and not mending and not arrays:
                 break
+            patch = replace(patch, changed=(*(e for e in patch.changed if e.name not in arrays), *arrays.values()))
             fixed |= dict.fromkeys(mending)
             patch = SizeRewriter(self.index, self.op, patch, arguments).rewrite(mending) if mending else patch
         unresolved = tuple(one for one in stale if one not in fixed)
@@ -115,6 +122,34 @@ class Resizing:
         notes = dict.fromkeys((*_notes(unresolved, fixed), *(note for call in calls for note in call.notes)))
         patch = self._with_calls(patch)
         return replace(patch, constants=(*stale, *inside), notes=(*patch.notes, *notes))
+
+    def _resized_arrays(self, patch: Patch, changes: ShapeChanges) -> dict[str, NodeChange]:
+        """The TensorArrays whose elements have other sizes now, and what gathers them, with these as `element_shape`.
+
+        TensorFlow does not load a graph that writes another shape into one, nor run one that gathers another.
+        """
+        after = self._after(patch)
+        sizes: dict[int | None, list[tuple[int, int, int | None]]] = {}
+        for op in (op for op, kind in enumerate(after.types) if kind in _ARRAY_WRITES):
+            value, first = _ARRAY_WRITES[after.types[op]]
+            read = EdgeMoves(after).current_inputs(op)
+            written = [(k - first, was, now) for k, was, now in changes.dimensions(read[value]) if k >= first]
+            array = _array_of(after, read[0]) if written else None
+            if array is not None:
+                sizes.setdefault(array, []).extend(written)
+        users = {op: its_sizes for op, its_sizes in sizes.items() if op is not None}
+        for op in (op for op, kind in enumerate(after.types) if kind == "TensorArrayGatherV3" and sizes):
+            users[op] = sizes.get(_array_of(after, EdgeMoves(after).current_inputs(op)[0]), [])
+        new_nodes = {}
+        for op, its_sizes in users.items():
+            node = type(after.nodes[op])()
+            node.CopyFrom(after.nodes[op])
+            dimensions = node.attr["element_shape"].shape.dim
+            for k, was, now in its_sizes:
+                if k < len(dimensions) and dimensions[k].size == was:
+                    dimensions[k].size = -1 if now is None else now
+                    new_nodes[node.name] = NodeChange(self.index.nodes[self.index.ids[node.name]], node)
+        return new_nodes
 
     # Static shapes
 
@@ -319,6 +354,18 @@ class _Call:
     constants: list[StaleConstant] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     refusal: GraphEditError | None = None
+
+
+def _array_of(index: GraphIndex, handle: Tensor) -> int | None:
+    """The TensorArray whose handle a tensor is, also where loops and conditionals have passed it on."""
+    for _ in range(_MOST_PASSED):
+        kind, read = index.types[handle[0]], EdgeMoves(index).current_inputs(handle[0])
+        if kind == "TensorArrayV3":
+            return handle[0]
+        if kind not in SIZE_FORWARDING | V1_CONTROL_FLOW or not read:
+            return None
+        handle = read[0]
+    return None
 
 
 def _passes_inputs(node: NodeDef, reference: FunctionRef) -> bool:

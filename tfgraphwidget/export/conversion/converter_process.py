@@ -43,6 +43,9 @@ class ConversionRefused(Exception):
         super().__init__(why, ops, op_types, helps)
         self.why, self.ops, self.op_types, self.helps = why, ops, op_types, helps
 
+    def __str__(self) -> str:
+        return self.why
+
 
 class ConverterProcess:
     """Calls functions in a process of its own, one at a time."""

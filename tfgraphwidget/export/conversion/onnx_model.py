@@ -23,6 +23,8 @@ _FEWEST_NODES = 4
 """Smaller graphs are not optimized (`RewriterConfig.min_graph_nodes`)."""
 _UNSUPPORTED = re.compile(r"Tensorflow op \[(?P<name>.*): (?P<type>\w+)\] is not supported")
 _AROUND = V1_CONTROL_FLOW | FUNCTION_CALLS
+_FORMULAS = {"Erfc": ("Erf", "1 - y"), "Expm1": ("Exp", "y - 1"), "Log1p": ("Log", "1 + x")}
+"""Op types that tf2onnx has no conversion for: the ONNX op, and what is computed of its result y or its input x."""
 _FAILED = re.compile(r"Failed to convert node '(?P<name>[^']+)'")
 
 
@@ -75,8 +77,32 @@ def _convert(graph: Any, signature: Signature, opset: int | None) -> Any:
         output_names=list(ends[1].values()),
         opset=opset,
         tensors_to_rename=names,
+        custom_op_handlers={op_type: (_write_formula, []) for op_type in _FORMULAS},
     )
     return model
+
+
+def _write_formula(graph: Any, node: Any, name: str, _: object) -> None:
+    """Put two ops of ONNX in place of one of `_FORMULAS`.
+
+    Args:
+        graph: The graph of tf2onnx.
+        node: The op.
+        name: Its name, which the last of the two gets.
+    """
+    (x,), (output,), op_type = node.input, node.output, node.type
+    common = {"dtypes": [graph.get_dtype(output)], "shapes": [graph.get_shape(output)]}
+    last = {"name": name, "outputs": [output], **common}
+    utils = import_module("tf2onnx.utils")
+    number = np.asarray(1, utils.map_onnx_to_numpy_type(graph.get_dtype(output)))
+    one = graph.make_const(utils.make_name(name), number).output[0]
+    function, rest = _FORMULAS[op_type]
+    graph.remove_node(name)
+    if rest == "1 + x":
+        graph.make_node(function, graph.make_node("Add", [one, x], **common).output, **last)
+    else:
+        y = graph.make_node(function, [x], **common).output[0]
+        graph.make_node("Sub", [one, y] if rest == "1 - y" else [y, one], **last)
 
 
 def _separate_outputs(graph: Any, signature: Signature) -> dict[str, str]:

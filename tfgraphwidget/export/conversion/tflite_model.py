@@ -24,6 +24,8 @@ _NEEDS_SELECT = re.compile(r"^TF Select ops: (.*)$", re.MULTILINE)
 _CUSTOM = re.compile(r"^Custom ops: (.*)$", re.MULTILINE)
 _LOCATION = re.compile(r'fused\["(\w+):", "([^"@]+)(?:@[^"]*)?"\]')
 _FAILED_OP = re.compile(r"'tf\.(\w+)' op (.*)")
+# An op that only TensorFlow has; the list of a loop over elements whose shape is known only when it runs.
+_SELECT_HELPS = ("neither a custom op nor a flex op", "requires element_shape to be")
 _SELECT = "select_tf_ops=True keeps them as ops of TensorFlow, which the runtime then needs (TF Select)"
 
 
@@ -66,7 +68,9 @@ def _converter(graph: GraphDef, signatures: Sequence[Signature], folder: str) ->
     for signature in signatures:
         functions[signature.name] = _function(graph, signature)
     module.functions = functions
-    tf.saved_model.save(module, folder, signatures=functions)
+    # A model that is run needs no gradients, and TensorFlow does not save those of functions that were imported.
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+    tf.saved_model.save(module, folder, signatures=functions, options=options)
     return tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=list(functions))
 
 
@@ -113,7 +117,7 @@ def _refusal(text: str) -> ConversionRefused:
         return ConversionRefused("TFLite has no builtin op", ops, types, _SELECT if select else "")
     if failed:
         why = next(iter(_FAILED_OP.findall(text)))[1].strip().rstrip(".")
-        helps = _SELECT if "neither a custom op nor a flex op" in text else ""
+        helps = _SELECT if any(reason in text for reason in _SELECT_HELPS) else ""
         return ConversionRefused(why or "TFLite does not convert this", ops, types, helps)
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     return ConversionRefused((lines or ["it gives no reason"])[0][:400].rstrip(". "))

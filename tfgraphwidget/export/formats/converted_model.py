@@ -31,6 +31,11 @@ from tfgraphwidget.writable import CONVERSIONS, Conversion, missing_packages
 _TOLERANCE = {None: 1e-4, "float16": 2e-2, "dynamic": 1e-1}
 """How much outputs may differ, relative to the largest number of an output, by the option `optimize`."""
 _MOST_NAMES = 5
+_LACKS_SELECT = "Select TensorFlow op"
+_NOT_RUN = (
+    "The model keeps ops of TensorFlow (TF Select), which the TFLite runtime that is installed here does not have; it "
+    "was written, but not run: run it where that is linked."
+)
 
 
 def write_converted(path: Path, request: ExportRequest) -> None:
@@ -65,9 +70,13 @@ def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, 
     model = _convert(frozen, conversion, drawn)
     if request.verify and not frozen.why_not_run:
         tolerance = _TOLERANCE[_option_text(request.options.get("optimize"))]
-        loader = (f"the {conversion.label} runtime", lambda: _load(model, frozen, conversion, request.seconds))
+        lacking: list[str] = []
+        loader = (f"the {conversion.label} runtime", lambda: _load(model, frozen, conversion, request.seconds, lacking))
         reference = GraphReference(frozen.request, frozen.state)
-        difference = check(reference, f"The {conversion.label} model", [loader], tolerance=tolerance)
+        kind = f"The {conversion.label} model"
+        difference = check(reference, kind, [loader], lambda *_: bool(lacking), tolerance=tolerance)
+        for notice in lacking:
+            tell_user(notice)
         if difference is not None:
             tell_user(f"The largest difference from the graph is {difference:.3g}.")  # first: a line may be cut off
     for notice in other_notices:
@@ -205,8 +214,10 @@ def _nodes_inside(index: GraphIndex, op: int) -> Iterator[NodeDef]:
 
 
 @contextmanager
-def _load(model: bytes, frozen: FrozenGraph, conversion: Conversion, seconds: float) -> Iterator[Run]:
-    """Runs a model by the keys of the signatures, in the process of converters."""
+def _load(
+    model: bytes, frozen: FrozenGraph, conversion: Conversion, seconds: float, lacking: list[str]
+) -> Iterator[Run]:
+    """Runs a model by the keys of the signatures, in the process of converters; `lacking` gets what it lacks."""
     signatures = {signature.name: signature for signature in frozen.part.signatures}
 
     def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
@@ -214,6 +225,10 @@ def _load(model: bytes, frozen: FrozenGraph, conversion: Conversion, seconds: fl
         runs = [(signatures[signature.name], arrays)]
         try:
             (outputs,) = CONVERTERS.call(_function(conversion, "run"), model, runs, seconds=seconds)
+        except ConversionRefused as refusal:
+            if _LACKS_SELECT in refusal.why:
+                lacking.append(_NOT_RUN)
+            raise
         except GraphEditError as error:  # the process has ended; `check` writes the sentence
             raise RuntimeError(error.why) from error
         result: dict[str, np.ndarray] = outputs

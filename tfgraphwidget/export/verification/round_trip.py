@@ -94,7 +94,7 @@ def check(
             for (_, _, values), result in zip(expected, results, strict=True)
             for key in values
         ]
-    return max(largest) if expected else None
+    return max(largest, default=None)
 
 
 def first_line(error: Exception) -> str:

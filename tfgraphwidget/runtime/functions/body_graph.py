@@ -143,8 +143,9 @@ class _State:
             return self._variable(op, name, live)
         if live is not None and live.dtype.name not in HANDLE_DTYPES:
             with eager_mode():
-                value = live.numpy()
-            return tf.constant(value, live.dtype, name=name)
+                value = tf.get_static_value(live)  # of a SavedModel a constant is captured in a graph of its own
+            if value is not None:
+                return tf.constant(value, live.dtype, name=name)
         with eager_mode():
             content_of_table = body_state.table(name, table_dtypes(self.nodes))
             content = (

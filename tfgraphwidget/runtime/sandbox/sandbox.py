@@ -13,6 +13,7 @@ import numpy as np
 
 from tfgraphwidget.errors import SessionRefused, reason_of
 from tfgraphwidget.runtime.live.graph_import import import_nodes
+from tfgraphwidget.runtime.session.feed_ranks import check_feed_ranks
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf, v1
@@ -94,6 +95,7 @@ class Sandbox:
         self, fetches: Sequence[str | Operation], feeds: Mapping[str, object] | Mapping[Tensor, object]
     ) -> list[np.ndarray]:
         try:
+            check_feed_ranks(self.session.graph, feeds)
             return self.session.run(list(fetches), dict(feeds), options=self._options) if fetches else []
         except tf.errors.OpError as error:
             raise SessionRefused(f"The graph cannot run apart: {error_text(error)}.") from error

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.runtime.session.feed_ranks import check_feed_ranks
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import extend_session, find_operation, session_config
 from tfgraphwidget.tf_types import Operation, RunOptions, Session, Tensor
@@ -62,7 +64,10 @@ class TimedSession:
         Raises:
             SessionRefused: A server does not respond.
             tf.errors.OpError: TensorFlow's error of the run.
+            ValueError: A fed value has too few dimensions for a kernel that would end the process.
         """
+        if isinstance(feed_dict, Mapping):
+            check_feed_ranks(self.graph, feed_dict)
         fetches = tf.nest.map_structure(self._element, fetches)
         if run_metadata is not None:
             options = options or tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)

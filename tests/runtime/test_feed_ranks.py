@@ -1,0 +1,95 @@
+"""Feeds of too few dimensions: refused, where TensorFlow's kernel would end the process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+from tfgraphwidget.errors import SessionRefused
+from tfgraphwidget.runtime.session import check_feed_ranks, feed_ranks
+
+# For each op a process of its own, a fork of one that has imported TensorFlow and run nothing.
+_FACTS = """
+import os, sys
+import numpy as np, tensorflow as tf
+v1, raw, ones = tf.compat.v1, tf.raw_ops, lambda *sizes: tf.ones(sizes)
+MAKE = {
+    "Conv2D": lambda x: raw.Conv2D(input=x, filter=ones(3, 3, 3, 4), strides=[1] * 4, padding="SAME"),
+    "Conv3D": lambda x: raw.Conv3D(input=x, filter=ones(3, 3, 3, 3, 4), strides=[1] * 5, padding="SAME"),
+    "DepthwiseConv2dNative": lambda x: raw.DepthwiseConv2dNative(
+        input=x, filter=ones(3, 3, 3, 1), strides=[1] * 4, padding="SAME"
+    ),
+    "FakeQuantWithMinMaxVarsPerChannel": lambda x: raw.FakeQuantWithMinMaxVarsPerChannel(
+        inputs=x, min=tf.zeros([2]), max=ones(2)
+    ),
+    "MaxPool3D": lambda x: raw.MaxPool3D(input=x, ksize=[1, 2, 2, 2, 1], strides=[1] * 5, padding="SAME"),
+    "AvgPool": lambda x: raw.AvgPool(value=x, ksize=[1, 2, 2, 1], strides=[1] * 4, padding="SAME"),
+}
+for name, make in MAKE.items():
+    for rank in range(6):
+        child = os.fork()
+        if child == 0:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            try:
+                with tf.Graph().as_default(), v1.Session() as session:
+                    x = v1.placeholder(tf.float32)
+                    session.run(make(x), {x: np.ones([2] * rank, np.float32)})
+            except Exception:
+                pass
+            os._exit(0)
+        if os.WIFSIGNALED(os.waitpid(child, 0)[1]):
+            print(name, rank)
+"""
+
+
+def test_these_kernels_end_the_process_and_no_others_of_the_kind() -> None:
+    done = subprocess.run([sys.executable, "-c", _FACTS], capture_output=True, text=True, check=True)
+    ranks: dict[str, list[int]] = {}
+    for name, rank in map(str.split, done.stdout.splitlines()):
+        ranks.setdefault(name, []).append(int(rank))
+    assert ranks.keys() <= feed_ranks._FEWEST.keys()
+    assert all(max(found) < feed_ranks._FEWEST[name] for name, found in ranks.items())
+
+
+def picture_network(behind: Callable[[Any], Any] = lambda x: x) -> v1.Session:
+    """A convolution of a placeholder of any shape."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, name="x")
+        tf.identity(tf.nn.conv2d(behind(x), tf.ones([3, 3, 3, 4]), 1, "SAME", name="conv"), name="y")
+    return v1.Session(graph=graph)
+
+
+@pytest.mark.parametrize(
+    "behind", [lambda x: x, tf.nn.relu, lambda x: x / 127.5 - 1.0, lambda x: tf.identity(x) * tf.ones([3])]
+)
+def test_a_value_of_too_few_dimensions_is_refused(behind: Callable[[Any], Any]) -> None:
+    session = picture_network(behind)
+    with pytest.raises(
+        ValueError, match=r"'x:0' is fed a value of 1 dimensions, and op 'conv' \(Conv2D\) takes one of 4"
+    ):
+        check_feed_ranks(session.graph, {"x:0": [1.0, 2.0, 3.0]})
+    check_feed_ranks(session.graph, {"x:0": np.ones([1, 4, 4, 3], np.float32)})
+
+
+def test_an_editor_refuses_it_in_a_sentence_and_runs_a_right_one() -> None:
+    session = picture_network()
+    editor = tgw.edit(session.graph, session=session)
+    with pytest.raises(SessionRefused, match=r"op 'conv' \(Conv2D\) takes one of 4 or more; give other feeds"):
+        editor.probe(["y:0"], {"x:0": np.float32(1.0)})
+    assert editor.probe(["y:0"], {"x:0": np.ones([1, 4, 4, 3], np.float32)})["y:0"].shape == (1, 4, 4, 4)
+
+
+def test_a_save_does_not_run_the_model_on_made_up_values_of_too_few_dimensions(tmp_path: Path) -> None:
+    session = picture_network()
+    editor = tgw.edit(session.graph, session=session)
+    with pytest.warns(UserWarning, match="loaded but not run.*takes one of 4 or more"):
+        editor.save(f"{tmp_path}/m/", "x:0", "y:0")
