@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.layout.compound import layered
     from tfgraphwidget.widget import GraphWidget
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["GraphEditError", "GraphEditor", "drift", "edit", "example", "layered", "pattern", "renew", "sync"]
 _LAZY = {
     "GraphEditor": "tfgraphwidget.editor",
