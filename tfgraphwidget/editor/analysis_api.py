@@ -326,7 +326,7 @@ class AnalysisAPI(ArgumentChecks):
             >>> import tfgraphwidget as tgw
             >>> report = tgw.example().lint(only="training-ops")
             >>> report[0].sentence
-            '3 ops of optimizers; the outputs need none of 59 ops.'
+            '3 ops of optimizers; the outputs do not need 59 ops.'
             >>> print(report[0].fix.code())
             editor.strip_training(outputs=["loss"])
             >>> report[0].code, len(report.ops)

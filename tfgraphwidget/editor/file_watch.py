@@ -13,15 +13,17 @@ from contextlib import suppress
 from hashlib import blake2b
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.replay import enter, replay
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.edits import Command
 from tfgraphwidget.edits.serialization import records_of
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.sources import Source, locate_file
+
+if TYPE_CHECKING:
+    from tfgraphwidget.edits import Command
 
 _MOST_COMPARED = 64 << 20  # bytes; a larger file that is touched is opened again
 _SAME_MODEL = 0.2  # of the names of its ops: what has fewer is another model

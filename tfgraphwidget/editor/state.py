@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.editor.arguments import ArgumentResolver
 from tfgraphwidget.editor.coloring import ColorModel
@@ -15,13 +15,15 @@ from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Listeners, Snapshot
-from tfgraphwidget.edits import Command
 from tfgraphwidget.graph import GraphIndex, traversal
 from tfgraphwidget.layout import Layout
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import Source
 from tfgraphwidget.tf_types import Graph, Session
+
+if TYPE_CHECKING:
+    from tfgraphwidget.edits import Command
 
 
 class FollowedFile(Protocol):

@@ -482,6 +482,10 @@ def dependents_of(nodes: Iterable[NodeDef], hidden: set[str]) -> set[str]:
     """Names of the NodeDefs that read a hidden op or must stand beside one, directly or through others.
 
     Those of loops too, in which an op reads or waits for one that stands behind it.
+
+    Args:
+        nodes: The NodeDefs of the graph.
+        hidden: The names of the hidden ops.
     """
     dependents: set[str] = set()
     rest = [node for node in nodes if node.name not in hidden]

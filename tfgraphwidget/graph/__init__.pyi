@@ -82,6 +82,7 @@ from .op_types import ASSIGNS as ASSIGNS
 from .op_types import AXIS_CHANGES as AXIS_CHANGES
 from .op_types import BATCH_MATMULS as BATCH_MATMULS
 from .op_types import BRANCHES as BRANCHES
+from .op_types import BROADCASTING as BROADCASTING
 from .op_types import CHECKPOINT_OPS as CHECKPOINT_OPS
 from .op_types import CHECKPOINT_VALUES as CHECKPOINT_VALUES
 from .op_types import CHECKS as CHECKS
@@ -125,6 +126,7 @@ from .op_types import PORTWISE_FORWARDING as PORTWISE_FORWARDING
 from .op_types import PRECISION_SENSITIVE as PRECISION_SENSITIVE
 from .op_types import PRINTS as PRINTS
 from .op_types import PYTHON_CALLS as PYTHON_CALLS
+from .op_types import RANK_PRESERVING as RANK_PRESERVING
 from .op_types import REF_HANDLES as REF_HANDLES
 from .op_types import REMOTE_CALLS as REMOTE_CALLS
 from .op_types import REQUIRED_PLACEHOLDERS as REQUIRED_PLACEHOLDERS

@@ -208,6 +208,16 @@ EQUAL_SIZES = frozenset(
         *("Pack", "Pow", "RealDiv", "Select", "SelectV2", "SquaredDifference", "Sub"),
     }
 )
+# Their output has as many dimensions as their first input.
+RANK_PRESERVING = IDENTITY | {
+    *("Abs", "Cast", "Elu", "EnsureShape", "Exp", "LeakyRelu", "Log", "MirrorPad", "Neg", "Pad", "PadV2"),
+    *("PlaceholderWithDefault", "Relu", "Relu6", "ReverseV2", "Rsqrt", "Selu", "Sigmoid", "Snapshot", "Softplus"),
+    *("Sqrt", "Square", "StopGradient", "Tanh"),
+}
+# Their output has as many dimensions as the input that has more of them.
+BROADCASTING = frozenset(
+    {"Add", "AddV2", "Div", "Maximum", "Minimum", "Mul", "Pow", "RealDiv", "SquaredDifference", "Sub"}
+)
 # Their output has the sizes of their input at other positions, with some 1s more or less.
 AXIS_CHANGES = frozenset({"ExpandDims", "Reshape", "Squeeze", "StridedSlice", "Transpose"})
 # Their output has elements of their inputs and no others: a number that a half float does not have is in it, too.

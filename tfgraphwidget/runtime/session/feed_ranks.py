@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfgraphwidget.graph import IDENTITY
+from tfgraphwidget.graph import BROADCASTING, RANK_PRESERVING
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import Operation, Tensor
 
@@ -18,15 +18,6 @@ _FEWEST = {
 
 The shape function refuses fewer, but knows them only where the shape of the placeholder is known.
 """
-# The number of dimensions stays what it is; of two inputs it is the larger one.
-_KEEP = IDENTITY | {
-    "Abs", "Cast", "Elu", "EnsureShape", "Exp", "LeakyRelu", "Log", "Neg", "PlaceholderWithDefault", "Relu", "Relu6",
-    "Rsqrt", "Selu", "Sigmoid", "Snapshot", "Softplus", "Sqrt", "Square", "StopGradient", "Tanh", "Pad", "PadV2",
-    "MirrorPad", "ReverseV2",
-}  # fmt: skip
-_BROADCAST = frozenset(
-    {"Add", "AddV2", "Div", "Maximum", "Minimum", "Mul", "Pow", "RealDiv", "SquaredDifference", "Sub"}
-)
 
 
 def check_feed_ranks(graph: tf.Graph, feeds: Mapping[Any, object]) -> None:
@@ -64,8 +55,8 @@ def _reader_of_more(tensor: Tensor, rank: int) -> Operation | None:
             if _FEWEST.get(op.type, 0) > rank and op.inputs[0] is at:
                 return op
             others: list[int | None] = [other.shape.rank for other in op.inputs[1:] if other is not at]
-            passes = op.type in _KEEP or (
-                op.type in _BROADCAST and all(other is not None and other <= rank for other in others)
+            passes = op.type in RANK_PRESERVING or (
+                op.type in BROADCASTING and all(other is not None and other <= rank for other in others)
             )
             for output in op.outputs[:1] if passes else ():
                 if output.ref() not in references:
