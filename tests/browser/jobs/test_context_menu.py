@@ -440,8 +440,10 @@ def test_the_event_of_the_menu_key_opens_the_menu_that_the_key_opens(hand: Hand)
     """On Windows it comes behind the key, when that is released: here it comes alone."""
     hand.widget.click("one/act")
     hand.widget.settled()
-    hand.page.evaluate("addEventListener('keydown', (event) => event.stopImmediatePropagation(), true)")
+    hand.page.evaluate("window.stop = (event) => event.stopImmediatePropagation()")
+    hand.page.evaluate("addEventListener('keydown', window.stop, true)")
     hand.page.keyboard.press("Shift+F10")
+    hand.page.evaluate("removeEventListener('keydown', window.stop, true)")  # other tests use the page
     expect(hand.menu).to_be_visible()
     expect(hand.menu.locator(".tgw-label")).to_contain_text("act")
     assert "Replace …" in entries(hand)
@@ -450,8 +452,8 @@ def test_the_event_of_the_menu_key_opens_the_menu_that_the_key_opens(hand: Hand)
 
 def test_vs_code_has_its_own_menu_for_text_and_none_elsewhere(hand: Hand) -> None:
     page, field = hand.page, hand.root.locator(".tgw-search-input")
-    reached = "(window.hosts = 0, document.body.addEventListener('contextmenu', () => { window.hosts += 1; }))"
-    page.evaluate(reached)
+    page.evaluate("(window.hosts = 0, window.count = () => { window.hosts += 1; })")
+    page.evaluate("document.body.addEventListener('contextmenu', window.count)")
     field.click(button="right")
     hand.right_click("y")
     page.keyboard.press("Escape")
@@ -463,6 +465,8 @@ def test_vs_code_has_its_own_menu_for_text_and_none_elsewhere(hand: Hand) -> Non
     expect(hand.menu).to_be_hidden()
     hand.right_click("y")
     assert page.evaluate("window.hosts") == 1
+    page.evaluate("document.body.removeAttribute('data-vscode-theme-kind')")  # other tests use the page
+    page.evaluate("document.body.removeEventListener('contextmenu', window.count)")
 
 
 @pytest.mark.parametrize("key", ["Shift+F10", slow("ContextMenu")])
