@@ -440,10 +440,12 @@ def test_the_event_of_the_menu_key_opens_the_menu_that_the_key_opens(hand: Hand)
     """On Windows it comes behind the key, when that is released: here it comes alone."""
     hand.widget.click("one/act")
     hand.widget.settled()
-    hand.page.evaluate("window.stop = (event) => event.stopImmediatePropagation()")
-    hand.page.evaluate("addEventListener('keydown', window.stop, true)")
+    hand.page.evaluate(
+        "() => { window.ignoreKey = (event) => event.stopImmediatePropagation();"
+        " addEventListener('keydown', window.ignoreKey, true); }"
+    )
     hand.page.keyboard.press("Shift+F10")
-    hand.page.evaluate("removeEventListener('keydown', window.stop, true)")  # other tests use the page
+    hand.page.evaluate("removeEventListener('keydown', window.ignoreKey, true)")  # other tests use the page
     expect(hand.menu).to_be_visible()
     expect(hand.menu.locator(".tgw-label")).to_contain_text("act")
     assert "Replace …" in entries(hand)
@@ -452,8 +454,10 @@ def test_the_event_of_the_menu_key_opens_the_menu_that_the_key_opens(hand: Hand)
 
 def test_vs_code_has_its_own_menu_for_text_and_none_elsewhere(hand: Hand) -> None:
     page, field = hand.page, hand.root.locator(".tgw-search-input")
-    page.evaluate("(window.hosts = 0, window.count = () => { window.hosts += 1; })")
-    page.evaluate("document.body.addEventListener('contextmenu', window.count)")
+    page.evaluate(
+        "() => { window.hosts = 0; window.count = () => { window.hosts += 1; };"
+        " document.body.addEventListener('contextmenu', window.count); }"
+    )
     field.click(button="right")
     hand.right_click("y")
     page.keyboard.press("Escape")
