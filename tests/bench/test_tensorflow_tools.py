@@ -84,8 +84,8 @@ def test_a_clone_into_another_graph_against_lift_to_graph() -> None:
     assert statistics.median(own) <= statistics.median(others)
 
 
-@pytest.mark.parametrize(("name", "elsewhere"), [("copy", "215 to 270 µs"), ("graph_replace", "180 to 520 µs")])
-def test_the_names_of_graph_editor_beside_what_was_recorded_of_it(name: str, elsewhere: str) -> None:
+@pytest.mark.parametrize(("name", "least", "most"), [("copy", 215, 270), ("graph_replace", 180, 520)])
+def test_the_names_of_graph_editor_beside_what_was_recorded_of_it(name: str, least: int, most: int) -> None:
     meta = layered(OPS)
 
     def ours() -> float:
@@ -102,7 +102,8 @@ def test_the_names_of_graph_editor_beside_what_was_recorded_of_it(name: str, els
 
     taken = [ours() for _ in range(RUNS + 1)][1:]
     what = f"graph_editor.{name} in a graph of {len(meta.graph_def.node):,} ops, per op, CPU"
-    record("Clone", what, "µs", taken, recorded={GRAPH_EDITOR: elsewhere})
+    record("Clone", what, "µs", taken, recorded={GRAPH_EDITOR: f"{least} to {most} µs"})
+    assert statistics.median(taken) <= most
 
 
 def test_a_part_is_cut_out_of_a_file_against_extract_sub_graph(tmp_path: Path) -> None:

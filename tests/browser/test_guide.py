@@ -54,6 +54,14 @@ def reader(page: Page, jupyter_server: JupyterServer, request: pytest.FixtureReq
     return Reader(page, jupyter_server, request.param)
 
 
+def mark(hand: Hand, input_op: str, output_op: str) -> None:
+    """Mark an op as input and another one as output, as the text asks for."""
+    hand.widget.click(input_op, "Shift")
+    hand.widget.settled()
+    hand.widget.click(output_op, "Alt")
+    hand.widget.settled()
+
+
 def cloned(hand: Hand) -> list[str]:
     """Press Clone; the lines of the edits then."""
     hand.widget.tab("Clone")
@@ -64,10 +72,7 @@ def cloned(hand: Hand) -> list[str]:
 @pytest.mark.parametrize("reader", ["00_index"], indirect=True)
 def test_what_the_index_asks_for_makes_the_copy_that_its_answer_takes(reader: Reader) -> None:
     hand = reader.run_to_answer(shown=3)
-    hand.widget.click("x", "Shift")
-    hand.widget.settled()
-    hand.widget.click("net/logits", "Alt")
-    hand.widget.settled()
+    mark(hand, "x", "net/logits")
     lines = cloned(hand)
     reader.run()
     assert reader.notebook.kernel_eval("list(editor.lines)") == lines  # the answer has made no other copy
@@ -134,10 +139,7 @@ def test_out_of_the_function_and_into_it_again_goes_where_the_answer_goes(reader
 @pytest.mark.parametrize("reader", ["11_siamese_and_ensemble"], indirect=True)
 def test_the_twin_that_is_clicked_is_taken_by_the_answer(reader: Reader) -> None:
     hand = reader.run_to_answer(shown=3)
-    hand.widget.click("x", "Shift")
-    hand.widget.settled()
-    hand.widget.click("net/out", "Alt")
-    hand.widget.settled()
+    mark(hand, "x", "net/out")
     hand.widget.tab("Clone")
     form = hand.root.locator(".tgw-clone")
     hand.root.get_by_role("textbox", name="scope").fill("twin")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -18,6 +20,17 @@ pytestmark = pytest.mark.no_tensorflow
 
 ORDINARY = ("conv2d_12/BiasAdd", "Mixed_5b", "gradients", "ResourceApplyAdam", "[3×3×64×64]", "layer_0 … layer_2")
 WIDE = ("W" * 30, "MWMWMWMW_@@@@@@@@@@@@", "WWWWWWWWWWWWWWWWWWWW … WWWWWWWWWWWWWWWWW")
+
+
+PAGE = Path(__file__).parents[2] / "labextension" / "src" / "render" / "canvas" / "far-labels.ts"
+
+
+def test_the_page_has_the_same_widths_of_letters() -> None:
+    table = re.search(r"const ADVANCES = \[(.*?)\];", PAGE.read_text(), re.DOTALL)
+    assert table
+    advances = [int(number) for number in re.findall(r"\d+", table[1])]
+    assert advances == [round(100 * text_width(chr(32 + i))) for i in range(len(advances))]
+    assert len(advances) == 127 - 32
 
 
 def drawn(text: str) -> float:

@@ -230,7 +230,7 @@ def test_a_selection_is_painted_on_no_drawing_that_another_view_has_changed(
     assert isinstance(painted, p.SelectionReply)
     assert painted.stamp == seen
     new = drawn(handler.handle(change, wide)).stamp
-    # A pane of another shape gets its drawing; one of the same shape is told that it has another one.
+    # A pane of another shape gets its own new drawing. To one of the same shape the stamp says that its drawing is old.
     reply = drawn(handler.handle(select, narrow))
     assert reply.stamp not in (seen, new)
     painted, _ = handler.handle(select, wide)

@@ -203,13 +203,9 @@ def _void_kind(dtype: np.dtype) -> str:
 def _dtype_text(dtype: np.dtype) -> str:
     if dtype.kind in "SU":
         return "string"
-    return (
-        f"without a dtype, {dtype.itemsize} bytes each"
-        if _void_kind(dtype)
-        else _kind(dtype)
-        if dtype.names
-        else dtype.name
-    )
+    if _void_kind(dtype):
+        return f"without a dtype, {dtype.itemsize} bytes each"
+    return _kind(dtype) if dtype.names else dtype.name
 
 
 def _kind_fits(kind: str, target: np.dtype) -> bool:

@@ -1,7 +1,7 @@
 """The places in which a graph is worked on, in the sizes of their pictures: a cell, a portrait panel, a document.
 
-`pictured` takes a picture of a state in both themes, and checks what can be told without eyes: nothing that is to be
-read or clicked is cut off, covers another control, is too small or too pale.
+`check_pictures` takes a picture of a state in both themes, and asserts what can be told without eyes: nothing that is
+to be read or clicked is cut off, covers another control, is too small or too pale.
 """
 
 from __future__ import annotations
@@ -185,8 +185,10 @@ def in_document(notebook: OpenNotebook, server: JupyterServer) -> Hand:
     return Hand(Widget(notebook, root))
 
 
-def pictured(hand: Hand, name: str, faults: tuple[str, ...] = (), state: Callable[[], None] = lambda: None) -> None:
-    """Take a picture of what is on the screen, light and dark.
+def check_pictures(
+    hand: Hand, name: str, faults: tuple[str, ...] = (), state: Callable[[], None] = lambda: None
+) -> None:
+    """Take a picture of what is on the screen, light and dark, and assert that it has no faults.
 
     Args:
         hand: The hand on the editor.

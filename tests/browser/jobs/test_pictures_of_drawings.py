@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.hands import AT_REST
 from tests.browser.jobs.counted import Hand
-from tests.browser.jobs.places import PLACES, Place, open_in, pictured
+from tests.browser.jobs.places import PLACES, Place, check_pictures, open_in
 from tests.browser.lab import ARTIFACTS, set_theme, shoot
 from tests.browser.server import JupyterServer
 from tests.models import NOTEBOOK_MODELS
@@ -150,29 +150,29 @@ def point_above(hand: Hand, name: str) -> None:
 
 def test_towers(page: Page, jupyter_server: JupyterServer, place: Place) -> None:
     hand = open_in(page, jupyter_server, place, "towers", TOWERS)
-    pictured(hand, f"21_01_towers_{place}")
+    check_pictures(hand, f"21_01_towers_{place}")
     hand.widget.click("tower_1")
     hand.widget.settled()
-    pictured(hand, f"21_01_towers_picked_{place}")
+    check_pictures(hand, f"21_01_towers_picked_{place}")
     expand(hand, "tower_1")
     whole(hand)
-    pictured(hand, f"21_01_towers_expanded_{place}")
+    check_pictures(hand, f"21_01_towers_expanded_{place}")
 
 
 def test_borders(page: Page, jupyter_server: JupyterServer, place: Place) -> None:
     hand = open_in(page, jupyter_server, place, "borders", BORDERS)
-    pictured(hand, f"21_02_borders_{place}")
+    check_pictures(hand, f"21_02_borders_{place}")
     hand.root.focus()
     page.keyboard.press("Shift+E")
     hand.widget.settled()
     whole(hand)
-    pictured(hand, f"21_02_borders_expanded_{place}")
-    pictured(hand, f"21_02_borders_line_{place}", state=lambda: point_above(hand, "predictions"))
+    check_pictures(hand, f"21_02_borders_expanded_{place}")
+    check_pictures(hand, f"21_02_borders_line_{place}", state=lambda: point_above(hand, "predictions"))
 
 
 def test_insert(page: Page, jupyter_server: JupyterServer, place: Place) -> None:
     hand = open_in(page, jupyter_server, place, "insert", TRAINING)
-    pictured(hand, f"21_03_opened_{place}")
+    check_pictures(hand, f"21_03_opened_{place}")
     if not is_drawn(hand, "network/hidden_1"):
         expand(hand, "network")
     whole(hand)
@@ -181,14 +181,14 @@ def test_insert(page: Page, jupyter_server: JupyterServer, place: Place) -> None
     hand.choose("Insert after …")
     name = hand.menu.get_by_role("textbox", name="Name")
     expect(name).to_be_visible()
-    pictured(hand, f"21_03_form_{place}")
+    check_pictures(hand, f"21_03_form_{place}")
     hand.fill(hand.menu.get_by_role("combobox", name="Op type"), "Tanh")
     hand.fill(name, "squashed")
     hand.menu.get_by_role("button", name="Apply").click()
     expect(hand.widget.status).to_contain_text("Inserted Tanh")
     hand.widget.settled()
     hand.widget.place("network/hidden_1/squashed")
-    pictured(hand, f"21_03_done_{place}")
+    check_pictures(hand, f"21_03_done_{place}")
 
 
 def test_unused(page: Page, jupyter_server: JupyterServer, place: Place) -> None:
@@ -201,7 +201,7 @@ def test_unused(page: Page, jupyter_server: JupyterServer, place: Place) -> None
     hand.choose("Bypass")
     remove = hand.widget.status.get_by_role("button", name="Remove 34 unused ops")
     expect(remove).to_be_visible()
-    pictured(hand, f"21_04_bypassed_{place}")
+    check_pictures(hand, f"21_04_bypassed_{place}")
     # What was in view is in view, below the name of the graph.
     title = hand.root.locator(".tgw-title").bounding_box()
     assert title
@@ -210,35 +210,35 @@ def test_unused(page: Page, jupyter_server: JupyterServer, place: Place) -> None
     canvas = hand.root.locator("canvas").first.bounding_box()
     assert canvas
     hand.click_at(canvas["x"] + 8, canvas["y"] + canvas["height"] / 2)
-    pictured(hand, f"21_04_unused_{place}", state=lambda: point_at(hand, "network/dropout_1"))
+    check_pictures(hand, f"21_04_unused_{place}", state=lambda: point_at(hand, "network/dropout_1"))
     remove.click()
     expect(remove).to_have_count(0)
     hand.widget.settled()
     whole(hand)
-    pictured(hand, f"21_04_removed_{place}")
+    check_pictures(hand, f"21_04_removed_{place}")
     hand.widget.click("network/hidden_2")
     hand.widget.settled()
     hand.page.keyboard.press("Delete")
     hand.widget.settled("refused")
     page.wait_for_timeout(500)
-    pictured(hand, f"21_04_refused_{place}")
+    check_pictures(hand, f"21_04_refused_{place}")
 
 
 @pytest.mark.parametrize("name", ["slim_inception_v3_infer", "seq2seq_v1", "dqn_online_train"])
 def test_models(page: Page, jupyter_server: JupyterServer, place: Place, name: str) -> None:
     hand = open_in(page, jupyter_server, place, name, model(name))
-    pictured(hand, f"21_05_{name}_{place}")
+    check_pictures(hand, f"21_05_{name}_{place}")
     hand.root.focus()
     page.keyboard.press("Shift+E")
     hand.widget.settled()
     page.wait_for_timeout(700)
-    pictured(hand, f"21_05_{name}_expanded_{place}")
+    check_pictures(hand, f"21_05_{name}_expanded_{place}")
     page.mouse.move(*hand.widget.center())
     for _ in range(6):
         page.keyboard.press("+")
         page.wait_for_timeout(150)
     hand.widget.settled()
-    pictured(hand, f"21_05_{name}_near_{place}")
+    check_pictures(hand, f"21_05_{name}_near_{place}")
 
 
 def test_legend(page: Page, jupyter_server: JupyterServer, place: Place) -> None:
@@ -247,12 +247,12 @@ def test_legend(page: Page, jupyter_server: JupyterServer, place: Place) -> None
     button.click()
     page.mouse.move(0, 0)
     page.wait_for_timeout(500)
-    pictured(hand, f"21_06_legend_{place}")
+    check_pictures(hand, f"21_06_legend_{place}")
     button.click()
     whole(hand)
     for name in ("save", "Mean/Const", "(training)"):
         if is_drawn(hand, name):
-            pictured(
+            check_pictures(
                 hand,
                 f"21_06_{name.strip('()').replace('/', '_')}_{place}",
                 state=lambda name=name: point_at(hand, name),
@@ -297,7 +297,7 @@ def test_menus_of_drawings(page: Page, jupyter_server: JupyterServer, place: Pla
         expect(hand.menu).to_be_visible()
         expect(hand.menu).to_have_attribute("aria-busy", "false")
         expect(hand.menu.locator(".tgw-label")).to_contain_text(title)
-        pictured(hand, f"21_08_{name}_{place}")
+        check_pictures(hand, f"21_08_{name}_{place}")
         page.keyboard.press("Escape")
         expect(hand.menu).to_be_hidden()
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.hands import AT_REST, NOTEBOOKS
 from tests.browser.jobs.counted import Hand
-from tests.browser.jobs.places import PLACES, Place, open_in, pictured
+from tests.browser.jobs.places import PLACES, Place, check_pictures, open_in
 from tests.browser.jobs.test_camera import GRAPH as LAYERS
 from tests.browser.jobs.test_other_graphs import DROPPED, GRAPH
 from tests.browser.lab import OpenNotebook, copy_notebook, open_notebook, set_theme, shoot, write_notebook
@@ -75,7 +75,7 @@ def test_a_model_is_added_its_copy_trained_alone_and_another_one_compared(
     root = hand.root
 
     hand.click_at(*corner_of(hand), button="right")
-    pictured(hand, f"21_18_a_canvas_menu_{place}")
+    check_pictures(hand, f"21_18_a_canvas_menu_{place}")
     hand.choose("Add a model …")
     field = hand.menu.get_by_role("combobox", name="Graph")
     joint = hand.menu.get_by_role("combobox", name="scores:0")
@@ -83,15 +83,15 @@ def test_a_model_is_added_its_copy_trained_alone_and_another_one_compared(
         expect(field).to_have_value("head.pb")
     else:
         hand.fill(field, "head.pb")
-        pictured(hand, f"21_18_b_add_{place}")
+        check_pictures(hand, f"21_18_b_add_{place}")
         hand.click(hand.menu.get_by_role("button", name="Next"))
     expect(joint).to_be_visible()
-    pictured(hand, f"21_18_c_inputs_{place}")
+    check_pictures(hand, f"21_18_c_inputs_{place}")
     hand.fill(joint, "net/act:0")
     hand.click(hand.menu.get_by_role("button", name="Add"))
     expect(hand.widget.status).to_contain_text("Added 1 op as 'head', 1 of its inputs joined.")
     hand.widget.settled()
-    pictured(hand, f"21_18_d_added_{place}")
+    check_pictures(hand, f"21_18_d_added_{place}")
 
     hand.right_click("net")
     hand.choose("Clone …")
@@ -100,36 +100,36 @@ def test_a_model_is_added_its_copy_trained_alone_and_another_one_compared(
     switch = root.locator(".tgw-status").get_by_role("switch", name="Train only copy")
     expect(switch).to_have_attribute("aria-checked", "false")
     hand.widget.settled()
-    pictured(hand, f"21_17_a_off_{place}")
+    check_pictures(hand, f"21_17_a_off_{place}")
     hand.click(switch)
     expect(switch).to_have_attribute("aria-checked", "true")
     hand.widget.settled()
-    pictured(hand, f"21_17_b_on_{place}")
+    check_pictures(hand, f"21_17_b_on_{place}")
     hand.widget.click("net")
     hand.widget.settled()
     hand.widget.tab("Op")
-    pictured(hand, f"21_17_c_rest_{place}")
+    check_pictures(hand, f"21_17_c_rest_{place}")
 
     hand.click_at(*corner_of(hand), button="right")
     hand.choose("Compare with …")
     hand.fill(field, "two_models.meta" if place == "document" else "other_graph")
-    pictured(hand, f"21_18_e_compare_{place}")
+    check_pictures(hand, f"21_18_e_compare_{place}")
     hand.click(hand.menu.get_by_role("button", name="Compare"))
     expect(root.locator(".tgw-changes")).to_contain_text("Compared with")
     expect(root.locator(".tgw-changes details").first).to_be_in_viewport(ratio=0.9)
     hand.widget.settled()
-    pictured(hand, f"21_18_f_difference_{place}")
+    check_pictures(hand, f"21_18_f_difference_{place}")
 
     files = page.evaluate_handle(DROPPED, base64.b64encode(data).decode())
     x, y = hand.widget.center()
     stage, event = root.locator(".tgw-stage"), {"dataTransfer": files, "clientX": x, "clientY": y}
     stage.dispatch_event("dragover", event)
     expect(stage).to_have_attribute("data-dropping", "")
-    pictured(hand, f"21_18_g_dragged_{place}")
+    check_pictures(hand, f"21_18_g_dragged_{place}")
     stage.dispatch_event("drop", event)
     expect(stage).not_to_have_attribute("data-dropping", "")
     expect(hand.menu).to_contain_text("desktop.pb")
-    pictured(hand, f"21_18_h_dropped_{place}")
+    check_pictures(hand, f"21_18_h_dropped_{place}")
 
 
 @in_each_place
@@ -138,33 +138,33 @@ def test_the_camera_shows_what_is_opened_cloned_expanded_and_laid_out(
 ) -> None:
     hand = opened(page, jupyter_server, place, "layers", LAYERS)
     root, widget = hand.root, hand.widget
-    pictured(hand, f"21_19_a_opened_{place}")
+    check_pictures(hand, f"21_19_a_opened_{place}")
     widget.click("layer_8", double=True)
     widget.settled()
     root.evaluate(AT_REST, "layer_8/act")
-    pictured(hand, f"21_19_b_scope_{place}")
+    check_pictures(hand, f"21_19_b_scope_{place}")
     hand.press("Shift+C")
     widget.settled()
     hand.right_click("layer_1")
     hand.choose("Clone …")
     expect(root.get_by_role("textbox", name="scope")).to_be_focused()
-    pictured(hand, f"21_19_c_clone_form_{place}")
+    check_pictures(hand, f"21_19_c_clone_form_{place}")
     hand.press("Enter")
     expect(root.locator(".tgw-step")).to_have_count(2)
     widget.settled()
     root.evaluate(AT_REST, "copy")
-    pictured(hand, f"21_19_d_cloned_{place}")
+    check_pictures(hand, f"21_19_d_cloned_{place}")
     for key, state in (("Shift+E", "e_expanded"), ("Shift+U", "f_laid_out")):
         root.focus()
         hand.press(key)
         widget.settled()
         root.evaluate(AT_REST, "layer_1/act")
-        pictured(hand, f"21_19_{state}_{place}")
+        check_pictures(hand, f"21_19_{state}_{place}")
     for _ in range(4):
         hand.press("+")
     widget.settled()
     root.locator(".tgw-legend").get_by_role("button").first.click()
-    pictured(hand, f"21_19_g_zoomed_{place}")
+    check_pictures(hand, f"21_19_g_zoomed_{place}")
 
 
 @pytest.mark.parametrize("place", ["panel", "document"])
@@ -175,12 +175,12 @@ def test_a_large_model_is_legible_and_can_be_expanded(
     shutil.copy(written(name, tmp_path), jupyter_server.root / f"{name}.meta")
     code = f"import tfgraphwidget as tgw\nfile = '{name}.meta'\neditor = tgw.edit(file)"
     hand = open_in(page, jupyter_server, place, name, code)
-    pictured(hand, f"21_19_h_{name}_{place}")
+    check_pictures(hand, f"21_19_h_{name}_{place}")
     hand.root.focus()
     hand.press("Shift+E")
     hand.widget.settled()
     page.wait_for_timeout(500)  # it glides
-    pictured(hand, f"21_19_i_{name}_expanded_{place}")
+    check_pictures(hand, f"21_19_i_{name}_expanded_{place}")
 
 
 def test_the_hint_of_the_wheel_and_the_settings(page: Page, jupyter_server: JupyterServer) -> None:
@@ -238,20 +238,26 @@ def look_through(notebook: OpenNotebook, name: str) -> None:
 
 
 @in_each_place
+def test_an_editor_as_it_opens(page: Page, jupyter_server: JupyterServer, place: Place) -> None:
+    code = 'import tfgraphwidget as tgw\neditor = tgw.example()\nfile = "example.meta"\neditor.save(file)'
+    check_pictures(open_in(page, jupyter_server, place, "opened", code), f"21_00_opened_{place}")
+
+
+@in_each_place
 def test_messages(page: Page, jupyter_server: JupyterServer, place: Place) -> None:
     hand = opened(page, jupyter_server, place, "devices", DEVICES)
     root = hand.root
     expect(root.locator(".tgw-warnings li")).to_have_count(1)
-    pictured(hand, f"21_22_a_devices_{place}")
+    check_pictures(hand, f"21_22_a_devices_{place}")
     hand.right_click("dropout")
-    pictured(hand, f"21_22_b_menu_{place}")
+    check_pictures(hand, f"21_22_b_menu_{place}")
     hand.press("Escape")
     hand.widget.click("act_0")
     hand.widget.settled()
     root.focus()
     hand.press("Delete")
     expect(root.get_by_role("alert")).not_to_be_empty()
-    pictured(hand, f"21_22_c_refused_{place}")
+    check_pictures(hand, f"21_22_c_refused_{place}")
     if place == "panel":
         hand.widget.notebook.cell(0).locator(".cm-content").click()  # the kernel of what is in front is restarted
     page.evaluate(RESTART)
@@ -284,21 +290,21 @@ def test_help_and_menus(page: Page, jupyter_server: JupyterServer, place: Place)
     hand.press("?")
     sheet = root.get_by_role("dialog", name="Keys and gestures")
     expect(sheet).to_be_visible()
-    pictured(hand, f"21_23_a_keys_{place}")
+    check_pictures(hand, f"21_23_a_keys_{place}")
     sheet.hover()
     page.mouse.wheel(0, 4000)
-    pictured(hand, f"21_23_b_keys_end_{place}")
+    check_pictures(hand, f"21_23_b_keys_end_{place}")
     hand.press("Escape")
     field = root.get_by_role("combobox", name="Find ops")
     field.click()
     root.get_by_role("button", name="How to search").click()
-    pictured(hand, f"21_23_c_search_help_{place}")
+    check_pictures(hand, f"21_23_c_search_help_{place}")
     field.fill("layer_1")
     expect(root.locator(".tgw-hit").first).to_be_visible()
-    pictured(hand, f"21_23_d_hits_{place}")
+    check_pictures(hand, f"21_23_d_hits_{place}")
     for _ in range(2):
         field.press("Escape")
     for name in ("View", "Export"):
         root.get_by_role("button", name=name, exact=True).click()
-        pictured(hand, f"21_23_e_{name.lower()}_menu_{place}")
+        check_pictures(hand, f"21_23_e_{name.lower()}_menu_{place}")
         hand.press("Escape")

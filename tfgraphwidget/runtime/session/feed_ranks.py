@@ -34,6 +34,9 @@ def check_feed_ranks(graph: tf.Graph, feeds: Mapping[Any, object]) -> None:
         tensor = graph.as_graph_element(fed) if isinstance(fed, str) else fed
         if not isinstance(tensor, tf.Tensor) or not tensor.dtype.is_floating:
             continue
+        static_rank: int | None = tensor.shape.rank
+        if static_rank is not None:  # TensorFlow has refused such a graph, or refuses the value
+            continue
         rank = np.ndim(value)  # type: ignore[arg-type]  # what TensorFlow feeds numpy takes too
         reader = _reader_of_more(tensor, rank)
         if reader is not None:
