@@ -108,22 +108,31 @@ class Sync:
         """
         check_tau(tau)
         session = self._session(self.target)
-        existed = self._existing_op(tau) is not None
-        if self.source != self.target or (self.target.graph.finalized and not existed):
+        existing = self._existing_op(tau)
+        if self.source != self.target or (self.target.graph.finalized and existing is None):
             self._through_python(tau)
             return
-        variables = [v for pair in self.pairs for v in pair[: 1 + (tau != 1)]]
         try:
-            with held_back():
-                fed, op = ({}, self._existing_op(tau) or self.op()) if tau == 1 else self._mixing_op(tau)
-            with _translate_errors(session, variables, "The copies cannot be brought up to date"):
-                session.run(op, fed)
+            if existing is None:
+                with held_back():
+                    op = self.op() if tau == 1 else self._mixing_op()
+            else:
+                op = existing
+            with _translate_errors(session, self._read_by(tau), "The copies cannot be brought up to date"):
+                session.run(op, {} if tau == 1 else {self._mixing[0][0]: tau})
             _show(op)
         except BaseException:
             new = self._existing_op(tau)
-            if new is not None and not existed:
+            if new is not None and existing is None:
                 hide(new.graph, _ops_of(new))
             raise
+
+    def _read_by(self, tau: float) -> Iterator[VariableDef]:
+        """Yield the variables whose values a sync reads."""
+        for original, copy in self.pairs:
+            yield original
+            if tau != 1:
+                yield copy
 
     def _existing_op(self, tau: float) -> tf.Operation | None:
         """Return the op that `sync` runs, if it has been made."""
@@ -176,14 +185,13 @@ class Sync:
         """The name scope of the ops; TensorFlow numbers it when it is taken."""
         return f"{self.scope}/sync" if self.scope else "sync"
 
-    def _mixing_op(self, tau: float) -> tuple[dict[object, object], tf.Operation]:
-        """Return the op that mixes, and what to feed for this tau."""
-        if not self._mixing:
-            with hide_on_failure(self.target.graph), self._surroundings(inside=False):
-                fed = tf.compat.v1.placeholder_with_default(tf.constant(1.0, tf.float64), [], name="tau")
-                self._mixing.append((fed, self._build(fed)))
-        fed, op = self._mixing[0]
-        return {fed: tau}, op
+    def _mixing_op(self) -> tf.Operation:
+        """Make the op that mixes by a number that is fed, and return it."""
+        with hide_on_failure(self.target.graph), self._surroundings(inside=False):
+            fed = tf.compat.v1.placeholder_with_default(tf.constant(1.0, tf.float64), [], name="tau")
+            op = self._build(fed)
+            self._mixing.append((fed, op))
+        return op
 
     @contextmanager
     def _surroundings(self, inside: bool) -> Iterator[None]:
