@@ -31,7 +31,7 @@ ROWS = {
     "naming": (1, 3), "tf_internals": (1, 3),
     "tensorflow_modules": (1, 2),
     "errors": (1, 1), "tf_releases": (1, 1), "tf_types": (1, 1), "progress": (1, 1),
-    "cancellation": (1, 1),
+    "cancellation": (1, 1), "idle_import": (1, 1),
 }  # fmt: skip
 
 # TensorFlow is imported by `tensorflow_modules` alone, when it is first used.

@@ -6,13 +6,15 @@
 >>> [variable.name for variable in copy.variables]
 ['copy/net/hidden/w:0', 'copy/net/hidden/b:0', 'copy/net/w:0']
 
-Importing this package imports neither TensorFlow nor a widget; `edit` does.
+Importing this package imports neither TensorFlow nor a widget; `edit` does. A notebook's kernel imports the widget
+while it waits for the next cell.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -245,3 +247,9 @@ def __getattr__(name: str) -> object:
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'tfgraphwidget' has no attribute {name!r}")
+
+
+if "ipykernel" in sys.modules:
+    from tfgraphwidget.idle_import import import_when_idle
+
+    import_when_idle()

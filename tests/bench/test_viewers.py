@@ -37,7 +37,8 @@ RUNS = 5
 SLOW = 30.0  # seconds: what takes longer is not opened again
 PATIENCE = 240.0  # seconds
 OURS = "tfgraphwidget"
-WARM = "import tfgraphwidget as tgw\nimport tfgraphwidget.editor, tfgraphwidget.widget"  # which import no TensorFlow
+WARM = "import tfgraphwidget as tgw"  # which imports no TensorFlow
+IMPORTED = "'tfgraphwidget.scene.rendering.svg_text' in __import__('sys').modules"  # between the cells
 VIEWPORT = {"width": 1600, "height": 900}
 OPS = {"g3k": "2,891", "g10k": "10,006", "g14k": "13,867", "g50k": "50,002", "g100k": "99,997", "g1M": "999,907"}
 
@@ -120,6 +121,8 @@ def warm(page: Page, server: JupyterServer, file: Path) -> OpenNotebook:
     cells = [WARM, f"editor = tgw.edit({str(file)!r})\neditor.widget.height = 800\neditor"]
     notebook = open_notebook(page, server, write_notebook(server, f"{file.stem}.ipynb", cells))
     notebook.run_cell(0)
+    while not notebook.kernel_eval(IMPORTED):
+        page.wait_for_timeout(100)
     return notebook
 
 

@@ -21,7 +21,7 @@ from tests.stress.sentences import Broken
 from tests.stress.state import readers_of
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.export.formats.function_library import fill_graph_def
-from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph import needed_ops, traversal, unused_inputs
 from tfgraphwidget.runtime.session import check_feed_ranks
 
 _READS = ("VarHandleOp", "VariableV2", "Variable", "ReadVariableOp", "Placeholder", "PartitionedCall")
@@ -293,8 +293,10 @@ def check_saved_values(editor: GraphEditor, path: Any, boundary: Sequence[Any], 
         there = {op.name for op in loaded.graph.get_operations()}
         taken = {name: value for name, value in feeds.items() if name.partition(":")[0] in there}
         # What was computed in the graph is a placeholder in the file; they come in the order of the inputs.
-        types = editor.core.target.index.ids, editor.core.target.index.types
-        computed = [name for name in given if types[1][types[0][name.partition(":")[0]]] != "Placeholder"]
+        index = editor.core.target.index
+        left_out = unused_inputs(index, given, needed_ops(index, given, outputs))
+        types = {name: index.types[index.ids[name.partition(":")[0]]] for name in given}
+        computed = [name for name in given if types[name] != "Placeholder" and name not in left_out]
         made = [op.name for op in loaded.graph.get_operations() if _is_made(op)]
         taken |= {f"{name}:0": given[tensor] for name, tensor in zip(made, computed, strict=False)}
         found = [name for name in fetches if name.partition(":")[0] in there]

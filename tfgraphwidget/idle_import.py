@@ -1,0 +1,32 @@
+"""In a notebook the modules of a first drawing are imported between the cells, not while the user waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import sys
+from contextlib import suppress
+
+_MODULES = (
+    "tfgraphwidget.edits.history",
+    "tfgraphwidget.editor.graph_editor",
+    "tfgraphwidget.widget.widget",
+    "tfgraphwidget.scene.rendering.svg_text",
+)
+_DELAY = 0.05  # seconds, so that the result of the cell is shown before
+
+
+def import_when_idle() -> None:
+    """Import what a first drawing needs once the kernel has run the present cell; without a kernel, do nothing."""
+    ipython = sys.modules.get("IPython")
+    if getattr(ipython and ipython.get_ipython(), "kernel", None) is None:
+        return
+    with suppress(RuntimeError):  # imported in a thread, or before the kernel has begun
+        asyncio.get_running_loop().call_later(_DELAY, _import_modules)
+
+
+def _import_modules() -> None:
+    # The call that needs a module raises what is wrong with it.
+    with suppress(Exception):
+        for name in _MODULES:
+            importlib.import_module(name)
