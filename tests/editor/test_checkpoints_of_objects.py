@@ -46,6 +46,23 @@ def checkpoints(model: keras.Model, tmp_path_factory: pytest.TempPathFactory) ->
     return {**paths, "export": str(folder / "export"), "trained": str(folder / "trained")}
 
 
+def test_ops_that_give_a_session_its_values_are_not_in_the_graph(model: keras.Model, tmp_path: Path) -> None:
+    tf.saved_model.save(model, str(tmp_path / "model"))  # its Saver leaves out what its functions capture
+    editor = tgw.edit(tmp_path / "model")
+    editor.leave(0)
+    names = editor.index.names
+    assert editor.session is not None
+    added = {op.name for op in editor.session.graph.get_operations()} - set(names)
+    assert any(name.startswith("restore_captured/") for name in added)
+    assert editor.index.names == names
+    editor.refresh()
+    assert editor.index.names == names
+    with pytest.warns(UserWarning, match="cannot run what was written, nor the SavedModel that was opened"):
+        again = tgw.edit(editor.save(tmp_path / "again"))
+    again.leave(0)
+    assert added.isdisjoint(again.index.names)
+
+
 @pytest.mark.parametrize("source", ["model", "export"])
 @pytest.mark.parametrize("name", ["of the model", "with its optimizer", "of its export", "trained"])
 def test_a_clone_takes_the_values_of_a_checkpoint_of_objects(

@@ -1127,3 +1127,38 @@ def test_the_functions_of_earlier_edits_go_when_nothing_calls_them_any_more(shar
     editor.jump(3)
     assert editor.core.target.index.functions - editor.core.target.first.functions == made[-1]
     assert shared.y({"x:0": [1.0]}) == [2, 2, 49, 30]
+
+
+def two_results(x: tf.Tensor, y: tf.Tensor) -> Any:
+    return tf.nn.relu(x, name="first"), tf.exp(y, name="second")
+
+
+@pytest.fixture(params=["tf.function", "SavedModel"])
+def with_arguments(request: pytest.FixtureRequest, tmp_path: Path) -> GraphEditor:
+    """An editor of a function of x and y."""
+    specs = [tf.TensorSpec([2], tf.float32, name=name) for name in "xy"]
+    module = tf.Module()
+    module.f = tf.function(two_results, input_signature=specs)
+    if request.param == "tf.function":
+        return tgw.edit(module.f)
+    tf.saved_model.save(module, str(tmp_path / "model"), signatures=module.f.get_concrete_function())
+    return tgw.edit(tmp_path / "model")
+
+
+def test_what_a_function_cannot_hold_of_its_arguments_is_refused(with_arguments: GraphEditor) -> None:
+    editor = with_arguments
+    before = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
+    with pytest.raises(GraphEditError, match="'x' is an argument of the function.*place the ops that read it"):
+        editor.place("x", "/cpu:0")
+    with pytest.raises(GraphEditError, match="'x' is an argument of the function.*add the control inputs to the ops"):
+        editor.add_control_inputs("x", "second")
+    assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == before
+    assert editor.lines == ()
+
+    report = editor.place(editor.ops("x", "y", "first"), "/device:CPU:0")
+    assert "'x' and 'y' of the arguments stay where the caller has them." in str(report)
+    editor.place(editor.ops("x", "first"), "/device:GPU:0")
+    device = [editor.inspect(name).device for name in ("x", "first")]
+    assert device == ["", "/device:GPU:0"]
+    editor.undo()
+    assert [editor.inspect(name).device for name in ("x", "first")] == ["", "/device:CPU:0"]

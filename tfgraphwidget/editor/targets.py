@@ -30,12 +30,14 @@ from tfgraphwidget.graph import (
     build,
     definitions,
     handles,
+    names_of,
     reachable_functions,
     with_contexts,
 )
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.tf_internals import operations_by_name
 from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef, Variable
 
 if TYPE_CHECKING:
@@ -293,7 +295,9 @@ class LiveTarget:
         source, draft, body = self.source, self._draft, self.source.body
         with transaction() as steps:
             steps.on_failure(self.file_restorer())
-            source.live()
+            graph = source.live()
+            # Of what a Saver does not restore, TensorFlow needs further ops to assign values.
+            live.hide(graph, set(operations_by_name(graph)).difference(names_of(body.nodes(0))))
             self._draft, self._objectless = None, _variables(self._reading.index)
             self.reread()
             imported_index = self._reading.index

@@ -442,6 +442,13 @@ class AddControlInputs(_ControlInputCommand):
             context: The graph that the edit is planned on.
         """
         moves, op, ops = self._numbers(context.index, there=False)
+        name = context.index.names[op]
+        if name in {split_tensor(tensor)[0] for tensor in context.arguments}:
+            raise GraphEditError(
+                f"Op {name!r} is an argument of the function, which has its value before anything of the function "
+                "runs; add the control inputs to the ops that read it.",
+                [name],
+            )
         moves.control_inputs[op] = (*moves.current_control_inputs(op), *ops)
         return moves
 

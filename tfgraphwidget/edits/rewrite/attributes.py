@@ -34,7 +34,7 @@ from tfgraphwidget.graph import (
     is_placeholder,
     listed_variables,
 )
-from tfgraphwidget.naming import colocated_with, count_text, free_name, known_instead, names_text
+from tfgraphwidget.naming import colocated_with, count_text, free_name, known_instead, names_text, split_tensor
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 
@@ -301,8 +301,16 @@ class Place(Command):
                 'or "" for any.'
             )
         index = context.index
-        targets = set(resolve_ops(index, self.what))
-        along = _colocated_ops(index, targets) - targets
+        chosen = set(resolve_ops(index, self.what))
+        # A FunctionDef has no place for the device of an argument.
+        arguments = {index.op(split_tensor(name)[0]) for name in context.arguments}
+        of_caller, targets = chosen & arguments, chosen - arguments
+        if of_caller and not targets:
+            raise GraphEditError(
+                f"Op {index.names[min(of_caller)]!r} is an argument of the function, which stands where the caller has "
+                "it; place the ops that read it, or what the caller gives."
+            )
+        along = _colocated_ops(index, targets) - targets - arguments
         rewriter = ConsumerRewriter(index)
         for op in targets | along:
             rewriter.node(op).device = self.device
@@ -312,7 +320,11 @@ class Place(Command):
         if not names:
             raise GraphEditError("The selection holds no ops, so there is nothing to place; select some.")
         changed = rewriter.require_changes(f"is on {self.device!r}" if self.device else "is on no device", names[0])
-        return Patch(changed=changed, notes=(note,) if colocated else ())
+        notes = [note] if colocated else []
+        if of_caller:
+            stays = "stays where the caller has it" if len(of_caller) == 1 else "stay where the caller has them"
+            notes.append(f"{names_text([index.names[op] for op in sorted(of_caller)])} of the arguments {stays}.")
+        return Patch(changed=changed, notes=tuple(notes))
 
 
 def _colocated_ops(index: GraphIndex, ops: Iterable[int]) -> set[int]:
