@@ -138,3 +138,35 @@ def test_a_saved_model_takes_values_by_the_paths_of_its_objects(tmp_path: Path) 
     copy = tgw.edit(tmp_path / "saved").clone(into="copy", init=path)
     assert sorted(float(variable) for variable in copy.variables) == [3.0, 4.0]
     assert float(copy(tf.constant(2.0))) == 10.0
+
+
+_EDITS: dict[str, Callable[[tgw.GraphEditor, str], object]] = {
+    "rename": lambda editor, handle: editor.rename(handle, "other"),
+    "rename a scope": lambda editor, handle: editor.rename("sequential/", "other"),
+    "obfuscate_names": lambda editor, handle: editor.obfuscate_names(),
+    "remove": lambda editor, handle: editor.remove(editor.downstream(handle)),
+}
+
+
+@pytest.mark.parametrize("edit", _EDITS.values(), ids=_EDITS)
+def test_collections_follow_edits_of_variables_that_tensorflow_has_no_objects_of(
+    model: keras.Model, edit: Callable[[tgw.GraphEditor, str], object], tmp_path: Path
+) -> None:
+    model.export(str(tmp_path / "export"), verbose=False)
+    editor = tgw.edit(tmp_path / "export")
+    editor.leave(0)
+    assert editor.session is not None
+    before = editor.index.collections
+    assert len(before["trainable_variables"]) >= 4
+    handle = before["trainable_variables"][2].name.removesuffix(":0")
+
+    edit(editor, handle)
+    after = editor.index.collections
+    assert f"{handle}:0" not in {member.name for member in after["trainable_variables"]}
+    names = {member.name.removesuffix(":0") for key in ("variables", "trainable_variables") for member in after[key]}
+    assert names <= set(editor.index.names)
+    for change, expected in ((editor.undo, before), (editor.redo, after), (editor.undo, before)):
+        change()
+        assert editor.index.collections == expected
+        editor.refresh()
+        assert editor.index.collections == expected

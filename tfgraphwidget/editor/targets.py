@@ -226,6 +226,17 @@ def _add_members(collections: Members, file_members: Members, names: frozenset[s
     }
 
 
+def _in_order(collections: Members, order: Members) -> Members:
+    """Collections with the entries that `order` has in that order, whatever is between them."""
+    ordered = dict(collections)
+    for key, members in order.items():
+        number = {member: k for k, member in enumerate(members)}
+        entries = collections.get(key, ())
+        known = iter(sorted((member for member in entries if member in number), key=number.__getitem__))
+        ordered[key] = tuple(next(known) if member in number else member for member in entries)
+    return ordered
+
+
 def _without(patch: Patch, names: frozenset[str]) -> Patch:
     """The patch without entries of collections for variables of these names."""
 
@@ -552,6 +563,9 @@ class LiveTarget:
         if renewal:
             steps.on_failure(self._renew_again, renewal)  # behind the undoing of what follows here
         steps.on_failure(setattr, self, "_shapes", self._shapes)
+        steps.on_failure(setattr, self, "_objectless", self._objectless)
+        # With the names before, which an undo gives back.
+        self._objectless |= {f"{new}:0" for old, new in patch.renamed if f"{old}:0" in self._objectless}
         # After a failure the generation has grown, so that the index is read again when it is next asked for.
         in_graph = _without(patch, self._objectless) if self._objectless else patch
         steps.enter_context(
@@ -681,6 +695,8 @@ class LiveTarget:
         self._shapes = {**self._shapes, **patch.new_shapes}
         # Ops that are shown again come back at their old places in graph order.
         if patch.add.nodes and self._record().generation != generation:
+            if self._objectless:  # only a reading has their entries of collections
+                self._reading = replace(before, index=edits.apply_patch(before.index, patch))
             self.reread()
             return
         stamp, ops = self._present_stamp(), live.operation_count(self.graph())
@@ -738,7 +754,13 @@ class LiveTarget:
         self._members.pop(id(inverse), None)
         self._actual_patches.pop(planned, None)
         # TensorFlow's collections take what comes back at their ends.
-        if live.patch_application.put_in_order(self.graph(), self._members.pop(planned, (None, {}))[1]):
+        order = self._members.pop(planned, (None, {}))[1]
+        reordered = live.patch_application.put_in_order(self.graph(), order)
+        if self._objectless:
+            now = self._reading.index
+            ordered = now.with_new_nodes((), _in_order(now.collections, order), now.variable_defs)
+            self._reading, reordered = replace(self._reading, index=ordered), True
+        if reordered:
             self.reread()
         return inverse, losses
 
