@@ -21,7 +21,7 @@ from tests.stress.sentences import Broken
 from tests.stress.state import readers_of
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.export.formats.function_library import fill_graph_def
-from tfgraphwidget.graph import needed_ops, traversal, unused_inputs
+from tfgraphwidget.graph import HANDLE_DTYPES, needed_ops, traversal, unused_inputs
 from tfgraphwidget.runtime.session import check_feed_ranks
 
 _READS = ("VarHandleOp", "VariableV2", "Variable", "ReadVariableOp", "Placeholder", "PartitionedCall")
@@ -256,11 +256,18 @@ def _renamed(values: Values, names: Mapping[str, str]) -> Values:
 # Parts and files
 
 
+def _is_handle(editor: GraphEditor, name: str) -> bool:
+    """Whether a tensor is the handle of a resource, which says where its session keeps that."""
+    op, _, port = name.partition(":")
+    index = editor.core.target.index
+    return bool(index.dtypes(index.ids[op])[int(port or 0)] in HANDLE_DTYPES)
+
+
 def check_part(editor: GraphEditor, part: GraphEditor, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """Raise Broken where an extracted part computes something else than the graph that it was taken from."""
     if editor.core.source.session is None or _is_of_a_function(editor):
         return
-    fetches = [name for name in outputs if _is_pure_between(editor, inputs, name)]
+    fetches = [name for name in outputs if _is_pure_between(editor, inputs, name) and not _is_handle(editor, name)]
     feeds = feeds_of(editor)
     given = _inputs(editor, inputs, feeds)
     if not fetches or given is None:

@@ -340,9 +340,18 @@ def check_unchanged(index: GraphIndex, patch: Patch) -> None:
 
 
 def _is_alike(index: GraphIndex, node: NodeDef, planned: NodeDef) -> bool:
-    """Whether an op reads the same and calls the same functions as when an edit was planned."""
+    """Whether an op reads the same and calls the same functions as when an edit was planned.
+
+    Control inputs have no order: TensorFlow may list them in another one after an undo.
+    """
     calls, planned_calls = (called_functions(each, index.functions) for each in (node, planned))
-    return node.input[:] == planned.input[:] and calls == planned_calls
+    return _inputs(node) == _inputs(planned) and calls == planned_calls
+
+
+def _inputs(node: NodeDef) -> tuple[list[str], frozenset[str]]:
+    """The data inputs of an op, and its control inputs."""
+    data = [text for text in node.input if not text.startswith("^")]
+    return data, frozenset(text for text in node.input if text.startswith("^"))
 
 
 def _dependents(index: GraphIndex, ops: Iterable[int]) -> set[int]:
