@@ -348,15 +348,14 @@ def test_a_rename_to_names_that_it_frees_is_done_again(kind: str) -> None:
 
 def test_a_redo_does_not_mind_the_order_in_which_tensorflow_lists_control_inputs() -> None:
     with tf.Graph().as_default() as graph:
-        fed = v1.placeholder(tf.float32, [2], name="y")
-        constant = tf.constant(1.0, name="z")
-        with tf.control_dependencies([fed, constant]):
-            tf.add(tf.exp(fed, name="exp"), constant, name="sum")
+        x, gate = (v1.placeholder(tf.float32, [2], name=name) for name in "xy")
+        with tf.control_dependencies([gate, tf.constant(1.0, name="z")]):
+            tf.add(tf.exp(x, name="exp"), x, name="sum")
     editor = tgw.edit(graph)
     editor.clone([], ["sum:0"], into="copy")  # control inputs ^y and ^copy/z, which TensorFlow lists by their names
-    editor.reroute("copy/exp:0", "y:0")
-    after = [name.SerializeToString(deterministic=True) for name in graph.as_graph_def().node]
+    editor.reroute("copy/exp:0", "x:0")
+    after = [node.SerializeToString(deterministic=True) for node in graph.as_graph_def().node]
     for _ in range(2):
         editor.jump(0)
         editor.jump(2)
-        assert [name.SerializeToString(deterministic=True) for name in graph.as_graph_def().node] == after
+        assert [node.SerializeToString(deterministic=True) for node in graph.as_graph_def().node] == after
