@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -499,3 +499,39 @@ def test_the_names_of_functions_are_put_together_once_and_not_for_each_op(mlp: t
     view = edits.PatchedGraph(index, edits.Patch(add=edits.Change(functions=(added,))))
     assert view.functions() is view.functions()
     assert view.functions() == index.functions | {"more"}
+
+
+def _in_a_loop(write: Callable[[tf.Tensor], tf.Tensor]) -> Any:
+    """A loop of TensorFlow 1 that fills a TensorArray of rows of four, and what each of its steps computes."""
+    rows = tf.TensorArray(tf.float32, 3, element_shape=[4])
+
+    def step(i: tf.Tensor, rows: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
+        return i + 1, rows.write(i, write(tf.fill([4], 1.0)))
+
+    return v1.while_loop(lambda i, _: i < 3, step, [0, rows])[1].stack()
+
+
+def _in_a_list(write: Callable[[tf.Tensor], tf.Tensor]) -> Any:
+    """A list of tensors of four, of which one is set."""
+    rows = tf.raw_ops.TensorListReserve(element_shape=[4], num_elements=3, element_dtype=tf.float32)
+    rows = tf.raw_ops.TensorListSetItem(input_handle=rows, index=0, item=tf.zeros([4]))
+    return tf.raw_ops.TensorListSetItem(input_handle=tf.identity(rows), index=1, item=write(tf.fill([4], 1.0)))
+
+
+@pytest.mark.parametrize("build", [_in_a_loop, _in_a_list])
+def test_what_holds_tensors_of_one_shape_takes_no_other(build: Callable[[Any], Any], tmp_path: Path) -> None:
+    v1.disable_control_flow_v2()
+    try:
+        with tf.Graph().as_default() as graph:
+            build(lambda row: tf.exp(row, name="row"))
+    finally:
+        v1.enable_control_flow_v2()
+    (tmp_path / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    row = next(op.name for op in graph.get_operations() if op.type == "Exp")
+    for editor in (tgw.edit(graph), tgw.edit(tmp_path / "graph.pb")):
+        with pytest.raises(GraphEditError, match=r"cannot take '.*:0' of shape \(1, 4\) in place of"):
+            editor.insert(f"{row}:0", lambda x: tf.expand_dims(x, 0))
+        editor.insert(f"{row}:0", lambda x: tf.reshape(tf.expand_dims(x, 0), [4]))
+        edited_def = v1.GraphDef.FromString(editor.save(tmp_path / "edited.pb").read_bytes())
+        with tf.Graph().as_default():
+            tf.graph_util.import_graph_def(edited_def, name="")

@@ -68,6 +68,12 @@ from tfgraphwidget.tf_types import AttrValue, FunctionDef, NameAttrList, NodeDef
 
 T = TypeVar("T")
 
+# They hold tensors whose shape their handle tells, which shape functions ask for.
+_HOLDERS_OF_SHAPED_TENSORS = frozenset(
+    {"EmptyTensorList", "TensorArrayGradV3", "TensorArrayV3", "TensorListFromTensor", "TensorListReserve"}
+)
+# The handle that they give is that of their first input, or one of the same kind.
+_SAME_HANDLE = FIRST_INPUT_FORWARDING | {"TensorListPopBack", "TensorListPushBack", "TensorListSetItem"}
 _DEEPEST = 50
 _MOST_ROUNDS = 20
 
@@ -154,7 +160,7 @@ class ShapeInferenceSandbox:
 
     def _stand_in(self, tensor: Tensor) -> tf.Tensor:
         dtype, shape = self._view.dtype(tensor), self._view.shape(*tensor)
-        if dtype == "resource":
+        if dtype in ("resource", "variant"):
             return self._handle(tensor)
         if dtype.endswith("_ref"):  # there is no placeholder of a reference: a variable gives one
             return self._placeholder(dtype.removesuffix("_ref"), shape, "VariableV2")
@@ -175,15 +181,17 @@ class ShapeInferenceSandbox:
         return tensor
 
     def _handle(self, tensor: Tensor) -> tf.Tensor:
-        """Return a handle of a variable of the same dtype and shape, as far as they are known."""
-        view, op = self._view, tensor[0]
+        """Return a handle of the same kind of variable, TensorArray or list of tensors, as far as that is known."""
+        view, (op, port) = self._view, tensor
         for _ in range(_DEEPEST):
-            if view.node(op).op not in FIRST_INPUT_FORWARDING:
+            if view.node(op).op not in _SAME_HANDLE:
                 break
-            op = view.inputs(op)[0][0]
+            op, port = view.inputs(op)[0]
         node = view.node(op)
-        if node.op == "VarHandleOp":
-            return self._new_op(node, [])[0]
+        if node.op == "VarHandleOp" or node.op in _HOLDERS_OF_SHAPED_TENSORS:
+            return self._new_op(node, self._inputs(op))[port]
+        if view.dtype(tensor) == "variant":
+            return self._placeholder("variant", view.shape(*tensor))
         reads = (reader for name in (op, tensor[0]) for reader in view.readers(name))
         read = next((reader for reader in reads if view.node(reader).op == "ReadVariableOp"), None)
         if read is None:
