@@ -142,8 +142,8 @@ def test_a_saved_model_takes_values_by_the_paths_of_its_objects(tmp_path: Path) 
 
 _EDITS: dict[str, Callable[[tgw.GraphEditor, str], object]] = {
     "rename": lambda editor, handle: editor.rename(handle, "other"),
-    "rename a scope": lambda editor, handle: editor.rename("sequential/", "other"),
-    "obfuscate_names": lambda editor, handle: editor.obfuscate_names(),
+    "rename a scope": lambda editor, _: editor.rename("sequential/", "other"),
+    "obfuscate_names": lambda editor, _: editor.obfuscate_names(),
     "remove": lambda editor, handle: editor.remove(editor.downstream(handle)),
 }
 

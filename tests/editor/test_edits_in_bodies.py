@@ -1148,9 +1148,9 @@ def with_arguments(request: pytest.FixtureRequest, tmp_path: Path) -> GraphEdito
 def test_what_a_function_cannot_hold_of_its_arguments_is_refused(with_arguments: GraphEditor) -> None:
     editor = with_arguments
     before = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
-    with pytest.raises(GraphEditError, match="'x' is an argument of the function.*place the ops that read it"):
+    with pytest.raises(GraphEditError, match=r"'x' is an argument of the function.*place the ops that read it"):
         editor.place("x", "/cpu:0")
-    with pytest.raises(GraphEditError, match="'x' is an argument of the function.*add the control inputs to the ops"):
+    with pytest.raises(GraphEditError, match=r"'x' is an argument of the function.*add the control inputs to the ops"):
         editor.add_control_inputs("x", "second")
     assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == before
     assert editor.lines == ()

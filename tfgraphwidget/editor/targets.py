@@ -232,8 +232,8 @@ def _in_order(collections: Members, order: Members) -> Members:
     for key, members in order.items():
         number = {member: k for k, member in enumerate(members)}
         entries = collections.get(key, ())
-        known = iter(sorted((member for member in entries if member in number), key=number.__getitem__))
-        ordered[key] = tuple(next(known) if member in number else member for member in entries)
+        members_in_order = iter(sorted((member for member in entries if member in number), key=number.__getitem__))
+        ordered[key] = tuple(next(members_in_order) if member in number else member for member in entries)
     return ordered
 
 
