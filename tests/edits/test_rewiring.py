@@ -13,6 +13,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import fill, read, v1
 from tests.edits.test_reroute import reads, refused, run, two_towers
+from tfgraphwidget.edits.rewire import validation
 from tfgraphwidget.errors import GraphEditError, GraphFinalized
 from tfgraphwidget.graph.index import GraphIndex
 
@@ -582,3 +583,53 @@ def test_a_failure_half_way_leaves_graph_and_history_as_they_were(
     assert reads(editor) == before
     assert editor.history.done == ()
     assert np.array_equal(run(line, "c:0", {"x:0": X[:, :2]}), X[:, :2] * 8)
+
+
+def graph_of_handles() -> Any:
+    """Readers of handles of several kinds, all of dtype resource or variant, and of references to texts."""
+    with tf.Graph().as_default() as graph:
+        variable = v1.get_variable("variable", [], use_resource=True)
+        tf.identity(variable.handle, name="same_variable")
+        queue = tf.raw_ops.FIFOQueueV2(component_types=[tf.float32], name="queue")
+        tf.raw_ops.QueueSizeV2(handle=queue, name="size")
+        table = tf.raw_ops.MutableHashTableV2(key_dtype=tf.int64, value_dtype=tf.int64, name="table")
+        tf.raw_ops.LookupTableSizeV2(table_handle=table, name="entries")
+        array = tf.raw_ops.TensorArrayV3(size=1, dtype=tf.float32, name="array")
+        tf.raw_ops.TensorArraySizeV3(handle=array.handle, flow_in=array.flow, name="length")
+        data = tf.data.Dataset.range(3)._variant_tensor
+        tf.raw_ops.DatasetCardinality(input_dataset=tf.identity(data, name="same_data"), name="cardinality")
+        elements = tf.raw_ops.TensorListReserve(
+            element_shape=[1], num_elements=2, element_dtype=tf.float32, name="elements"
+        )
+        tf.raw_ops.TensorListLength(input_handle=elements, name="count")
+        old = tf.raw_ops.FIFOQueue(component_types=[tf.float32], name="old_queue")
+        tf.raw_ops.QueueSize(handle=old, name="old_size")
+        v1.get_variable("text", initializer="", use_resource=False)
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("handle", "reader", "kinds"),
+    [
+        ("variable", "size", "of a variable, and 'size' takes that of a queue"),
+        ("same_variable", "entries", "of a variable, and 'entries' takes that of a hash table"),
+        ("table", "variable/Read/ReadVariableOp", "takes that of a variable, as 'variable:0' is"),
+        ("queue", "length", "of a queue, and 'length' takes that of a TensorArray"),
+        ("elements", "cardinality", "of a list of tensors, and 'cardinality' takes that of a dataset"),
+        ("same_data", "count", "of a dataset, and 'count' takes that of a list of tensors"),
+        ("text", "old_size", "of a variable, and 'old_size' takes that of a queue"),
+    ],
+)
+def test_a_handle_of_another_kind_is_refused(handle: str, reader: str, kinds: str) -> None:
+    editor = tgw.edit(graph_of_handles())
+    with pytest.raises(GraphEditError, match=kinds):
+        editor.connect(f"{handle}:0", reader, k=0)
+    index = editor.index
+    told = validation.refusals(index, (index.ids[handle], 0), [index.ids[reader]])
+    assert kinds in told[index.ids[reader]]
+
+
+def test_a_handle_of_the_same_kind_is_taken() -> None:
+    editor = tgw.edit(graph_of_handles())
+    editor.connect("same_variable:0", "variable/Read/ReadVariableOp", k=0)
+    assert editor.inspect("variable/Read/ReadVariableOp").inputs[0].name == "same_variable:0"

@@ -171,6 +171,7 @@ from .state_initializers import first_contents as first_contents
 from .state_initializers import from_outside as from_outside
 from .state_initializers import initializers as initializers
 from .stateful_resources import by_key as by_key
+from .stateful_resources import handle_kind as handle_kind
 from .stateful_resources import key_of as key_of
 from .stateful_resources import kind_of as kind_of
 from .stateful_resources import new_keys as new_keys

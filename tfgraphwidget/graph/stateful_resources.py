@@ -20,6 +20,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import (
     CONSTANTS,
+    FIRST_INPUT_FORWARDING,
     HANDLES,
     STATE_FORWARDING,
     TEMPORARY_VARIABLES,
@@ -48,6 +49,14 @@ _KINDS = tuple(
         ("map of sparse tensors", r"(Add|Take)\w*Sparse\w*TensorsMap"),
     )
 )
+_KINDS_OF_VARIANTS = (
+    ("dataset", re.compile(r"\w*Dataset(V\d)?")),
+    (
+        "list of tensors",
+        re.compile(r"(Empty)?TensorList(?!Length|GetItem|Stack|Gather|Concat$|ConcatV2$|ElementShape)\w*"),
+    ),
+    ("TensorArray", re.compile(r"TensorArray(V\d|Grad(V\d|WithShape))?")),
+)
 # The kinds of which several ops are the ends of one state; none of them hands out a handle.
 _WITHOUT_HANDLE = frozenset({"staging area", "map of sparse tensors"})
 
@@ -60,6 +69,23 @@ def kind_of(op_type: str) -> str:
         op_type: The op type, such as "MatMul".
     """
     return next((kind for kind, types in _KINDS if types.fullmatch(op_type)), op_type)
+
+
+def handle_kind(index: GraphIndex, tensor: tuple[int, int]) -> str:
+    """The kind of what a handle is a handle of, "queue", "dataset"; "" for no handle, and where nothing tells it.
+
+    Args:
+        index: The graph.
+        tensor: The op and the number of its output.
+    """
+    op, _ = tensor
+    start, seen = index.inputs.start, set[int]()
+    while index.types[op] in FIRST_INPUT_FORWARDING and start[op] < start[op + 1] and op not in seen:
+        seen.add(op)
+        op = int(index.inputs.values[start[op]])
+    op_type = index.types[op]
+    kinds = (*_KINDS, *_KINDS_OF_VARIANTS)
+    return next((kind for kind, types in kinds if types.fullmatch(op_type)), "")
 
 
 @cached_per_index

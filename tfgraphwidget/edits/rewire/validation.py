@@ -16,11 +16,13 @@ from tfgraphwidget.edits.rewire.execution_frames import frames_of, may_run_in_fr
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CONTROL,
+    HANDLE_DTYPES,
     MERGE,
     NEXT,
     V1_CONTROL_FLOW,
     Csr,
     GraphIndex,
+    handle_kind,
     shape_text,
     shortest_path,
     strong_components,
@@ -31,6 +33,7 @@ from tfgraphwidget.tf_types import NodeDef, OpDef
 
 _SHOWN = 8
 """How many ops of a cycle a sentence names."""
+_OF_HANDLES = HANDLE_DTYPES | {"string_ref"}  # the latter of queues, tables and readers of old files
 _INDEPENDENT = "choose what does not depend on it"
 
 
@@ -184,6 +187,9 @@ class _Slots:
             return f"{self.tensor_text!r} is {dtype}, and {self.index.names[op]!r} takes {expected}."
         if self.dtype and dtype == self.dtype and takes_reference(self.index, op, k):
             return _no_reference(self.moves, (op, k), self.source)
+        other_kind = _other_kind(self.moves, op, old, self.source) if self.dtype in _OF_HANDLES else ""
+        if other_kind:
+            return other_kind
         if self.runs is None:
             return ""
         ends = [*read, *((control_input, CONTROL) for control_input in self.moves.current_control_inputs(op))]
@@ -215,7 +221,20 @@ def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
         )
     if dtype and not dtype.endswith("_ref") and takes_reference(moves.index, *slot):
         return _no_reference(moves, slot, new)
-    return ""
+    return _other_kind(moves, slot[0], old, new) if had in _OF_HANDLES else ""
+
+
+def _other_kind(moves: EdgeMoves, reader: int, old: Tensor, new: Tensor) -> str:
+    """Why an op that takes the handle of a queue, say, cannot take that of a variable; "" when it can."""
+    index = moves.index
+    had, kind = (handle_kind(index, end) if end[0] < len(index) else "" for end in (old, new))
+    if not had or not kind or had == kind:
+        return ""
+    had, kind = (f"{'an' if each[0] in 'ai' else 'a'} {each}" for each in (had, kind))
+    return (
+        f"{moves.tensor_name(new)!r} is the handle of {kind}, and {moves.name(reader)!r} takes that of {had}, as "
+        f"{moves.tensor_name(old)!r} is; give one of those."
+    )
 
 
 def _description(moves: EdgeMoves, tensor: Tensor) -> str:
