@@ -49,6 +49,7 @@ _KINDS = tuple(
         ("map of sparse tensors", r"(Add|Take)\w*Sparse\w*TensorsMap"),
     )
 )
+_LONGEST_CHAIN = 100  # of ops that give on a handle; a damaged file may have a cycle
 _KINDS_OF_VARIANTS = (
     ("dataset", re.compile(r"\w*Dataset(V\d)?")),
     (
@@ -79,9 +80,10 @@ def handle_kind(index: GraphIndex, tensor: tuple[int, int]) -> str:
         tensor: The op and the number of its output.
     """
     op, _ = tensor
-    start, seen = index.inputs.start, set[int]()
-    while index.types[op] in FIRST_INPUT_FORWARDING and start[op] < start[op + 1] and op not in seen:
-        seen.add(op)
+    start = index.inputs.start
+    for _ in range(_LONGEST_CHAIN):
+        if index.types[op] not in FIRST_INPUT_FORWARDING or start[op] == start[op + 1]:
+            break
         op = int(index.inputs.values[start[op]])
     op_type = index.types[op]
     kinds = (*_KINDS, *_KINDS_OF_VARIANTS)
