@@ -625,8 +625,8 @@ def test_a_handle_of_another_kind_is_refused(handle: str, reader: str, kinds: st
     with pytest.raises(GraphEditError, match=kinds):
         editor.connect(f"{handle}:0", reader, k=0)
     index = editor.index
-    told = validation.refusals(index, (index.ids[handle], 0), [index.ids[reader]])
-    assert kinds in told[index.ids[reader]]
+    assert kinds in validation.why_not(index, (index.ids[handle], 0), index.ids[reader], 0)
+    assert index.ids[reader] in validation.refusals(index, (index.ids[handle], 0), [index.ids[reader]])
 
 
 def test_a_handle_of_the_same_kind_is_taken() -> None:
