@@ -93,3 +93,71 @@ def test_a_save_does_not_run_the_model_on_made_up_values_of_too_few_dimensions(t
     editor = tgw.edit(session.graph, session=session)
     with pytest.warns(UserWarning, match="loaded but not run.*takes one of 4 or more"):
         editor.save(f"{tmp_path}/m/", "x:0", "y:0")
+
+
+ANY = tf.TensorSpec(None, tf.float32, name="x")
+
+
+def convolution(x: Any) -> Any:
+    return tf.identity(tf.nn.conv2d(x, tf.ones([3, 3, 3, 4]), 1, "SAME", name="conv"), name="y")
+
+
+def called(x: tf.Tensor) -> tf.Tensor:
+    return tf.function(convolution, input_signature=[ANY])(x)
+
+
+def chosen(x: tf.Tensor) -> tf.Tensor:
+    return tf.cond(v1.placeholder_with_default(True, []), lambda: convolution(x), lambda: tf.ones([1]))
+
+
+def given_on(x: tf.Tensor) -> tf.Tensor:
+    """Through a function that gives back its second argument first, to another one."""
+    swapped = tf.function(lambda a, b: (b, tf.nn.relu(a)), input_signature=[ANY, tf.TensorSpec(None, tf.float32)])
+    return tf.function(lambda x: convolution(swapped(tf.zeros([2]), x)[0] * 2.0), input_signature=[ANY])(x)
+
+
+def looped(x: tf.Tensor) -> tf.Tensor:
+    """In the second step the loop has it where the first had another."""
+    first = v1.placeholder_with_default(np.ones([1, 3, 3, 3], np.float32), None)
+    return convolution(tf.while_loop(lambda *_: True, lambda a, b: (b, a), [first, x], maximum_iterations=2)[0])
+
+
+@pytest.mark.parametrize("build", [called, chosen, given_on, looped])
+def test_it_is_refused_where_a_function_takes_it(build: Callable[[Any], Any]) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.identity(build(v1.placeholder(tf.float32, name="x")), name="z")
+        session = v1.Session()
+    editor = tgw.edit(graph, session=session)
+    with pytest.raises(SessionRefused, match=r"'x:0' is fed a value of 1 dimensions, and op '.*conv' \(Conv2D\)"):
+        editor.probe(["z:0"], {"x:0": [1.0, 2.0]})
+    assert editor.probe(["z:0"], {"x:0": np.ones([1, 3, 3, 3], np.float32)})["z:0"].shape == (1, 3, 3, 4)
+
+
+def test_what_changes_the_dimensions_in_a_function_is_not_refused() -> None:
+    def reshaped(x: tf.Tensor) -> tf.Tensor:
+        return convolution(tf.reshape(x, [1, 2, 2, 3]))
+
+    with tf.Graph().as_default() as graph:
+        tf.identity(tf.function(reshaped, input_signature=[ANY])(v1.placeholder(tf.float32, name="x")), name="z")
+        session = v1.Session()
+    editor = tgw.edit(graph, session=session)
+    assert editor.probe(["z:0"], {"x:0": np.ones([12], np.float32)})["z:0"].shape == (1, 2, 2, 4)
+
+
+@pytest.mark.parametrize("is_file", [False, True], ids=["tf.function", "SavedModel"])
+def test_a_function_is_not_run_on_a_value_of_too_few_dimensions(is_file: bool, tmp_path: Path) -> None:
+    module = tf.Module()
+    module.f = tf.function(convolution, input_signature=[ANY])
+    if is_file:
+        tf.saved_model.save(module, str(tmp_path / "model"), signatures=module.f.get_concrete_function())
+    editor = tgw.edit(tmp_path / "model" if is_file else module.f)
+    with pytest.raises(SessionRefused, match=r"'x:0' is fed a value of 0 dimensions, and op '.*conv' \(Conv2D\)"):
+        editor.probe(["y:0"], {"x:0": np.float32(1.0)})
+    assert editor.probe(["y:0"], {"x:0": np.ones([1, 3, 3, 3], np.float32)})["y:0"].shape == (1, 3, 3, 4)
+
+
+def test_a_save_does_not_run_a_function_on_made_up_values_of_too_few_dimensions(tmp_path: Path) -> None:
+    editor = tgw.edit(tf.function(convolution, input_signature=[ANY]))
+    editor.bypass("y")
+    with pytest.warns(UserWarning, match=r"loaded but not run.*takes one of 4 or more"):
+        editor.save(f"{tmp_path}/m/")

@@ -17,6 +17,7 @@ from tfgraphwidget.export.verification.reference import NOT_RUN, ReferenceRun, f
 from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, optimizers_off
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds, no_value_for
 from tfgraphwidget.graph import Signature, build
+from tfgraphwidget.runtime.session import check_call_ranks
 from tfgraphwidget.sources import open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import is_installed, tf
 from tfgraphwidget.tf_internals import eager_mode
@@ -160,6 +161,7 @@ class _TracedModule:
                 if variable.dtype.is_floating:
                     variable.assign(next_numbers({"": value})[""])
             tensors = {key: tf.constant(value, self.specs[key].dtype) for key, value in feeds.items()}
+            check_call_ranks(self._function, tensors)
             return {key: tensor.numpy() for key, tensor in self._module.signature(**tensors).items()}
         finally:
             for variable, value in before:

@@ -29,6 +29,7 @@ from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
+from tfgraphwidget.runtime.session.feed_ranks import check_call_ranks
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -159,6 +160,8 @@ def run_module(index: GraphIndex, module: Module, feeds: Values) -> list[Array]:
     with tf.init_scope():
         try:
             arguments = {name: tf.convert_to_tensor(feeds[name], _dtype(index, name)) for name in module.inputs}
+            fed = zip(module.parameters, arguments.values(), strict=True)
+            check_call_ranks(module.signature.get_concrete_function(), dict(fed))
             results = module(**arguments)
             return [np.asarray(result) for result in (results if len(module.outputs) > 1 else (results,))]
         except (tf.errors.OpError, ValueError, TypeError) as error:

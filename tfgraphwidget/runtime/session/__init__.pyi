@@ -4,6 +4,7 @@ from . import initial_values as initial_values
 from . import renewal as renewal
 from . import variable_values as variable_values
 from .edit_values import read_variables as read_variables
+from .feed_ranks import check_call_ranks as check_call_ranks
 from .feed_ranks import check_feed_ranks as check_feed_ranks
 from .renewal import Renewal as Renewal
 from .run import TimedSession as TimedSession
