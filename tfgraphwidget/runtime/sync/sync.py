@@ -216,8 +216,15 @@ class Sync:
         pairs = [(mixing.handle_of(graph, o), mixing.handle_of(graph, c)) for o, c in self.pairs]
         new = [mixing.new_value(original, copy, tau) for original, copy in pairs]
         # Assigned when all have been read: one that cannot be read leaves the others as they are.
-        with tf.control_dependencies([tf.group(*new, name="read")]):
-            assigned = [mixing.assign_op(copy, value) for (_, copy), value in zip(pairs, new, strict=True)]
+        ready = tf.group(*new, name="read")
+        assigned = []
+        for (_, copy), value in zip(pairs, new, strict=True):
+            with tf.control_dependencies([ready]):
+                assigned.append(mixing.assign_op(copy, value))
+            # A resource variable takes the value as it is, in less time than a thread takes to begin; so one after the
+            # other. A reference copies it, and all do so at once.
+            if copy.dtype == tf.resource:
+                ready = assigned[-1]
         every: tf.Operation = tf.group(*assigned, name="all")
         return every
 
