@@ -106,6 +106,11 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         meta.signature_def["beyond"].outputs["y"].name = "net/logits:3"
         (folder / "ends.meta").write_bytes(meta.SerializeToString())
         (folder / "w.txt").write_text(str(session.run("net/one/w/Read/ReadVariableOp:0").tolist()))
+    with tf.Graph().as_default():
+        queue = v1.FIFOQueue(9, [tf.float32], name="queue")
+        v1.train.add_queue_runner(v1.train.QueueRunner(queue, [queue.enqueue([tf.constant(7.0)], name="fill")]))
+        queue.dequeue(name="next")
+        v1.train.export_meta_graph(str(folder / "queue.meta"))
     module = tf.Module()
     module.w = tf.Variable(tf.ones([3, 2]), name="w")
     module.call = tf.function(lambda x: tf.nn.relu(x @ module.w), [tf.TensorSpec([None, 3], name="x")])
@@ -145,6 +150,10 @@ editor = tgw.edit("model.meta")
 editor.rename("net/one/out", "renamed")
 editor.save("edited.meta")
 assert tgw.edit("edited.meta").index.collections == editor.index.collections
+editor = tgw.edit("queue.meta")
+editor.rename("queue", "renamed")
+editor.rename("fill", "filled"), editor.undo(), editor.rename("fill", "refill")
+editor.save("edited_queue.meta")
 assert tgw.edit(pathlib.Path("graph.pb").read_bytes()).index.names == tgw.edit("graph.pb").index.names
 module = tgw.edit("module")
 assert module.find("type:MatMul") and module.scene()
@@ -221,6 +230,12 @@ def test_files_of_each_format_are_opened_edited_and_saved_where_tensorflow_is_no
         v1.train.import_meta_graph(str(models / "values.meta")).restore(session, str(models / "values"))
         weights = session.run(next(v for v in v1.global_variables() if v.op.name == "net/one/kernel"))
         assert weights.tolist() == json.loads((models / "w.txt").read_text())
+    with tf.Graph().as_default(), v1.Session() as session:
+        v1.train.import_meta_graph(str(models / "edited_queue.meta"))
+        coordinator = tf.train.Coordinator()
+        v1.train.start_queue_runners(session, coordinator)
+        assert session.run("next:0") == 7.0
+        coordinator.request_stop()
     for name in ("part", "module"):
         with tf.Graph().as_default(), v1.Session() as session:
             v1.train.import_meta_graph(str(models / f"{name}.meta")).restore(session, str(models / name))

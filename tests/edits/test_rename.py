@@ -185,6 +185,32 @@ def test_a_queue_runner_follows() -> None:
     assert [op.name for runner in graph.get_collection("queue_runners") for op in runner.enqueue_ops] == ["put"]
 
 
+@pytest.mark.parametrize("is_live", [False, True], ids=["file", "session"])
+@pytest.mark.parametrize("name", ["queue", "put", "queue_Close", "queue_Close_1"])
+def test_a_queue_runner_of_a_file_follows_and_is_saved(name: str, is_live: bool, tmp_path: Path) -> None:
+    with tf.Graph().as_default():
+        queue = v1.FIFOQueue(10, [tf.int32], name="queue")
+        v1.train.add_queue_runner(v1.train.QueueRunner(queue, [queue.enqueue(1, name="put")]))
+        queue.dequeue(name="next")
+        v1.train.export_meta_graph(str(tmp_path / "graph.meta"))
+    editor = tgw.edit(tmp_path / "graph.meta")
+    assert not is_live or editor.session
+    editor.rename(name, "other")
+    editor.save(tmp_path / "renamed.meta")
+    editor.undo()
+    editor.save(tmp_path / "undone.meta")
+    for file in ("renamed.meta", "undone.meta"):
+        with tf.Graph().as_default(), v1.Session() as session:
+            v1.train.import_meta_graph(str(tmp_path / file))
+            (runner,) = v1.get_collection(v1.GraphKeys.QUEUE_RUNNERS)
+            ops = (runner.queue, *runner.enqueue_ops, runner.close_op, runner.cancel_op)
+            assert ("other" in {op.name for op in ops}) == (file == "renamed.meta")
+            coordinator = tf.train.Coordinator()
+            v1.train.start_queue_runners(session, coordinator)
+            assert session.run("next:0") == 1
+            coordinator.request_stop()
+
+
 def test_an_op_in_a_loop_keeps_its_context_and_a_loop_is_renamed_whole(while_loop: tf.Graph) -> None:
     def slope() -> Any:
         with while_loop.as_default():

@@ -33,11 +33,11 @@ from tfgraphwidget.graph import (
     names_of,
     reachable_functions,
     with_contexts,
+    with_runners,
 )
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
-from tfgraphwidget.tf_internals import operations_by_name
 from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef, Variable
 
 if TYPE_CHECKING:
@@ -187,13 +187,17 @@ class NodeDefTarget:
 
 
 def _index_after(index: GraphIndex, patch: Patch) -> GraphIndex:
-    """A graph of NodeDefs after an edit, with its control flow contexts: no TensorFlow has them."""
+    """A graph of NodeDefs after an edit, with its control flow contexts and queue runners: no TensorFlow has them."""
     after, add, remove = edits.apply_patch(index, patch), patch.add, patch.remove
-    if not (add.contexts or remove.contexts):
-        return after
-    removed_ops = {node.name for node in remove.nodes}
-    contexts = edits.contexts_after(index.extras.contexts(), add.contexts, remove.contexts, removed_ops)
-    return replace(after, extras=with_contexts(after.extras, contexts))
+    extras = after.extras
+    if add.contexts or remove.contexts:
+        removed_ops = {node.name for node in remove.nodes}
+        contexts = edits.contexts_after(index.extras.contexts(), add.contexts, remove.contexts, removed_ops)
+        extras = with_contexts(extras, contexts)
+    if add.runners or remove.runners:
+        others = (runner for runner in index.extras.runners() if runner not in remove.runners)
+        extras = with_runners(extras, (*others, *add.runners))
+    return after if extras is after.extras else replace(after, extras=extras)
 
 
 _Stamp = tuple[Any, int, int, int]
@@ -308,7 +312,7 @@ class LiveTarget:
             steps.on_failure(self.file_restorer())
             graph = source.live()
             # Of what a Saver does not restore, TensorFlow needs further ops to assign values.
-            live.hide(graph, set(operations_by_name(graph)).difference(names_of(body.nodes(0))))
+            live.hide_all_but(graph, names_of(body.nodes(0)))
             self._draft, self._objectless = None, _variables(self._reading.index)
             self.reread()
             imported_index = self._reading.index

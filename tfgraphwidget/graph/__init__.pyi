@@ -58,6 +58,7 @@ from .expressions import function_expression as function_expression
 from .expressions import lambda_of as lambda_of
 from .extras import with_contexts as with_contexts
 from .extras import with_functions as with_functions
+from .extras import with_runners as with_runners
 from .function_refs import FunctionRef as FunctionRef
 from .function_refs import called_functions as called_functions
 from .function_refs import reachable_functions as reachable_functions
@@ -112,10 +113,12 @@ from .op_types import GATHERS as GATHERS
 from .op_types import HANDLE_DTYPES as HANDLE_DTYPES
 from .op_types import HANDLES as HANDLES
 from .op_types import HANDS_ON as HANDS_ON
+from .op_types import HOLDERS_OF_SHAPED_TENSORS as HOLDERS_OF_SHAPED_TENSORS
 from .op_types import IDENTITY as IDENTITY
 from .op_types import INTERCHANGEABLE as INTERCHANGEABLE
 from .op_types import IS_INITIALIZED as IS_INITIALIZED
 from .op_types import LAYER_KERNELS as LAYER_KERNELS
+from .op_types import LIST_FORWARDING as LIST_FORWARDING
 from .op_types import LOOP_CONDITION as LOOP_CONDITION
 from .op_types import MADE_OUTSIDE_CONTEXTS as MADE_OUTSIDE_CONTEXTS
 from .op_types import MERGE as MERGE

@@ -30,15 +30,17 @@ class GraphExtras(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class EditedExtras:
-    """The extras of `base`, with functions that edits added, and with the contexts as edits have left them, if any has.
+    """The extras of `base`, with functions that edits added, and with the contexts and queue runners as edits have left
+    them, if any has.
 
-    A live graph has its contexts itself.
+    A live graph has its contexts and runners itself.
     """
 
     base: GraphExtras
     functions: Mapping[str, FunctionDef] = field(default_factory=dict)
     gradients: Mapping[str, str] = field(default_factory=dict)
     edited_contexts: tuple[ContextDef, ...] | None = None
+    edited_runners: tuple[tuple[str, QueueRunnerDef], ...] | None = None
 
     def contexts(self) -> tuple[ContextDef, ...]:
         """All of the graph."""
@@ -46,7 +48,7 @@ class EditedExtras:
 
     def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
         """All of the graph."""
-        return self.base.runners()
+        return self.base.runners() if self.edited_runners is None else self.edited_runners
 
     def function(self, name: str) -> FunctionDef:
         """The FunctionDef of that name, of the edits first; KeyError when there is none."""
@@ -91,6 +93,16 @@ def with_contexts(base: GraphExtras, contexts: tuple[ContextDef, ...]) -> GraphE
         contexts: The outermost contexts.
     """
     return replace(_as_edited(base), edited_contexts=contexts)
+
+
+def with_runners(base: GraphExtras, runners: tuple[tuple[str, QueueRunnerDef], ...]) -> GraphExtras:
+    """The extras of a graph with other queue runners.
+
+    Args:
+        base: The extras.
+        runners: (collection key, QueueRunnerDef) of each.
+    """
+    return replace(_as_edited(base), edited_runners=runners)
 
 
 class NoExtras:

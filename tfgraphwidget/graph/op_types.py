@@ -113,6 +113,12 @@ TENSOR_ARRAY_GRADIENTS = frozenset(
     {"TensorArrayGrad", "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayGradWithShape"}
 )
 STEP_STATE = STACKS | TENSOR_ARRAYS | TENSOR_ARRAY_GRADIENTS
+# They hold tensors of one shape, which their handle tells.
+HOLDERS_OF_SHAPED_TENSORS = frozenset(
+    {"EmptyTensorList", "TensorArrayGradV3", "TensorArrayV3", "TensorListFromTensor", "TensorListReserve"}
+)
+# They give the list of their first input with other tensors.
+LIST_FORWARDING = frozenset({"TensorListPopBack", "TensorListPushBack", "TensorListSetItem"})
 # They fill a stack or a TensorArray.
 STEP_STATE_WRITES = frozenset(
     {

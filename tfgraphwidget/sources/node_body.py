@@ -82,6 +82,7 @@ class NodeBody:
     origins: Mapping[str, str] | None = None
     constants: Mapping[str, NodeDef] = field(default_factory=dict)
     saved_contexts: tuple[ContextDef, ...] = ()
+    saved_runners: tuple[tuple[str, QueueRunnerDef], ...] = ()
 
     @cached_property
     def typing(self) -> Typing:
@@ -121,8 +122,8 @@ class NodeBody:
         return self.saved_contexts
 
     def runners(self) -> tuple[tuple[str, QueueRunnerDef], ...]:
-        """None: a file is imported before it is edited."""
-        return ()
+        """Those that the file has."""
+        return self.saved_runners
 
     def envelope(self) -> GraphDef:
         """A GraphDef with the versions and the function library of the graph it came with, and no nodes."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.tf_types import NodeDef as NodeDef
     from tfgraphwidget.tf_types import OpDef as OpDef
     from tfgraphwidget.tf_types import OpList as OpList
+    from tfgraphwidget.tf_types import QueueRunnerDef as QueueRunnerDef
     from tfgraphwidget.tf_types import SavedModel as SavedModel
     from tfgraphwidget.tf_types import SaverDef as SaverDef
     from tfgraphwidget.tf_types import SignatureDef as SignatureDef
@@ -65,6 +66,7 @@ _FILES = (
     "framework/variable.proto",
     "protobuf/control_flow.proto",
     "protobuf/meta_graph.proto",
+    "protobuf/queue_runner.proto",
     "protobuf/saved_model.proto",
     "protobuf/tensor_bundle.proto",
     "protobuf/trackable_object_graph.proto",
@@ -73,7 +75,16 @@ _NAMES = frozenset(
     (
         *("AssetFileDef", "AttrValue", "BundleEntryProto", "BundleHeaderProto", "ControlFlowContextDef", "FunctionDef"),
         *("FunctionDefLibrary", "GradientDef", "GraphDebugInfo", "GraphDef", "MetaGraphDef", "NodeDef", "OpDef"),
-        *("OpList", "SaverDef", "SavedModel", "SignatureDef", "TensorInfo", "TrackableObjectGraph", "VariableDef"),
+        *(
+            "OpList",
+            "QueueRunnerDef",
+            "SaverDef",
+            "SavedModel",
+            "SignatureDef",
+            "TensorInfo",
+            "TrackableObjectGraph",
+            "VariableDef",
+        ),
     )
 )
 _RELEASE, _GRAPH_DEF_VERSION = "2.21.0", 2474  # of which this package has the definitions of ops
@@ -83,6 +94,7 @@ _COLLECTIONS = {
     "while_context": "WhileContextDef",
     "cond_context": "CondContextDef",
     "savers": "SaverDef",
+    "queue_runners": "QueueRunnerDef",
 }
 _REFERENCE = 100  # so much more is the DataType of a reference to a tensor
 _DTYPES = (  # by number; tests/sources/test_tf_protos.py compares them with TensorFlow's
@@ -347,10 +359,13 @@ def _add_file(pool: DescriptorPool, root: Path, name: str, read: set[str]) -> No
         return
     read.add(name)
     module = name.removesuffix(".proto") + "_pb2"
-    if not name.startswith("tensorflow/"):
+    # TensorFlow brings files of XLA and TSL with it, in folders of its own.
+    places = [root / folder / f"{module}.py" for folder in ("", "tensorflow", "tensorflow/compiler")]
+    path = next((place for place in places if place.is_file()), None)
+    if path is None or name.startswith("google/"):
         import_module(module.replace("/", "."))
         return
-    match = _SERIALIZED.search((root / f"{module}.py").read_text(encoding="utf-8"))
+    match = _SERIALIZED.search(path.read_text(encoding="utf-8"))
     assert match is not None, name  # protoc writes it so since 2022
     serialized = ast.literal_eval(match[1])
     for dependency in descriptor_pb2.FileDescriptorProto.FromString(serialized).dependency:

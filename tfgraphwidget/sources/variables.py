@@ -13,7 +13,7 @@ from tfgraphwidget.graph import Member, VariableDef
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Collections
-from tfgraphwidget.tf_types import CollectionDef, ContextDef, MetaGraphDef, Tensor, Variable
+from tfgraphwidget.tf_types import CollectionDef, ContextDef, MetaGraphDef, QueueRunnerDef, Tensor, Variable
 
 
 def read_variable_def(proto: tf_protos.VariableDef, constraint: Callable[..., Tensor] | None = None) -> VariableDef:
@@ -108,6 +108,23 @@ def read_contexts(meta: MetaGraphDef, ops_there: Container[str]) -> tuple[Contex
             with contextlib.suppress(DecodeError):  # the import says that it is damaged
                 contexts.append(message.FromString(data))
     return tuple(context for context in contexts if split_tensor(context.pivot_name)[0] in ops_there)
+
+
+def read_runners(meta: MetaGraphDef, ops_there: Container[str]) -> tuple[tuple[str, QueueRunnerDef], ...]:
+    """(collection key, QueueRunnerDef) of the queue runners of a MetaGraphDef whose queue is in the graph.
+
+    Args:
+        meta: The MetaGraphDef.
+        ops_there: The names of the ops of the graph.
+    """
+    runners: list[tuple[str, QueueRunnerDef]] = []
+    for key in sorted(meta.collection_def):
+        if tf_protos.collection_message(key) is not tf_protos.QueueRunnerDef:
+            continue
+        for data in meta.collection_def[key].bytes_list.value:
+            with contextlib.suppress(DecodeError):  # the import says that it is damaged
+                runners.append((key, tf_protos.QueueRunnerDef.FromString(data)))
+    return tuple((key, runner) for key, runner in runners if split_tensor(runner.queue_name)[0] in ops_there)
 
 
 def _variables(key: str, collection: CollectionDef, ops_there: Container[str]) -> list[VariableDef]:

@@ -50,7 +50,7 @@ from tfgraphwidget.runtime.sync import checkpoints
 from tfgraphwidget.sources import StoredTensor, checkpoint_keys, copy_unknown_fields, tf_protos, write_bundle
 from tfgraphwidget.tensorflow_modules import is_installed, tf, v1
 from tfgraphwidget.tf_internals import add_collection, new_meta_graph
-from tfgraphwidget.tf_types import ContextDef, MetaGraphDef, SaverDef, Session, TensorCompatible
+from tfgraphwidget.tf_types import ContextDef, Message, MetaGraphDef, SaverDef, Session, TensorCompatible
 
 _RESTORES = "restore_all"
 
@@ -346,9 +346,13 @@ def _meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
     original = None if request.file_meta_graph is None else request.file_meta_graph()
     if original is not None:
         meta_graph.meta_info_def.CopyFrom(original.meta_info_def)
+        followed = _followed_collections(index)
         for key in original.collection_def.keys() - index.collections.keys():
             if original.graph_def.node == request.nodes_as_in_file(index.nodes):  # else it may name what is not there
                 meta_graph.collection_def[key].CopyFrom(original.collection_def[key])
+            elif key in followed:
+                entries = (entry.SerializeToString(deterministic=True) for entry in followed[key])
+                meta_graph.collection_def[key].bytes_list.value.extend(entries)
             else:
                 request.add_notice(f"Collection {key!r} needs TensorFlow to be written again, so it is left out.")
     networkx_extras.add_collections(meta_graph, index)
@@ -362,6 +366,18 @@ def _meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
         copy_unknown_fields(original, meta_graph, *_KEPT)
     result: MetaGraphDef = meta_graph
     return result
+
+
+def _followed_collections(index: GraphIndex) -> dict[str, list[Message]]:
+    """The collections of messages that name ops and that edits follow: control flow contexts and queue runners."""
+    entries: dict[str, list[Message]] = {}
+    contexts = _present_contexts(index.extras.contexts(), index)
+    for key, entry in (
+        *((COLLECTIONS[context.DESCRIPTOR.name], context) for context in contexts),
+        *index.extras.runners(),
+    ):
+        entries.setdefault(key, []).append(entry)
+    return entries
 
 
 def _copy_file_fields(meta_graph: MetaGraphDef, original: MetaGraphDef, *, bare: bool) -> None:

@@ -9,7 +9,7 @@ from .control_flow_contexts import rebuild_contexts as rebuild_contexts
 from .control_flow_contexts import remove_contexts as remove_contexts
 from .edit_record import Record as Record
 from .edit_record import check_not_growing as check_not_growing
-from .edit_record import hide as hide
+from .edit_record import hide_all_but as hide_all_but
 from .edit_record import operation_count as operation_count
 from .edit_record import record_of as record_of
 from .edit_record import track_function_call as track_function_call

@@ -85,6 +85,16 @@ def hide(graph: tf.Graph, names: Iterable[str]) -> None:
         record.generation += 1
 
 
+def hide_all_but(graph: tf.Graph, names: Iterable[str]) -> None:
+    """Hide all other ops of a graph from all editors.
+
+    Args:
+        graph: The live graph.
+        names: The names of the ops that are not hidden.
+    """
+    hide(graph, set(operations_by_name(graph)).difference(names))
+
+
 def show(graph: tf.Graph, names: Iterable[str]) -> None:
     """Show hidden ops again.
 

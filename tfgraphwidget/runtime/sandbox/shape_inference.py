@@ -36,6 +36,8 @@ from tfgraphwidget.graph import (
     FUNCTION_CALLS,
     FUNCTIONAL_CONTROL_FLOW,
     HANDLE_DTYPES,
+    HOLDERS_OF_SHAPED_TENSORS,
+    LIST_FORWARDING,
     SHAPE_EQUIVALENTS,
     WHILE_LOOPS,
     GraphIndex,
@@ -68,12 +70,8 @@ from tfgraphwidget.tf_types import AttrValue, FunctionDef, NameAttrList, NodeDef
 
 T = TypeVar("T")
 
-# They hold tensors whose shape their handle tells, which shape functions ask for.
-_HOLDERS_OF_SHAPED_TENSORS = frozenset(
-    {"EmptyTensorList", "TensorArrayGradV3", "TensorArrayV3", "TensorListFromTensor", "TensorListReserve"}
-)
 # The handle that they give is that of their first input, or one of the same kind.
-_SAME_HANDLE = FIRST_INPUT_FORWARDING | {"TensorListPopBack", "TensorListPushBack", "TensorListSetItem"}
+_SAME_HANDLE = FIRST_INPUT_FORWARDING | LIST_FORWARDING
 _DEEPEST = 50
 _MOST_ROUNDS = 20
 
@@ -188,7 +186,7 @@ class ShapeInferenceSandbox:
                 break
             op, port = view.inputs(op)[0]
         node = view.node(op)
-        if node.op == "VarHandleOp" or node.op in _HOLDERS_OF_SHAPED_TENSORS:
+        if node.op == "VarHandleOp" or node.op in HOLDERS_OF_SHAPED_TENSORS:
             return self._new_op(node, self._inputs(op))[port]
         if view.dtype(tensor) == "variant":
             return self._placeholder("variant", view.shape(*tensor))

@@ -21,7 +21,7 @@ from tfgraphwidget.sources.files.stored_data import FileStoredData, PartStoredDa
 from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.source import ImportedGraph, Source
-from tfgraphwidget.sources.variables import read_collections, read_contexts
+from tfgraphwidget.sources.variables import read_collections, read_contexts, read_runners
 
 
 def open_message(
@@ -61,8 +61,14 @@ def open_message(
         collections if collections[1] else ({**collections[0], **object_collections[0]}, object_collections[1])
     )
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
-    contexts = read_contexts(meta, ops_there)
-    body = NodeBody(nodes, library, collections, saved_names=saved_names, saved_contexts=contexts)
+    body = NodeBody(
+        nodes,
+        library,
+        collections,
+        saved_names=saved_names,
+        saved_contexts=read_contexts(meta, ops_there),
+        saved_runners=read_runners(meta, ops_there),
+    )
     signatures, missing_ends = read_signatures(meta, body)
     signature = choose_signature(signatures, options.signature, where)
     if options.checkpoint is not None:
