@@ -18,6 +18,7 @@ the two ways.
 from __future__ import annotations
 
 import gc
+import re
 import shutil
 import signal
 import sys
@@ -68,10 +69,18 @@ _TOLERANCES = dict.fromkeys(PRESERVING, 1e-4) | {"fold_batch_norm": 1e-2}
 _ROUNDING = 1e-3
 _WITH_VALUES = ("freeze", "fold_batch_norm")
 _COUNTED = {"undo": "undone", "redo": "done again", "jump": "jumps", "save": "saves"}
+_OPS = re.compile(r"(?<=editor\.ops\()[^()]*(?=\))")
 QUICK_SCRIPT, QUICK_DATA = 1, 2
 _IMPORTS = ("grow", "renew", "run", "split", "add", "sync", "insert", "replace")  # TensorFlow must hold the graph
 _OF_FILES = {verb: weight for verb, weight in WEIGHTS.items() if verb not in _IMPORTS}
 _MOST_REPEATS = 80  # runs of parts of a sequence, to find the shortest one
+
+
+def _comparable(part: Any) -> Any:
+    """A part of a state; the ops that a line names have no order, as an import may give a graph another one."""
+    if isinstance(part, tuple):
+        return tuple(_OPS.sub(lambda ops: ", ".join(sorted(ops[0].split(", "))), line) for line in part)
+    return dict(part) if isinstance(part, dict) else part
 
 
 class Run:
@@ -88,6 +97,8 @@ class Run:
         self.opened_at = len(self.editor.breadcrumb)
         self.state = self._look()
         self.known: list[State] = [self.state]
+        self.has_run = False  # and values are others than those that are opened
+        self.has_run_values = False  # in constants, which no script has
 
     def _look(self) -> State:
         """The state as it is now, if the index follows the graph."""
@@ -116,6 +127,7 @@ class Run:
             left = [key for key in keys if key != passed]
             _same(before, after, left, "a refusal changes" if refusal else "a question changes")
         elif call.verb in _RUNS:
+            self.has_run |= before["values"] != after["values"]
             _same(before, after, [key for key in keys if key != "values" or call.verb == "renew"], "a run changes")
         elif call.verb in _LOOKS:
             graph = [k for k in keys if k in (*GRAPH, "values", "history", "files", "free scopes") and k != "here"]
@@ -125,6 +137,7 @@ class Run:
             if call.verb in PRESERVING:
                 self._check_computed(call, results[0], computed, was_live=before["live"])
         if not refusal:
+            self.has_run_values |= self.has_run and call.verb in _WITH_VALUES
             self._check_result(call, results[0])
         return refusal is None
 
@@ -219,7 +232,14 @@ class Run:
         with _fresh_folder() as folder:  # a Python function in an edit cannot be written, and no edit is then
             is_data = refusal_of(lambda: self.editor.save(folder / "edits.json")) is None
         keys = ("ops", "functions", "lines") if is_data else ("ops", "functions")
-        differ = differing(self.state, state_of(editor, self.folder), keys)
+        mine, other = (
+            {key: _comparable(state[key]) for key in keys} for state in (self.state, state_of(editor, self.folder))
+        )
+        stored = self.editor.core.source.stored
+        for asset in () if stored is None else stored.meta().asset_file_def:
+            for state in (mine, other):  # the file has its assets in another folder
+                state["ops"].pop(asset.tensor_info.name.partition(":")[0], None)
+        differ = differing(mine, other)
         if differ:
             raise Broken(f"the editor of {path.name} is another one: {differ}")
         count("editors opened again")
@@ -247,7 +267,8 @@ class Run:
         self._check_returned(*returned)
         if self.known[0]["live"] and list(self.state["ops"]) != list(final["ops"]):
             raise Broken("after undoing and doing everything again the ops come in another order")
-        if not any(getattr(step.command, "graph", None) is not None for step in editor.history.done):
+        is_told = not any(getattr(step.command, "graph", None) is not None for step in editor.history.done)
+        if is_told and not self.has_run_values:
             if self.quick != QUICK_DATA:
                 self._check_script(final)
             if self.quick != QUICK_SCRIPT:
