@@ -235,10 +235,10 @@ class Run:
         mine, other = (
             {key: _comparable(state[key]) for key in keys} for state in (self.state, state_of(editor, self.folder))
         )
-        stored = self.editor.core.source.stored
-        for asset in () if stored is None else stored.meta().asset_file_def:
-            for state in (mine, other):  # the file has its assets in another folder
-                state["ops"].pop(asset.tensor_info.name.partition(":")[0], None)
+        for node in self.editor.core.target.index.nodes:
+            texts = node.attr["value"].tensor.string_val if node.op == "Const" else ()
+            for state in (mine, other) if any(b"/assets/" in text for text in texts) else ():
+                state["ops"].pop(node.name, None)  # the file has its assets in another folder
         differ = differing(mine, other)
         if differ:
             raise Broken(f"the editor of {path.name} is another one: {differ}")
