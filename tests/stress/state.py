@@ -116,10 +116,12 @@ def readers_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
     for name, kind in zip(editor.core.target.index.names, editor.core.target.index.types, strict=True):
         if kind in _HANDLES:
             tensor = graph.get_operation_by_name(name).outputs[0]
+            handles = [tensor, *(op.outputs[0] for op in tensor.consumers() if op.type == "Identity")]
             readers = [
                 op.outputs[0]
-                for op in tensor.consumers()
-                if op.type == "ReadVariableOp" and not op.control_inputs and op.inputs[0] is tensor
+                for handle in handles
+                for op in handle.consumers()
+                if op.type == "ReadVariableOp" and not op.control_inputs and op.inputs[0] is handle
             ]
             fetch = readers[:1] if kind == "VarHandleOp" else [tensor]
             if fetch:
