@@ -69,6 +69,18 @@ def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, ju
     expect(inspector).to_have_attribute("data-name", PRODUCTS[1])
     expect(place).to_have_text("2 of 3")
 
+    # A scope is found by its ops: its name above them leads to it.
+    box.click()
+    heading = root.locator(".tgw-hit-scope").nth(2)
+    heading.hover()
+    shoot(root, "scope")
+    heading.click()
+    expect(hits.first).to_be_hidden()
+    expect(inspector).to_have_attribute("data-name", "three")
+    box.click()
+    hits.nth(1).click()
+    expect(inspector).to_have_attribute("data-name", PRODUCTS[1])
+
     # Escape ends it.
     expect(box).to_be_focused()
     keyboard.press("Escape")

@@ -8,12 +8,19 @@ export interface HitList {
   render(found: SearchReply | null, query: string): void;
 }
 
-/** `go` is called with the place of the hit that was clicked. */
-export function createHitList(id: string, go: (place: number) => void): HitList {
+/** `go` is called with the place of the hit that was clicked, `goToScope` with the name of the scope. */
+export function createHitList(
+  id: string,
+  go: (place: number) => void,
+  goToScope: (name: string) => void,
+): HitList {
   const list = element("div", { class: "tgw-hits", id, role: "listbox", "aria-label": "Ops found" });
   list.addEventListener("click", ({ target }) => {
-    const entry = target instanceof Element ? target.closest(".tgw-hit") : null;
+    if (!(target instanceof Element)) return;
+    const entry = target.closest(".tgw-hit");
     if (entry) go(optionsOf(list).indexOf(entry));
+    const scope = target.closest(".tgw-hit-scope")?.getAttribute("data-name");
+    if (scope) goToScope(scope);
   });
   const render = (found: SearchReply | null, query: string) => {
     const again = list.getAttribute("data-query") === query;
@@ -24,7 +31,12 @@ export function createHitList(id: string, go: (place: number) => void): HitList 
       const shown = name || "top level";
       const heading = element(
         "div",
-        { class: "tgw-hit-scope", title: shown, "aria-hidden": "true" },
+        {
+          class: "tgw-hit-scope",
+          title: name ? `Go to ${name}/` : shown,
+          "data-name": name,
+          "aria-hidden": "true",
+        },
         name ? breakableName(name) : shown,
       );
       return element("div", { role: "group", "aria-label": shown }, heading, ...entries);

@@ -33,7 +33,14 @@ class Search {
     const id = uniqueId();
     this.#parts = parts;
     this.#input = searchField(id);
-    this.#hits = createHitList(id, (place) => this.#go(place));
+    this.#hits = createHitList(
+      id,
+      (place) => this.#go(place),
+      (scope) => {
+        this.#expand(false);
+        void parts.actions.reveal(scope);
+      },
+    );
     this.#choice = new ActiveHit(this.#input, this.#hits.list);
     this.#syntax = createQueryHelp(`${id}-syntax`, (text) => this.#ask(text));
     this.#popup = element(
