@@ -78,7 +78,9 @@ def values_are_on_the_lines(hand: Hand) -> None:
     page.evaluate(RECORD)
     page.keyboard.press("f")
     page.keyboard.press("+")
-    page.wait_for_function("text => window.drawnTexts.includes(text)", arg=text.split(",")[0])  # the mean has room
+    # The mean, and the range where there is room for it.
+    says = "mean => window.drawnTexts.some((drawn) => drawn.startsWith(mean))"
+    page.wait_for_function(says, arg=text.split(",")[0])
     hand.widget.place("far")
     shoot(root, "values_on_lines_light")
     while (zoom := hand.widget.number("zoom")) >= 0.7:  # no text there is legible

@@ -51,6 +51,8 @@ function addForm(parts: Parts, source: string, close: () => void): HTMLFormEleme
     if (name === "" || name === known) return name !== "";
     const answer = await edits.inputsOf(name);
     if (!answer || name !== input.value.trim()) return false;
+    // Both a press on the button and the field that loses the focus by it ask: what is typed by now stays.
+    if (name === known) return true;
     known = name;
     into.value = answer.into;
     const fields = answer.joints.slice(0, MOST).flatMap((joint) => jointField(joint, parts));
