@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -359,3 +359,34 @@ def test_a_redo_does_not_mind_the_order_in_which_tensorflow_lists_control_inputs
         editor.jump(0)
         editor.jump(2)
         assert [node.SerializeToString(deterministic=True) for node in graph.as_graph_def().node] == after
+
+
+_EDITS_OF_MEMBERS: dict[str, Callable[[GraphEditor], object]] = {
+    "freeze": lambda editor: editor.freeze(["z"]),
+    "remove": lambda editor: editor.remove(editor.downstream("y")),
+    "rename": lambda editor: editor.rename("y", "other"),
+    "cast": lambda editor: editor.cast("float16", ends="cast"),
+    "clone": lambda editor: editor.clone("x:0", "z:0", into="copy"),
+}
+
+
+@pytest.mark.parametrize("edit", _EDITS_OF_MEMBERS.values(), ids=_EDITS_OF_MEMBERS)
+def test_what_is_twice_in_a_collection_is_so_after_an_undo(edit: Callable[[GraphEditor], object]) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        w = v1.get_variable("w", [2], use_resource=False)
+        y = tf.multiply(x, w, name="y")
+        for name, items in (("ends", (y, tf.abs(y, name="z"), y)), ("weights", (w, w))):
+            for item in items:
+                v1.add_to_collection(name, item)
+        session = v1.Session()
+        session.run(v1.global_variables_initializer())
+    editor = tgw.edit(graph, session=session)
+    before = visible(editor)
+    edit(editor)
+    after = visible(editor)
+    for change, expected in ((editor.undo, before), (editor.redo, after), (editor.undo, before)):
+        change()
+        assert visible(editor) == expected
+        members = {key: [member.name for member in entries] for key, entries in editor.index.collections.items()}
+        assert {key: names for key, names in members.items() if names} == expected[1]

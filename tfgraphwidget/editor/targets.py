@@ -31,6 +31,7 @@ from tfgraphwidget.graph import (
     definitions,
     handles,
     names_of,
+    places_in_order,
     reachable_functions,
     with_contexts,
     with_runners,
@@ -234,10 +235,11 @@ def _in_order(collections: Members, order: Members) -> Members:
     """Collections with the entries that `order` has in that order, whatever is between them."""
     ordered = dict(collections)
     for key, members in order.items():
-        number = {member: k for k, member in enumerate(members)}
-        entries = collections.get(key, ())
-        members_in_order = iter(sorted((member for member in entries if member in number), key=number.__getitem__))
-        ordered[key] = tuple(next(members_in_order) if member in number else member for member in entries)
+        entries = list(collections.get(key, ()))
+        places = places_in_order(entries, members)
+        for (at, _), (source, _) in zip(places, sorted(places, key=lambda place: place[1]), strict=True):
+            entries[at] = collections[key][source]
+        ordered[key] = tuple(entries)
     return ordered
 
 
@@ -339,7 +341,7 @@ class LiveTarget:
         Returns:
             These names after the edit.
         """
-        planned = edits.with_present_names(patch, names)
+        planned = edits.with_present_devices(self.index, edits.with_present_names(patch, names))
         present = edits.with_free_names(self.index, planned, self.index.ids.keys())
         new_names = {old.name: new.name for old, new in zip(planned.add.nodes, present.add.nodes, strict=True)}
         with transaction() as edit, edit.without_interrupts():

@@ -36,13 +36,13 @@ def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
         names_in_use.add(names[edited.name].lower())
     old = [index.ids[name] for name in names]
     removal = removal_of(index, old)
-    stays = [(key, member) for key, member in removal.members if (key, member) not in set(patch.remove.members)]
+    there = set(patch.remove.members)
+    stays = [entry for entry in removal.members if entry not in there]
     members = tuple((key, _member(member, names)) for key, member in stays if member.kind != "variable")
-    remove = {field: (*getattr(patch.remove, field), *getattr(removal, field)) for field in ("nodes", "members")}
+    removed_nodes = (*patch.remove.nodes, *removal.nodes)
     contexts, runners = index.extras.contexts() if removal.contexts else (), index.extras.runners()
     touched = tuple(pair for pair in runners if not names.keys().isdisjoint(queue_runners.op_names(pair[1])))
     every = {name: names.get(name, name) for _, runner in touched for name in queue_runners.op_names(runner)}
-    remove["members"] = tuple(dict.fromkeys(remove["members"]))
     return replace(
         patch,
         add=replace(
@@ -57,11 +57,12 @@ def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
         ),
         remove=replace(
             patch.remove,
-            **remove,
+            nodes=removed_nodes,
+            members=(*patch.remove.members, *stays),
             contexts=(*patch.remove.contexts, *contexts_with_new_ops(contexts, {name: name for name in names})),
             runners=(*patch.remove.runners, *touched),
         ),
-        changed=_readers(index, patch, names, {node.name for node in remove["nodes"]}),
+        changed=_readers(index, patch, names, {node.name for node in removed_nodes}),
         shapes=tuple(shape._replace(op=names.get(shape.op, shape.op)) for shape in patch.shapes),
         notes=(*patch.notes, *_notes(names, "TensorFlow cannot make an op another one in place")),
         input_renames=(*patch.input_renames, *names.items()),
@@ -80,6 +81,36 @@ def with_present_names(patch: Patch, names: Mapping[str, str]) -> Patch:
         return patch
     new = {node.name for node in patch.add.nodes}  # they may have the names that these ops had
     return _renamed_patch(patch, names, {old: now for old, now in names.items() if old not in new})
+
+
+def with_present_devices(index: GraphIndex, patch: Patch) -> Patch:
+    """The patch with the devices that the ops of a live graph have, where it changes none itself.
+
+    TensorFlow's importer puts an op on the device of the one that it is colocated with.
+
+    Args:
+        index: The graph.
+        patch: The patch of a file.
+    """
+    moved = {
+        edited.name: index.nodes[index.ids[edited.name]].device
+        for edited in patch.changed
+        if edited.name in index.ids and edited.before.device == edited.after.device
+    }
+    changed = tuple(
+        NodeChange(*(_on_device(node, moved[edited.name]) for node in (edited.before, edited.after)))
+        if moved.get(edited.name, edited.before.device) != edited.before.device
+        else edited
+        for edited in patch.changed
+    )
+    return patch if changed == patch.changed else replace(patch, changed=changed)
+
+
+def _on_device(node: NodeDef, device: str) -> NodeDef:
+    copy = type(node)()
+    copy.CopyFrom(node)
+    copy.device = device
+    return copy
 
 
 def with_free_names(index: GraphIndex, patch: Patch, used_names: Collection[str]) -> Patch:

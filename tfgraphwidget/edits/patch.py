@@ -276,7 +276,8 @@ class Patch:
             index = apply_patch(index, replace(self, remove=Change(), shapes=()))
         removed = _dependents(index, (index.ids[n.name] for n in self.remove.nodes if n.name in index.ids))
         dependents, own = removal_of(index, removed), self.remove
-        members = tuple(dict.fromkeys((*own.members, *dependents.members)))
+        there = set(own.members)  # a collection may have an entry twice
+        members = (*own.members, *(member for member in dependents.members if member not in there))
         started = (*own.runners, *(runner for runner in dependents.runners if runner not in own.runners))
         functions = _uncalled_functions(index, removed, own.functions)
         remove = replace(

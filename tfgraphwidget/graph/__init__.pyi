@@ -28,6 +28,7 @@ from .captured_state import Table as Table
 from .collections import TRAINABLE as TRAINABLE
 from .collections import Member as Member
 from .collections import VariableDef as VariableDef
+from .collections import places_in_order as places_in_order
 from .control_flow import Conditional as Conditional
 from .control_flow import Loop as Loop
 from .control_flow import control_flow_ops as control_flow_ops

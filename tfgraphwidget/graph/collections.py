@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -43,6 +43,23 @@ class Member(NamedTuple):
         # Another thread may be making a variable: it is in its collection before it has a name.
         name = getattr(member[1], "name", None)
         return cls(member[0], name) if isinstance(name, str) else None  # type: ignore[arg-type]
+
+
+def places_in_order(entries: Iterable[Member | None], order: Iterable[Member]) -> list[tuple[int, int]]:
+    """Where the members of an order stand among the entries of a collection, in which some may be twice.
+
+    Args:
+        entries: The entries.
+        order: The members.
+
+    Returns:
+        (place among the entries, place in the order), as the entries come.
+    """
+    waiting: dict[Member, list[int]] = {}
+    for place, member in enumerate(order):
+        waiting.setdefault(member, []).append(place)
+    found = ((at, waiting.get(member)) for at, member in enumerate(entries) if member is not None)
+    return [(at, places.pop(0)) for at, places in found if places]
 
 
 @dataclass(frozen=True)

@@ -230,14 +230,15 @@ def _ops(index: GraphIndex, names: Collection[str]) -> set[int]:
 def _removal_of_rest(index: GraphIndex, keep_ops: Collection[int], keep_members: Collection[str] = ()) -> Change:
     """All that goes when only some ops stay, and the entries of collections for variables that are none any more."""
     removal = removal_of(index, [i for i in range(len(index)) if i not in keep_ops])
+    there = set(removal.members)  # a collection may have an entry twice, and undo gives both back
     frozen_too = tuple(
         (key, member)
         for key, entries in index.collections.items()
         for member in entries
-        if member.kind == "variable" and member.name.partition(":")[0] in keep_members
+        if member.kind == "variable" and member.name.partition(":")[0] in keep_members and (key, member) not in there
     )
     variables = tuple(v for v in index.variable_defs if v.handle in keep_members)
-    members = tuple(dict.fromkeys((*removal.members, *frozen_too)))
+    members = (*removal.members, *frozen_too)
     return Change(removal.nodes, members, (*removal.variables, *variables), removal.contexts, removal.runners)
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from tfgraphwidget.cancellation import held_back, let_in
 from tfgraphwidget.edits import Change, Patch
 from tfgraphwidget.errors import NameTaken
-from tfgraphwidget.graph import Member, no_collections
+from tfgraphwidget.graph import Member, no_collections, places_in_order
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live.call_gradients import check_calls, follow_new_calls
 from tfgraphwidget.runtime.live.control_flow_contexts import rebuild_contexts, remove_contexts
@@ -368,8 +368,7 @@ def put_in_order(graph: tf.Graph, members: Mapping[str, Sequence[Member]]) -> bo
     reordered = False
     for key, order in members.items():
         entries = graph.get_collection_ref(key)
-        number = {member: k for k, member in enumerate(order)}
-        places = [(at, number[member]) for at, item in enumerate(entries) if (member := Member.of(item)) in number]
+        places = places_in_order(map(Member.of, entries), order)
         in_order = sorted(places, key=lambda place: place[1])
         if in_order != places:
             items, reordered = [entries[at] for at, _ in in_order], True
