@@ -558,4 +558,4 @@ def test_an_op_that_was_edited_in_a_file_has_its_device_after_the_import(tmp_pat
     live = editor.graph.get_operation_by_name("sum")
     assert live.device == "/device:CPU:0"
     assert editor.inspect("sum").device == live.device
-    assert list(live.node_def.input) == ["held", "sum/y"]
+    assert [tensor.name for tensor in live.inputs] == ["held:0", "sum/y:0"]
