@@ -26,7 +26,7 @@ def import_when_idle() -> None:
 
 
 def _import_modules() -> None:
-    # The call that needs a module raises what is wrong with it.
-    with suppress(Exception):
+    # The call that needs a module raises what is wrong with it, and is what an interrupt is meant for.
+    with suppress(Exception, KeyboardInterrupt):
         for name in _MODULES:
             importlib.import_module(name)

@@ -602,6 +602,14 @@ def graph_of_handles() -> Any:
             element_shape=[1], num_elements=2, element_dtype=tf.float32, name="elements"
         )
         tf.raw_ops.TensorListLength(input_handle=elements, name="count")
+        tf.raw_ops.TensorListSetItem(input_handle=elements, index=0, item=tf.ones([1]), name="set")
+        tf.raw_ops.TensorListReserve(element_shape=[2], num_elements=2, element_dtype=tf.float32, name="pairs")
+        tf.raw_ops.MutableHashTableV2(key_dtype=tf.string, value_dtype=tf.int64, name="words")
+        one = tf.constant(1, tf.int64)
+        tf.raw_ops.LookupTableFindV2(table_handle=table, keys=one, default_value=one, name="find")
+        tf.raw_ops.DestroyResourceOp(resource=table, name="destroy")
+        tf.raw_ops.OptionalFromValue(components=[data], name="optional")
+        tf.stack([data, data], name="stack")
         old = tf.raw_ops.FIFOQueue(component_types=[tf.float32], name="old_queue")
         tf.raw_ops.QueueSize(handle=old, name="old_size")
         v1.get_variable("text", initializer="", use_resource=False)
@@ -627,6 +635,30 @@ def test_a_handle_of_another_kind_is_refused(handle: str, reader: str, kinds: st
     index = editor.index
     assert kinds in validation.why_not(index, (index.ids[handle], 0), index.ids[reader], 0)
     assert index.ids[reader] in validation.refusals(index, (index.ids[handle], 0), [index.ids[reader]])
+
+
+@pytest.mark.parametrize(
+    ("handle", "reader", "cannot"),
+    [
+        ("pairs", "set", "Op 'set' cannot take the handle 'pairs:0' in place of 'elements:0', beside 'set/index:0'"),
+        ("words", "find", "Op 'find' cannot take the handle 'words:0' in place of 'table:0', beside 'Const"),
+    ],
+)
+def test_a_handle_of_what_holds_other_tensors_is_refused(handle: str, reader: str, cannot: str) -> None:
+    editor = tgw.edit(graph_of_handles())
+    with pytest.raises(GraphEditError, match=rf"{cannot}.*; choose a handle of what holds the same dtype and shape"):
+        editor.connect(f"{handle}:0", reader, k=0)
+
+
+@pytest.mark.parametrize(
+    ("handle", "reader"), [("queue", "destroy"), ("elements", "optional"), ("elements", "stack"), ("pairs", "count")]
+)
+def test_what_takes_any_handle_takes_one_of_another_kind(handle: str, reader: str, tmp_path: Path) -> None:
+    editor = tgw.edit(graph_of_handles())
+    editor.connect(f"{handle}:0", reader, k=0)
+    graph_def = v1.GraphDef.FromString(editor.save(tmp_path / "graph.pb").read_bytes())
+    with tf.Graph().as_default():
+        tf.graph_util.import_graph_def(graph_def, name="")
 
 
 def test_a_handle_of_the_same_kind_is_taken() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework import function
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
@@ -161,3 +162,59 @@ def test_a_save_does_not_run_a_function_on_made_up_values_of_too_few_dimensions(
     editor.bypass("y")
     with pytest.warns(UserWarning, match=r"loaded but not run.*takes one of 4 or more"):
         editor.save(f"{tmp_path}/m/")
+
+
+def with_a_batch(x: tf.Tensor) -> tf.Tensor:
+    """A model that takes one picture, and several."""
+    return convolution(tf.cond(tf.equal(tf.rank(x), 3), lambda: tf.expand_dims(x, 0), lambda: x))
+
+
+def padded(x: tf.Tensor) -> tf.Tensor:
+    """The value only fills the border of a picture."""
+    picture = v1.placeholder_with_default(np.ones([1, 1, 1, 3], np.float32), None)
+    return convolution(tf.raw_ops.PadV2(input=picture, paddings=[[0, 0], [1, 1], [1, 1], [0, 0]], constant_values=x))
+
+
+@pytest.mark.parametrize(
+    ("build", "shape"), [(with_a_batch, [3, 3, 3]), (padded, [])], ids=["a batch of one is added", "a border"]
+)
+def test_what_has_more_dimensions_when_it_comes_to_the_kernel_is_run(build: Callable[[Any], Any], shape: Any) -> None:
+    with tf.Graph().as_default() as graph:
+        tf.identity(build(v1.placeholder(tf.float32, name="x")), name="z")
+        session = v1.Session()
+    editor = tgw.edit(graph, session=session)
+    assert editor.probe(["z:0"], {"x:0": np.ones(shape, np.float32)})["z:0"].shape == (1, 3, 3, 4)
+    body = tgw.edit(tf.function(build, input_signature=[ANY])) if build is with_a_batch else None
+    if body is not None:
+        assert body.probe(["y:0"], {"x:0": np.ones(shape, np.float32)})["y:0"].shape == (1, 3, 3, 4)
+
+
+def test_only_what_is_computed_counts_and_what_is_fed_has_its_own_dimensions() -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, name="x")
+        tf.reduce_sum(x, name="sum")
+        convolution(tf.nn.relu(x, name="relu"))
+        session = v1.Session()
+    editor = tgw.edit(graph, session=session)
+    assert editor.probe(["sum:0"], {"x:0": [1.0, 2.0]})["sum:0"].value == 3
+    picture = np.ones([1, 3, 3, 3], np.float32)
+    assert editor.probe(["y:0"], {"x:0": [1.0, 2.0], "relu:0": picture})["y:0"].shape == (1, 3, 3, 4)
+    with pytest.raises(SessionRefused, match="takes one of 4 or more"):
+        editor.probe(["sum:0", "y:0"], {"x:0": [1.0, 2.0]})
+
+
+def test_a_function_of_tensorflow_1_gives_its_argument_on() -> None:
+    with tf.Graph().as_default():
+
+        @function.Defun(tf.float32)
+        def given(x: Any) -> Any:
+            return tf.identity(x)
+
+        @function.Defun(tf.float32)
+        def outer(x: Any) -> Any:
+            return convolution(given(x))
+
+        tf.identity(outer(v1.placeholder(tf.float32, name="x")), name="z")
+        session = v1.Session()
+    with pytest.raises(ValueError, match=r"'x:0' is fed a value of 0 dimensions, and op '.*conv' \(Conv2D\)"):
+        check_feed_ranks(session.graph, {"x:0": 1.0}, ["z:0"])

@@ -196,7 +196,9 @@ def _index_after(index: GraphIndex, patch: Patch) -> GraphIndex:
         contexts = edits.contexts_after(index.extras.contexts(), add.contexts, remove.contexts, removed_ops)
         extras = with_contexts(extras, contexts)
     if add.runners or remove.runners:
-        others = (runner for runner in index.extras.runners() if runner not in remove.runners)
+        others = list(index.extras.runners())
+        for runner in remove.runners:  # there may be two of one kind
+            others.remove(runner)
         extras = with_runners(extras, (*others, *add.runners))
     return after if extras is after.extras else replace(after, extras=extras)
 

@@ -58,8 +58,8 @@ def places_in_order(entries: Iterable[Member | None], order: Iterable[Member]) -
     waiting: dict[Member, list[int]] = {}
     for place, member in enumerate(order):
         waiting.setdefault(member, []).append(place)
-    found = ((at, waiting.get(member)) for at, member in enumerate(entries) if member is not None)
-    return [(at, places.pop(0)) for at, places in found if places]
+    numbers = ((at, waiting.get(member)) for at, member in enumerate(entries) if member is not None)
+    return [(at, places.pop(0)) for at, places in numbers if places]
 
 
 @dataclass(frozen=True)

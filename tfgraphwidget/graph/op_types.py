@@ -113,9 +113,13 @@ TENSOR_ARRAY_GRADIENTS = frozenset(
     {"TensorArrayGrad", "TensorArrayGradV2", "TensorArrayGradV3", "TensorArrayGradWithShape"}
 )
 STEP_STATE = STACKS | TENSOR_ARRAYS | TENSOR_ARRAY_GRADIENTS
-# They hold tensors of one shape, which their handle tells.
+# They hold tensors of one dtype and shape, which their handle tells.
 HOLDERS_OF_SHAPED_TENSORS = frozenset(
-    {"EmptyTensorList", "TensorArrayGradV3", "TensorArrayV3", "TensorListFromTensor", "TensorListReserve"}
+    {
+        *("EmptyTensorList", "TensorArrayGradV3", "TensorArrayV3", "TensorListFromTensor", "TensorListReserve"),
+        *("AnonymousMutableDenseHashTable", "AnonymousMutableHashTable", "AnonymousMutableHashTableOfTensors"),
+        *("HashTableV2", "MutableDenseHashTableV2", "MutableHashTableOfTensorsV2", "MutableHashTableV2"),
+    }
 )
 # They give the list of their first input with other tensors.
 LIST_FORWARDING = frozenset({"TensorListPopBack", "TensorListPushBack", "TensorListSetItem"})

@@ -50,7 +50,10 @@ _KINDS = tuple(
     )
 )
 _LONGEST_CHAIN = 100  # of ops that give on a handle; a damaged file may have a cycle
-_KINDS_OF_VARIANTS = (
+_KINDS_OF_HANDLES = (
+    ("multi-device iterator", re.compile(r"(Anonymous)?MultiDeviceIterator(V\d)?")),
+    ("sparse accumulator", re.compile(r"SparseConditionalAccumulator")),
+    *_KINDS,
     ("dataset", re.compile(r"\w*Dataset(V\d)?")),
     (
         "list of tensors",
@@ -86,8 +89,7 @@ def handle_kind(index: GraphIndex, tensor: tuple[int, int]) -> str:
             break
         op = int(index.inputs.values[start[op]])
     op_type = index.types[op]
-    kinds = (*_KINDS, *_KINDS_OF_VARIANTS)
-    return next((kind for kind, types in kinds if types.fullmatch(op_type)), "")
+    return next((kind for kind, types in _KINDS_OF_HANDLES if types.fullmatch(op_type)), "")
 
 
 @cached_per_index

@@ -16,6 +16,7 @@ from tfgraphwidget.edits.rewire.execution_frames import frames_of, may_run_in_fr
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CONTROL,
+    FIRST_INPUT_FORWARDING,
     HANDLE_DTYPES,
     MERGE,
     NEXT,
@@ -187,7 +188,7 @@ class _Slots:
             return f"{self.tensor_text!r} is {dtype}, and {self.index.names[op]!r} takes {expected}."
         if self.dtype and dtype == self.dtype and takes_reference(self.index, op, k):
             return _no_reference(self.moves, (op, k), self.source)
-        other_kind = _other_kind(self.moves, op, old, self.source) if self.dtype in _OF_HANDLES else ""
+        other_kind = _other_kind(self.moves, (op, k), old, self.source) if self.dtype in _OF_HANDLES else ""
         if other_kind:
             return other_kind
         if self.runs is None:
@@ -221,12 +222,14 @@ def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
         )
     if dtype and not dtype.endswith("_ref") and takes_reference(moves.index, *slot):
         return _no_reference(moves, slot, new)
-    return _other_kind(moves, slot[0], old, new) if had in _OF_HANDLES else ""
+    return _other_kind(moves, slot, old, new) if had in _OF_HANDLES else ""
 
 
-def _other_kind(moves: EdgeMoves, reader: int, old: Tensor, new: Tensor) -> str:
+def _other_kind(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
     """Why an op that takes the handle of a queue, say, cannot take that of a variable; "" when it can."""
-    index = moves.index
+    index, reader = moves.index, slot[0]
+    if _takes_any_handle(index, slot):
+        return ""
     had, kind = (handle_kind(index, end) if end[0] < len(index) else "" for end in (old, new))
     if not had or not kind or had == kind:
         return ""
@@ -235,6 +238,14 @@ def _other_kind(moves: EdgeMoves, reader: int, old: Tensor, new: Tensor) -> str:
         f"{moves.tensor_name(new)!r} is the handle of {kind}, and {moves.name(reader)!r} takes that of {had}, as "
         f"{moves.tensor_name(old)!r} is; give one of those."
     )
+
+
+def _takes_any_handle(index: GraphIndex, slot: Slot) -> bool:
+    """Whether an input takes tensors of any dtype, as of `tf.stack`, or any resource; what hands it on has readers."""
+    op_type, argument = index.types[slot[0]], _argument(index, *slot)
+    if op_type in FIRST_INPUT_FORWARDING or argument is None:
+        return False
+    return op_type == "DestroyResourceOp" or bool(argument.type_attr or argument.type_list_attr)
 
 
 def _description(moves: EdgeMoves, tensor: Tensor) -> str:
@@ -261,14 +272,18 @@ def takes_reference(index: GraphIndex, op: int, k: int) -> bool:
     Returns:
         Whether it does.
     """
+    argument = _argument(index, op, k)
+    return argument is not None and bool(argument.is_ref)
+
+
+def _argument(index: GraphIndex, op: int, k: int) -> OpDef.ArgDef | None:
+    """The argument of an op's OpDef that one of its inputs belongs to; None without an OpDef."""
     definition, node = index.typing.definition(index.types[op]), index.nodes[op]
-    if definition is None:
-        return False
-    for argument in definition.input_arg:
+    for argument in () if definition is None else definition.input_arg:
         k -= _count(argument, node)
         if k < 0:
-            return bool(argument.is_ref)
-    return False
+            return argument
+    return None
 
 
 def _count(argument: OpDef.ArgDef, node: NodeDef) -> int:

@@ -101,6 +101,7 @@ def _restores(index: GraphIndex, op: str, variables: Sequence[VariableDef]) -> b
 
 _INITIALIZATION = {"asset_filepaths", "saved_model_main_op", "legacy_init_op"}  # what a SavedModel of TF 1 begins with
 _GLOBAL = tf_protos.GLOBAL_VARIABLES
+_FOLLOWED = {*COLLECTIONS.values(), "queue_runners"}  # their messages name ops, and edits follow them
 
 
 def add_collections(
@@ -350,9 +351,10 @@ def _meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
         for key in original.collection_def.keys() - index.collections.keys():
             if original.graph_def.node == request.nodes_as_in_file(index.nodes):  # else it may name what is not there
                 meta_graph.collection_def[key].CopyFrom(original.collection_def[key])
-            elif key in followed:
-                entries = (entry.SerializeToString(deterministic=True) for entry in followed[key])
-                meta_graph.collection_def[key].bytes_list.value.extend(entries)
+            elif key in _FOLLOWED:
+                entries = [entry.SerializeToString(deterministic=True) for entry in followed.get(key, ())]
+                if entries:  # else edits have removed all
+                    meta_graph.collection_def[key].bytes_list.value.extend(entries)
             else:
                 request.add_notice(f"Collection {key!r} needs TensorFlow to be written again, so it is left out.")
     networkx_extras.add_collections(meta_graph, index)

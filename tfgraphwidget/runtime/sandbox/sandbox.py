@@ -95,7 +95,7 @@ class Sandbox:
         self, fetches: Sequence[str | Operation], feeds: Mapping[str, object] | Mapping[Tensor, object]
     ) -> list[np.ndarray]:
         try:
-            check_feed_ranks(self.session.graph, feeds)
+            check_feed_ranks(self.session.graph, feeds, fetches)
             return self.session.run(list(fetches), dict(feeds), options=self._options) if fetches else []
         except tf.errors.OpError as error:
             raise SessionRefused(f"The graph cannot run apart: {error_text(error)}.") from error

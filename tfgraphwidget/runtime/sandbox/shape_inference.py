@@ -564,6 +564,7 @@ class _Inference:
         read = after.inputs(name)
         pairs = slots or [(tensor, tensor) for tensor in read]
         other = [k for k, (was, now) in enumerate(pairs) if slots and after.shape(*now) != before.shape(*was)]
+        other = other or [k for k, (was, now) in enumerate(pairs) if slots and not after.same(was, now)]
         wrong = other or list(range(len(read)))
         wrong_inputs = " and ".join(
             self._replacement_text(*pairs[k]) if slots else self._tensor_text(read[k]) for k in wrong
@@ -573,17 +574,23 @@ class _Inference:
         edited = [name for name in after.own if name in before.index.ids] or list(after.own)
         origin = "" if name in after.own else f", which follows from the change of {names_text(edited)}"
         beside = (beside and f", beside {beside}") + origin
+        is_handle = bool(wrong) and all(after.dtype(read[k]) in HANDLE_DTYPES for k in wrong)
+        what = "a handle of what holds the same dtype and shape" if is_handle else "a tensor of another shape"
         return GraphEditError(
             f"Op {name!r} cannot take {wrong_inputs or 'its attributes'}{beside}: {_reason_text(reason)}; "
-            "choose a tensor of another shape.",
+            f"choose {what}.",
             dict.fromkeys([name, *(read[k][0] for k in wrong), *(edited if origin else ())]),
         )
 
     def _replacement_text(self, was: Tensor, now: Tensor) -> str:
+        if self._after.dtype(now) in HANDLE_DTYPES:
+            return f"{self._tensor_text(now)} in place of '{was[0]}:{was[1]}'"
         place = "" if self._after.same(was, now) else f"'{was[0]}:{was[1]}' of shape "
         return f"{self._tensor_text(now)} in place of {place}{shape_text(self._before.shape(*was))}"
 
     def _tensor_text(self, tensor: Tensor) -> str:
+        if self._after.dtype(tensor) in HANDLE_DTYPES:
+            return f"the handle '{tensor[0]}:{tensor[1]}'"
         return f"'{tensor[0]}:{tensor[1]}' of shape {shape_text(self._after.shape(*tensor))}"
 
 

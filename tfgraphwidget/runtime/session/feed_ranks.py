@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,17 +31,21 @@ The shape function refuses fewer, but knows them only where the shape of the pla
 """
 
 
-def check_feed_ranks(graph: tf.Graph, feeds: Mapping[Any, object]) -> None:
+def check_feed_ranks(graph: tf.Graph, feeds: Mapping[Any, object], fetches: Sequence[object] = ()) -> None:
     """Check that no fed value has too few dimensions for a kernel that would end the process.
+
+    An op in a branch counts, whichever branch is taken.
 
     Args:
         graph: The graph that is to run.
         feeds: Values by tensor or name.
+        fetches: The ops and tensors to compute, or their names; () for all that depends on the feeds.
 
     Raises:
         ValueError: One has; the message names the op that takes it.
     """
-    _check(graph, ((graph.as_graph_element(fed) if isinstance(fed, str) else fed, feeds[fed]) for fed in feeds))
+    pairs = [(graph.as_graph_element(fed) if isinstance(fed, str) else fed, value) for fed, value in feeds.items()]
+    _check(graph, pairs, fetches)
 
 
 def check_call_ranks(function: ConcreteFunction, values: Mapping[str, object]) -> None:
@@ -54,12 +58,14 @@ def check_call_ranks(function: ConcreteFunction, values: Mapping[str, object]) -
     Raises:
         ValueError: One has too few dimensions; the message names the op that takes it.
     """
-    specs = tf.nest.flatten(function.structured_input_signature)
-    arguments = {spec.name: tensor for spec, tensor in zip(specs, function.inputs, strict=False)}
-    _check(function.graph, ((arguments[name], value) for name, value in values.items() if name in arguments))
+    specs = tf.nest.flatten(function.structured_input_signature, expand_composites=True)
+    tensor_specs = (spec for spec in specs if isinstance(spec, tf.TensorSpec))  # a Python value is no input
+    arguments = {spec.name: tensor for spec, tensor in zip(tensor_specs, function.inputs, strict=False)}
+    _check(function.graph, [(arguments[name], value) for name, value in values.items() if name in arguments], ())
 
 
-def _check(graph: tf.Graph, feeds: Iterable[tuple[object, object]]) -> None:
+def _check(graph: tf.Graph, feeds: Sequence[tuple[object, object]], fetches: Sequence[object]) -> None:
+    fed = {tensor.ref() for tensor, _ in feeds if isinstance(tensor, tf.Tensor)}
     for tensor, value in feeds:
         if not isinstance(tensor, tf.Tensor) or not tensor.dtype.is_floating:
             continue
@@ -67,13 +73,49 @@ def _check(graph: tf.Graph, feeds: Iterable[tuple[object, object]]) -> None:
         if static_rank is not None:  # TensorFlow has refused such a graph, or refuses the value
             continue
         rank = np.ndim(value)  # type: ignore[arg-type]  # what TensorFlow feeds numpy takes too
-        reader = _Readers(graph, rank).find(tensor) if rank < max(_FEWEST.values()) else None
-        if reader is not None:
-            name, op_type = reader
-            raise ValueError(
-                f"{tensor.name!r} is fed a value of {rank} dimensions, and op {name!r} ({op_type}) takes one of "
-                f"{_FEWEST[op_type]} or more"
-            )
+        if rank >= max(_FEWEST.values()):
+            continue
+        needed: set[str] | None = None
+        for reader in _Readers(graph, rank).of(tensor, fed):
+            if needed is None:
+                needed = _needed_ops(graph, fetches, fed)
+            if reader.op in needed or not fetches:
+                raise ValueError(
+                    f"{tensor.name!r} is fed a value of {rank} dimensions, and op {reader.name!r} ({reader.op_type}) "
+                    f"takes one of {_FEWEST[reader.op_type]} or more"
+                )
+
+
+def _needed_ops(graph: tf.Graph, fetches: Iterable[object], fed: Container[object]) -> set[str]:
+    """The names of the ops that run for these fetches, where some tensors are fed."""
+    elements = (graph.as_graph_element(fetch) for fetch in fetches)
+    waiting = [element.op if isinstance(element, tf.Tensor) else element for element in elements]
+    needed = {op.name for op in waiting}
+    while waiting:
+        op = waiting.pop()
+        for other in (*(tensor.op for tensor in op.inputs if tensor.ref() not in fed), *op.control_inputs):
+            if other.name not in needed:
+                needed.add(other.name)
+                waiting.append(other)
+    return needed
+
+
+class _Reader(NamedTuple):
+    """An op that needs more dimensions: `op` is it, or the op of the graph that calls the function it is in."""
+
+    op: str
+    name: str
+    op_type: str
+
+
+class _Found(NamedTuple):
+    """What becomes of an argument: an op that needs more dimensions, and the results that have the argument's."""
+
+    reader: tuple[str, str] | None
+    results: frozenset[int]
+
+
+_NOTHING = _Found(None, frozenset())
 
 
 class _Readers:
@@ -81,69 +123,74 @@ class _Readers:
 
     def __init__(self, graph: tf.Graph, rank: int) -> None:
         self._library, self._rank = graph_functions(graph), rank
-        # What is known of the arguments of functions: the op that needs more dimensions, and the results that have the
-        # dimensions of the argument. While a function is looked at it is of no result, so that recursion ends.
-        self._arguments: dict[tuple[str, int], tuple[tuple[str, str] | None, tuple[int, ...]]] = {}
+        # While a function is looked at, its arguments give nothing, so that recursion ends.
+        self._arguments: dict[tuple[str, int], _Found] = {}
 
-    def find(self, tensor: Tensor) -> tuple[str, str] | None:
-        """The name and the type of an op that a tensor reaches and that needs more dimensions; None without one."""
+    def of(self, tensor: Tensor, fed: Container[object]) -> Iterator[_Reader]:
+        """The ops that a tensor reaches and that need more dimensions; what is `fed` has those of its own value."""
         waiting, references = [tensor], {tensor.ref()}
         while waiting:
             at = waiting.pop()
             op: Operation
             for op in at.consumers():
-                if self._is_refused(op.type) and op.inputs[0] is at:
-                    return op.name, op.type
-                others: list[int | None] = [other.shape.rank for other in op.inputs[1:] if other is not at]
-                results = [0] if self._passes(op.type, others) else []
+                is_first = op.inputs[0] is at
+                if self._is_refused(op.type) and is_first:
+                    yield _Reader(op.name, op.name, op.type)
+                others: list[int | None] = [other.shape.rank for other in op.inputs if other is not at]
+                results = frozenset({0} if self._passes(op.type, others, is_first=is_first) else ())
                 if op.type in _CALLERS or op.type in self._library:
                     positions = [k for k, each in enumerate(op.inputs) if each is at]
                     reader, results = self._of_call(op.node_def, positions)
                     if reader is not None:
-                        return reader
+                        yield _Reader(op.name, *reader)
                 for output in (op.outputs[k] for k in results if k < len(op.outputs)):
-                    if output.ref() not in references:
+                    if output.ref() not in references and output.ref() not in fed:
                         references.add(output.ref())
                         waiting.append(output)
-        return None
 
     def _is_refused(self, op_type: str) -> bool:
         return _FEWEST.get(op_type, 0) > self._rank
 
-    def _passes(self, op_type: str, others: Iterable[int | None]) -> bool:
+    def _passes(self, op_type: str, others: Iterable[int | None], *, is_first: bool) -> bool:
         """Whether the output has the dimensions of an input, with those of the other inputs."""
-        return op_type in RANK_PRESERVING or (
+        return (op_type in RANK_PRESERVING and is_first) or (
             op_type in BROADCASTING and all(other is not None and other <= self._rank for other in others)
         )
 
-    def _of_call(self, node: NodeDef, positions: Iterable[int]) -> tuple[tuple[str, str] | None, list[int]]:
-        """The same of an op that calls functions, of the inputs at these positions; with the outputs that have them."""
+    def _of_call(self, node: NodeDef, positions: Iterable[int]) -> _Found:
+        """The same of an op that calls functions, of the inputs at these positions."""
         first = 1 if node.op in BRANCHES else 0  # the condition is no argument
         waiting = [k - first for k in positions if k >= first]
-        reached: set[int] = set()
+        arguments, reached = set(waiting), set[int]()
         while waiting:
             argument = waiting.pop()
-            for call in called_functions(node, self._library.keys()):
-                reader, results = self._of_argument(call.function, argument)
-                if reader is not None:
-                    return (f"{node.name}/{reader[0]}", reader[1]), []
-                if call.label == "cond":
-                    continue
-                if node.op in WHILE_LOOPS:  # what a step gives the next one takes
-                    waiting += set(results) - reached - {argument}
-                reached |= set(results)
-        return None, sorted(reached)
+            of_calls = {
+                call.label: self._of_argument(call.function, argument)
+                for call in called_functions(node, self._library.keys())
+            }
+            reader = next((each.reader for each in of_calls.values() if each.reader is not None), None)
+            if reader is not None:
+                return _Found((f"{node.name}/{reader[0]}", reader[1]), frozenset())
+            results = [each.results for label, each in of_calls.items() if label != "cond"]
+            if node.op in WHILE_LOOPS:  # what a step gives the next one takes; without a step an argument is a result
+                new = frozenset().union(*results) - arguments
+                arguments |= new
+                waiting += new
+                reached |= arguments
+            elif results:  # of branches all have to give it on: a model may add a dimension in one of them
+                reached |= frozenset.intersection(*results)
+        return _Found(None, frozenset(reached))
 
-    def _of_argument(self, function: str, argument: int) -> tuple[tuple[str, str] | None, tuple[int, ...]]:
+    def _of_argument(self, function: str, argument: int) -> _Found:
         key = function, argument
         if key not in self._arguments:
-            self._arguments[key] = None, ()
+            self._arguments[key] = _NOTHING
             definition = function_definition(self._library[function])
             if argument < len(definition.signature.input_arg):
                 self._arguments[key] = self._in_body(definition, definition.signature.input_arg[argument].name)
         return self._arguments[key]
 
-    def _in_body(self, definition: FunctionDef, argument: str) -> tuple[tuple[str, str] | None, tuple[int, ...]]:
+    def _in_body(self, definition: FunctionDef, argument: str) -> _Found:
         """The same of an argument, by its name, in a function's body."""
         reached, size = {argument}, 0
         ranks = {node.name: _constant_rank(node) for node in definition.node_def}
@@ -155,17 +202,27 @@ class _Readers:
                 if not positions:
                     continue
                 if self._is_refused(node.op) and positions[0] == 0:
-                    return (node.name, node.op), ()
+                    return _Found((node.name, node.op), frozenset())
                 others = [ranks.get(text.partition(":")[0]) for k, text in enumerate(data) if k not in positions]
-                if self._passes(node.op, others):
+                if self._passes(node.op, others, is_first=positions[0] == 0):
                     reached.add(node.name)
                     continue
-                reader, results = self._of_call(node, positions)
-                if reader is not None:
-                    return reader, ()
-                reached |= {f"{node.name}:output:{k}" for k in results}
+                inside = self._of_call(node, positions)
+                if inside.reader is not None:
+                    return inside
+                reached |= {self._output_text(node, k) for k in inside.results}
         outputs = definition.signature.output_arg
-        return None, tuple(k for k, result in enumerate(outputs) if _is_of(definition.ret[result.name], reached))
+        return _Found(
+            None, frozenset(k for k, each in enumerate(outputs) if _is_of(definition.ret[each.name], reached))
+        )
+
+    def _output_text(self, node: NodeDef, number: int) -> str:
+        """How a function's body names an output of an op that calls a function, "call:output:1"."""
+        if node.op not in self._library:
+            return f"{node.name}:output:{number}"
+        # An op whose type is the name of a function names its outputs as the function does.
+        outputs = function_definition(self._library[node.op]).signature.output_arg
+        return f"{node.name}:{outputs[number].name}:0"
 
 
 def _is_of(text: str, reached: set[str]) -> bool:

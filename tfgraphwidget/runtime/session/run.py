@@ -66,9 +66,9 @@ class TimedSession:
             tf.errors.OpError: TensorFlow's error of the run.
             ValueError: A fed value has too few dimensions for a kernel that would end the process.
         """
-        if isinstance(feed_dict, Mapping):
-            check_feed_ranks(self.graph, feed_dict)
         fetches = tf.nest.map_structure(self._element, fetches)
+        if isinstance(feed_dict, Mapping) and feed_dict:
+            check_feed_ranks(self.graph, feed_dict, tf.nest.flatten(fetches))
         if run_metadata is not None:
             options = options or tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)
         if not self._target:
