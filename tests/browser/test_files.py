@@ -191,7 +191,7 @@ NOTES_NEWS = """() => {
 
 @pytest.mark.slow
 def test_long_opening_shows_how_far_it_is_and_long_saving_is_cancelled(files: Files, folder: Path) -> None:
-    write_large_graph(folder / "large.pb")
+    write_large_graph(folder / "large.pb", 300_000)
     files.page.get_by_role("button", name="Refresh the file browser.").click()
     files.page.evaluate(NOTES_NEWS)
     files.open("large.pb")

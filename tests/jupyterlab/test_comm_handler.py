@@ -132,10 +132,10 @@ def test_what_code_has_chosen_is_kept(client: BlockingKernelClient) -> None:
     assert page.value("chosen.direction") == "'right'"
 
 
-def write_large_graph(path: Path) -> None:
+def write_large_graph(path: Path, ops: int = 8_000) -> None:
     """A GraphDef whose drawing takes a second or more."""
     graph = tf.compat.v1.GraphDef()
-    for i in range(8_000):
+    for i in range(ops):
         node = graph.node.add(name=f"op_{i}", op="Const")
         node.attr["dtype"].type = tf.float32.as_datatype_enum
         node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(1.0))
