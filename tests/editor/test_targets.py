@@ -539,23 +539,3 @@ def test_an_error_of_tensorflow_that_nobody_foresees_is_one_sentence_and_changes
     assert editor.history.done == ()
     assert (session.run("net/logits:0", batch) == before).all()
     call(editor)
-
-
-def test_an_op_that_was_edited_in_a_file_has_its_device_after_the_import(tmp_path: Path) -> None:
-    """The importer puts an op on the device of the one that it is colocated with, though the file does not say so."""
-    with tf.Graph().as_default() as graph:
-        x = v1.placeholder(tf.float32, [2], name="x")
-        with tf.device("/device:CPU:0"):
-            held = tf.exp(x, name="held")
-        with v1.colocate_with(held.op):
-            tf.add(x, 1.0, name="sum")
-    graph_def = graph.as_graph_def()
-    for node in graph_def.node:
-        node.device = node.device if node.name == "held" else ""
-    (tmp_path / "graph.pb").write_bytes(graph_def.SerializeToString())
-    editor = tgw.edit(tmp_path / "graph.pb")
-    editor.reroute("x:0", "held:0", only=["sum"])
-    live = editor.graph.get_operation_by_name("sum")
-    assert live.device == "/device:CPU:0"
-    assert editor.inspect("sum").device == live.device
-    assert [tensor.name for tensor in live.inputs] == ["held:0", "sum/y:0"]

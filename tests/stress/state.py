@@ -171,12 +171,15 @@ def _node(node: Any) -> bytes:
     """The bytes of an op, less what says the same in other words.
 
     TensorFlow's import adds default attributes and types, and writes constants and the order of control inputs in
-    another way; the names of tables are drawn at random by whoever makes them.
+    another way, and puts an op on the device of the one that it is colocated with; the names of tables are drawn at
+    random by whoever makes them.
     """
     plain = v1.NodeDef()
     plain.CopyFrom(node)
     plain.attr.pop("_output_shapes", None)
     plain.ClearField("experimental_type")
+    if "_class" in plain.attr:
+        plain.ClearField("device")
     definition = op_def_registry.get(node.op)
     for attr in () if definition is None else definition.attr:
         if attr.HasField("default_value") and plain.attr.get(attr.name) == attr.default_value:

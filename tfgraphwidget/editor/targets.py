@@ -343,7 +343,7 @@ class LiveTarget:
         Returns:
             These names after the edit.
         """
-        planned = edits.with_present_devices(self.index, edits.with_present_names(patch, names))
+        planned = edits.with_present_names(patch, names)
         present = edits.with_free_names(self.index, planned, self.index.ids.keys())
         new_names = {old.name: new.name for old, new in zip(planned.add.nodes, present.add.nodes, strict=True)}
         with transaction() as edit, edit.without_interrupts():

@@ -34,7 +34,6 @@ from .history import History as History
 from .history import Step as Step
 from .op_replacement import replace_fixed_ops as replace_fixed_ops
 from .op_replacement import with_free_names as with_free_names
-from .op_replacement import with_present_devices as with_present_devices
 from .op_replacement import with_present_names as with_present_names
 from .passes.batch_size import ChangeBatchSize as ChangeBatchSize
 from .passes.casts import Cast as Cast

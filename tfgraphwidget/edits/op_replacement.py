@@ -83,36 +83,6 @@ def with_present_names(patch: Patch, names: Mapping[str, str]) -> Patch:
     return _renamed_patch(patch, names, {old: now for old, now in names.items() if old not in new})
 
 
-def with_present_devices(index: GraphIndex, patch: Patch) -> Patch:
-    """The patch with the devices that the ops of a live graph have, where it changes none itself.
-
-    TensorFlow's importer puts an op on the device of the one that it is colocated with.
-
-    Args:
-        index: The graph.
-        patch: The patch of a file.
-    """
-    moved = {
-        edited.name: index.nodes[index.ids[edited.name]].device
-        for edited in patch.changed
-        if edited.name in index.ids and edited.before.device == edited.after.device
-    }
-    changed = tuple(
-        NodeChange(*(_on_device(node, moved[edited.name]) for node in (edited.before, edited.after)))
-        if moved.get(edited.name, edited.before.device) != edited.before.device
-        else edited
-        for edited in patch.changed
-    )
-    return patch if changed == patch.changed else replace(patch, changed=changed)
-
-
-def _on_device(node: NodeDef, device: str) -> NodeDef:
-    copy = type(node)()
-    copy.CopyFrom(node)
-    copy.device = device
-    return copy
-
-
 def with_free_names(index: GraphIndex, patch: Patch, used_names: Collection[str]) -> Patch:
     """The patch with other names for new ops whose names are taken.
 
