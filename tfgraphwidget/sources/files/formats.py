@@ -252,7 +252,9 @@ def _open_graph(name: str) -> Callable[[Container, OpenOptions], Source]:
     def open_graph(container: Container, options: OpenOptions) -> Source:
         from tfgraphwidget.sources.files.opening import open_message
 
-        source = open_message(container.message(name), container.title, container.where, options)
+        message = container.message(name)
+        container.data = b""  # not read any more, and of a million ops 200 MB
+        source = open_message(message, container.title, container.where, options)
         source.notices += container.notices(name)
         if options.checkpoint is None:
             source.notices += _unread_checkpoint(container, source)
