@@ -637,6 +637,23 @@ def test_a_handle_of_another_kind_is_refused(handle: str, reader: str, kinds: st
     assert index.ids[reader] in validation.refusals(index, (index.ids[handle], 0), [index.ids[reader]])
 
 
+def hash_table(*_: tf.Tensor) -> Any:
+    return tf.raw_ops.MutableHashTableV2(key_dtype=tf.int64, value_dtype=tf.int64)
+
+
+@pytest.mark.parametrize("is_file", [False, True], ids=["live", "file"])
+def test_a_new_op_gives_no_handle_of_another_kind(is_file: bool, tmp_path: Path) -> None:
+    graph = graph_of_handles()
+    (tmp_path / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    editor = tgw.edit(tmp_path / "graph.pb" if is_file else graph)
+    why = "is the handle of a hash table, and 'size' takes that of a queue, as 'queue:0' is"
+    for edit in (lambda: editor.replace("queue", hash_table), lambda: editor.insert("queue:0", hash_table)):
+        with pytest.raises(GraphEditError, match=why):
+            edit()
+    editor.replace("queue", lambda: tf.raw_ops.FIFOQueueV2(component_types=[tf.float32]))
+    assert editor.inspect("size").inputs[0].name != "queue:0"
+
+
 @pytest.mark.parametrize(
     ("handle", "reader", "cannot"),
     [

@@ -178,6 +178,7 @@ from .stateful_resources import by_key as by_key
 from .stateful_resources import handle_kind as handle_kind
 from .stateful_resources import key_of as key_of
 from .stateful_resources import kind_of as kind_of
+from .stateful_resources import kind_of_handle as kind_of_handle
 from .stateful_resources import new_keys as new_keys
 from .stateful_resources import of_type as of_type
 from .stateful_resources import persistent_state as persistent_state

@@ -88,7 +88,16 @@ def handle_kind(index: GraphIndex, tensor: tuple[int, int]) -> str:
         if index.types[op] not in FIRST_INPUT_FORWARDING or start[op] == start[op + 1]:
             break
         op = int(index.inputs.values[start[op]])
-    op_type = index.types[op]
+    return kind_of_handle(index.types[op])
+
+
+@lru_cache(4096)
+def kind_of_handle(op_type: str) -> str:
+    """The kind of what the handles of an op are handles of; "" for an op that gives none, or gives others' on.
+
+    Args:
+        op_type: The op type, such as "FIFOQueueV2".
+    """
     return next((kind for kind, types in _KINDS_OF_HANDLES if types.fullmatch(op_type)), "")
 
 

@@ -227,25 +227,42 @@ def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
 
 def _other_kind(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
     """Why an op that takes the handle of a queue, say, cannot take that of a variable; "" when it can."""
-    index, reader = moves.index, slot[0]
-    if _takes_any_handle(index, slot):
-        return ""
-    had, kind = (handle_kind(index, end) if end[0] < len(index) else "" for end in (old, new))
-    if not had or not kind or had == kind:
-        return ""
-    had, kind = (f"{'an' if each[0] in 'ai' else 'a'} {each}" for each in (had, kind))
-    return (
-        f"{moves.tensor_name(new)!r} is the handle of {kind}, and {moves.name(reader)!r} takes that of {had}, as "
-        f"{moves.tensor_name(old)!r} is; give one of those."
-    )
+    index = moves.index
+    kinds = [handle_kind(index, end) if end[0] < len(index) else "" for end in (old, new)]
+    names = moves.name(slot[0]), moves.tensor_name(old), moves.tensor_name(new)
+    node = index.nodes[slot[0]]
+    return other_kind_text(node, slot[1], index.typing.definition(node.op), (kinds[0], kinds[1]), names)
 
 
-def _takes_any_handle(index: GraphIndex, slot: Slot) -> bool:
+def other_kind_text(
+    reader: NodeDef, k: int, definition: OpDef | None, kinds: tuple[str, str], names: tuple[str, str, str]
+) -> str:
+    """Why an op that takes the handle of a queue, say, cannot take that of a variable.
+
+    Args:
+        reader: The op.
+        k: The position of its input.
+        definition: The OpDef of the op, if it is known.
+        kinds: The kinds of the handle that it reads and of the one that it is to read; "" where nothing tells it.
+        names: The names of the op, of the one handle and of the other.
+
+    Returns:
+        One sentence; "" when it can.
+    """
+    had, kind = kinds
+    if not had or not kind or had == kind or _takes_any_handle(reader, k, definition):
+        return ""
+    had, kind = (f"{'an' if each[0] in 'ai' else 'a'} {each}" for each in kinds)
+    name, old, new = names
+    return f"{new!r} is the handle of {kind}, and {name!r} takes that of {had}, as {old!r} is; give one of those."
+
+
+def _takes_any_handle(node: NodeDef, k: int, definition: OpDef | None) -> bool:
     """Whether an input takes tensors of any dtype, as of `tf.stack`, or any resource; what hands it on has readers."""
-    op_type, argument = index.types[slot[0]], _argument(index, *slot)
-    if op_type in FIRST_INPUT_FORWARDING or argument is None:
+    argument = _argument(node, k, definition)
+    if node.op in FIRST_INPUT_FORWARDING or argument is None:
         return False
-    return op_type == "DestroyResourceOp" or bool(argument.type_attr or argument.type_list_attr)
+    return node.op == "DestroyResourceOp" or bool(argument.type_attr or argument.type_list_attr)
 
 
 def _description(moves: EdgeMoves, tensor: Tensor) -> str:
@@ -272,13 +289,12 @@ def takes_reference(index: GraphIndex, op: int, k: int) -> bool:
     Returns:
         Whether it does.
     """
-    argument = _argument(index, op, k)
+    argument = _argument(index.nodes[op], k, index.typing.definition(index.types[op]))
     return argument is not None and bool(argument.is_ref)
 
 
-def _argument(index: GraphIndex, op: int, k: int) -> OpDef.ArgDef | None:
+def _argument(node: NodeDef, k: int, definition: OpDef | None) -> OpDef.ArgDef | None:
     """The argument of an op's OpDef that one of its inputs belongs to; None without an OpDef."""
-    definition, node = index.typing.definition(index.types[op]), index.nodes[op]
     for argument in () if definition is None else definition.input_arg:
         k -= _count(argument, node)
         if k < 0:

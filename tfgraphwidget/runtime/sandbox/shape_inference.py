@@ -26,6 +26,7 @@ from tfgraphwidget.edits import (
     const_shape,
     is_small,
     merge_shapes,
+    rewire,
 )
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -43,6 +44,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Shape,
     called_functions,
+    kind_of_handle,
     no_collections,
     shape_text,
 )
@@ -439,8 +441,20 @@ class _Inference:
             name = heapq.heappop(self._queue)[1]
             self._waiting.discard(name)
             slots = self._after.slots(name)
+            self._check_handles(name, slots or ())
             if slots is None or any(self._differs(name, *slot) for slot in slots):
                 self._infer_op(name, slots)
+
+    def _check_handles(self, name: str, slots: Iterable[tuple[Tensor, Tensor]]) -> None:
+        """Raise GraphEditError where an op takes the handle of a queue, say, and is to read that of a variable."""
+        after, before = self._after, self._before
+        for k, (was, now) in enumerate(slots):
+            if after.dtype(now) in HANDLE_DTYPES and not after.same(was, now):
+                kinds, node = (_handle_kind(before, was), _handle_kind(after, now)), after.node(name)
+                names = name, f"{was[0]}:{was[1]}", f"{now[0]}:{now[1]}"
+                why = rewire.validation.other_kind_text(node, k, after.typing.definition(node.op), kinds, names)
+                if why:
+                    raise GraphEditError(why, [name, now[0]])
 
     def _enqueue(self, name: str) -> None:
         if name not in self._ranks:
@@ -592,6 +606,17 @@ class _Inference:
         if self._after.dtype(tensor) in HANDLE_DTYPES:
             return f"the handle '{tensor[0]}:{tensor[1]}'"
         return f"'{tensor[0]}:{tensor[1]}' of shape {shape_text(self._after.shape(*tensor))}"
+
+
+def _handle_kind(graph: PatchedGraph, tensor: Tensor) -> str:
+    """The kind of what a handle is a handle of; "" where nothing tells it."""
+    op = tensor[0]
+    for _ in range(_DEEPEST):
+        read = graph.inputs(op)
+        if graph.node(op).op not in FIRST_INPUT_FORWARDING or not read:
+            break
+        op = read[0][0]
+    return kind_of_handle(graph.node(op).op)
 
 
 def _own_shapes(graph: PatchedGraph, name: str) -> list[Shape] | None:
