@@ -116,7 +116,9 @@ def readers_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
     for name, kind in zip(editor.core.target.index.names, editor.core.target.index.types, strict=True):
         if kind in _HANDLES:
             tensor = graph.get_operation_by_name(name).outputs[0]
-            handles = [tensor, *(op.outputs[0] for op in tensor.consumers() if op.type == "Identity")]
+            # Behind an op that was inserted, too.
+            given = (output for op in tensor.consumers() for output in op.outputs if output.dtype == tf.resource)
+            handles = [tensor, *given]
             readers = [
                 op.outputs[0]
                 for handle in handles
