@@ -418,7 +418,8 @@ def _leave_out_saveables(meta_graph: MetaGraphDef, request: ExportRequest, varia
 def _variables_to_save(request: ExportRequest, *, bare: bool) -> tuple[VariableDef, ...]:
     """The variables to save: the global ones, and those in no collection that have a value.
 
-    Without any values (`bare`), all variables in no collection are included.
+    Without any values (`bare`), all variables in no collection are included. Global ones without a value that no op
+    assigns are left out, as a SavedModel of Keras has them for each of its variables: nothing can give them a value.
     """
     index = request.index
     in_collection = {
@@ -428,10 +429,19 @@ def _variables_to_save(request: ExportRequest, *, bare: bool) -> tuple[VariableD
     by_name = {v.name: v for v in definitions(index, handles(index)).values()}
     global_ones = [by_name[name] for name in dict.fromkeys(first) if name in by_name]
     others = [v for name, v in by_name.items() if name not in in_collection]
-    session = request.session() if others and not bare else None
+    unassigned = [v for v in global_ones if v.initializer not in index.ids]
+    session = request.session() if (others or unassigned) and not bare else None
     if session is None:
         return (*global_ones, *others)
-    return (*global_ones, *variable_values.variables_with_value(session, others))
+    having = variable_values.variables_with_value(session, [*unassigned, *others])
+    left_out = [v.handle for v in unassigned if v not in having]
+    if left_out:
+        request.add_notice(
+            f"{names_text(left_out)} without a value, which no op assigns: the checkpoint does not hold "
+            f"{'it' if len(left_out) == 1 else 'them'}."
+        )
+    by_handle = {v.handle: v for v in (*global_ones, *having) if v.handle not in left_out}
+    return tuple(by_handle.values())
 
 
 def _signatures(request: ExportRequest) -> tuple[Signature, ...]:
