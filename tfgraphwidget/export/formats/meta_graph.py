@@ -28,7 +28,7 @@ from tfgraphwidget.export.state.exported_state import (
     tell_files_that_stay,
     with_assign_ops,
 )
-from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
+from tfgraphwidget.export.state.exported_subgraph import ops_needed, ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check, describe_difference, first_line
 from tfgraphwidget.graph import (
@@ -476,7 +476,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object])
     if not request.signatures:
         return
     try:
-        state = read_state(request, np.logical_or.reduce(ops_needed_by(request.index, request.signatures)))
+        state = read_state(request, ops_needed(request.index, request.signatures))
         _check_restorable(request, state, saved)
     except GraphEditError as error:
         request.add_notice(f"What was written was not run: {error.why}")
