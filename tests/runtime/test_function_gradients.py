@@ -514,3 +514,17 @@ def test_a_custom_gradient_stays_when_its_ops_are_renamed(saved: bool, tmp_path:
         tape.watch(x)
         y = tf.nest.flatten(editor.module()(x))[0]
     np.testing.assert_allclose(tape.gradient(y, x), 7.0 * np.tanh([1.0, 2.0]), rtol=1e-6)
+
+
+def test_a_custom_gradient_in_a_called_function_stays_when_its_op_is_renamed() -> None:
+    rule = tf.custom_gradient(lambda x: (x * x, lambda upstream: 7.0 * upstream * x))  # not that of x * x
+    inner = tf.function(lambda x: rule(tf.identity(x)), autograph=False)
+    outer = tf.function(lambda x: inner(x) + 1.0, input_signature=[tf.TensorSpec([2])], autograph=False)
+    editor, x = tgw.edit(outer), tf.constant([1.0, 2.0])
+    editor.enter(next(name for name in editor.index.names if editor.called_functions(name)))
+    editor.rename(editor.of_type("IdentityN").ops[0], "renamed")
+    editor.leave(0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = editor.module()(x)
+    assert tape.gradient(y, x).numpy().tolist() == [7.0, 14.0]
