@@ -329,3 +329,23 @@ def test_the_graph_of_a_keras_saved_model_is_written_without_the_variables_that_
         served = next(each for each in editor.signatures if each.name == "serving_default")
         found = restored(path).run(served.outputs[0][1], {served.inputs[0][1]: x})
         np.testing.assert_allclose(found, model(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_a_renamed_variable_has_its_value_when_the_meta_graph_is_opened_again(
+    resource: bool, tmp_path: Path, restored: Any
+) -> None:
+    graph = build_mlp(resource=resource)
+    with graph.as_default():
+        v1.train.Saver()
+    with initialised(graph) as session:
+        editor = tgw.edit(graph, session=session)
+        editor.rename("net/", "model/")
+        path = editor.save(tmp_path / "m.meta")
+        x = {"x:0": np.ones((1, 3), np.float32)}
+        expected = session.run("model/logits:0", x)
+    np.testing.assert_array_equal(restored(path).run("model/logits:0", x), expected)
+    again = tgw.edit(path, checkpoint=tmp_path / "m")
+    assert not again.notices
+    assert again.session is not None
+    np.testing.assert_array_equal(again.session.run("model/logits:0", x), expected)

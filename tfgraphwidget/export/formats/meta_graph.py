@@ -263,7 +263,8 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
         request.add_notice(_BARE.format(path.name))
         _check_import(path, request)
     elif variables:
-        checkpoints.write(str(path.with_suffix("")), [(key_of(v), v, _as_array(present[v.handle])) for v in variables])
+        values = [(key, v, _as_array(present[v.handle])) for key, v in _keys_to_write(request.index, variables)]
+        checkpoints.write(str(path.with_suffix("")), values)
     if request.verify and not bare:
         _check_values(path, variables, present)
         _check_runs(path, request, present)
@@ -297,9 +298,15 @@ def _write_alone(path: Path, request: ExportRequest) -> None:
         )
     path.write_bytes(_meta_graph_alone(request).SerializeToString(deterministic=True))
     if variables and not request.lacks_values():
-        keys = checkpoint_keys(index.nodes, variables)  # of the Saver's ops, where a variable was renamed
-        pairs = [(key, v) for v in variables for key in dict.fromkeys((key_of(v), keys[v.handle]))]
+        pairs = _keys_to_write(index, variables)
         write_bundle(str(path.with_suffix("")), [_stored_tensor(key, v, values[v.handle]) for key, v in pairs])
+
+
+def _keys_to_write(index: GraphIndex, variables: Sequence[VariableDef]) -> list[tuple[str, VariableDef]]:
+    """The keys of variables in a checkpoint: their names, and where one was renamed that of the graph's Saver, too."""
+    of_saver, names = checkpoint_keys(index.nodes, variables), {key_of(v) for v in variables}
+    pairs = ((key, v) for v in variables for key in dict.fromkeys((key_of(v), of_saver[v.handle])))
+    return [(key, v) for key, v in pairs if key == key_of(v) or key not in names]
 
 
 def _stored_tensor(key: str, variable: VariableDef, read: Callable[[], object]) -> StoredTensor:
