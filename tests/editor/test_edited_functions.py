@@ -293,3 +293,24 @@ def test_edits_behind_the_calls_of_a_saved_model_are_saved(deep: Deep, tmp_path:
     editor.save(tmp_path / "mine/")
     served = tf.saved_model.load(str(tmp_path / "mine")).signatures["serving_default"]
     assert served(x=tf.constant([-1.0]))["called"].numpy().tolist() == [-1]
+
+
+def test_a_captured_table_is_read_under_the_name_that_an_edit_gave_it(tmp_path: Path) -> None:
+    table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), 0)
+    more = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer([1, 2], [10, 20]), -1)
+    editor = tgw.edit(tf.function(table.lookup, input_signature=[tf.TensorSpec([None], tf.string, "x")]))
+    editor.insert(editor.of_type("LookupTableFindV2").ops[0], more.lookup)
+    for wanted in ("first", "second"):
+        for name in editor.of_type("Placeholder").ops:
+            if name != "x":
+                scope = name.rpartition("/")[0]
+                editor.rename(name, f"{scope}/{wanted}")
+    x = tf.constant(["b", "c"])
+    assert tf.nest.flatten(editor.module()(x))[0].numpy().tolist() == [20, -1]
+    assert tf.nest.flatten(editor.clone(into="copy")(x))[0].numpy().tolist() == [20, -1]
+    editor.save(tmp_path / "saved/")
+    served = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"]
+    assert tf.nest.flatten(served(x=x))[0].numpy().tolist() == [20, -1]
+    editor.jump(1)
+    editor.obfuscate_names()
+    assert tf.nest.flatten(editor.module()(x))[0].numpy().tolist() == [20, -1]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -310,3 +311,41 @@ def test_saveable_objects_that_no_saver_takes_when_they_are_read_back_are_left_o
     assert opened.run("y:0", {"words:0": ["a"]}).tolist() == [-2]
     assert "table" in {op.name for op in graph.get_operations()} & {op.name for op in opened.graph.get_operations()}
     assert tf.saved_model.load(str(tmp_path / "model")).signatures["serving_default"]
+
+
+def test_the_graph_of_a_keras_saved_model_is_written_without_the_variables_that_nothing_can_fill(
+    tmp_path: Path, restored: Any
+) -> None:
+    model = keras.Sequential([keras.layers.Input((4,), name="x"), keras.layers.Dense(2)])
+    model.export(str(tmp_path / "saved"), verbose=False)
+    x = np.arange(4, dtype=np.float32)[None]
+    for asks_for_session in (False, True):
+        editor = tgw.edit(tmp_path / "saved")
+        if asks_for_session:
+            assert editor.session
+        editor.leave(0)
+        with pytest.warns(UserWarning, match="without a value, which no op assigns: the checkpoint does not hold them"):
+            path = editor.save(tmp_path / "m.meta")
+        served = next(each for each in editor.signatures if each.name == "serving_default")
+        found = restored(path).run(served.outputs[0][1], {served.inputs[0][1]: x})
+        np.testing.assert_allclose(found, model(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_a_renamed_variable_has_its_value_when_the_meta_graph_is_opened_again(
+    resource: bool, tmp_path: Path, restored: Any
+) -> None:
+    graph = build_mlp(resource=resource)
+    with graph.as_default():
+        v1.train.Saver()
+    with initialised(graph) as session:
+        editor = tgw.edit(graph, session=session)
+        editor.rename("net/", "model/")
+        path = editor.save(tmp_path / "m.meta")
+        x = {"x:0": np.ones((1, 3), np.float32)}
+        expected = session.run("model/logits:0", x)
+    np.testing.assert_array_equal(restored(path).run("model/logits:0", x), expected)
+    again = tgw.edit(path, checkpoint=tmp_path / "m")
+    assert not again.notices
+    assert again.session is not None
+    np.testing.assert_array_equal(again.session.run("model/logits:0", x), expected)

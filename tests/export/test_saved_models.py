@@ -488,3 +488,18 @@ def test_a_signature_declares_the_dtypes_and_shapes_that_edits_gave_its_ends(tmp
             ends = v1.saved_model.load(session, ["serve"], str(tmp_path / name)).signature_def["serving_default"]
         assert tf.TensorShape(ends.inputs["x"].tensor_shape).as_list() == [size, 3]
         assert ends.outputs["best"].dtype == dtype.as_datatype_enum
+
+
+def test_an_edit_of_the_graph_of_a_model_without_signatures_is_saved(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.scale = tf.Variable(2.0)
+    module.table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer([1, 2], [3.0, 4.0]), 0.0)
+    spec = tf.TensorSpec([2], tf.int32, name="x")
+    module.call = tf.function(lambda x: [(module.scale * module.table.lookup(x), x)], input_signature=[spec])
+    tf.saved_model.save(module, str(tmp_path / "before"))
+    editor = tgw.edit(tmp_path / "before")
+    assert not editor.signatures
+    editor.place(editor.of_type("StatefulPartitionedCall").ops[0], "/device:CPU:0")
+    editor.save(tmp_path / "after/")
+    loaded = tf.saved_model.load(str(tmp_path / "after"))
+    assert loaded.call(tf.constant([1, 2]))[0][0].numpy().tolist() == [6, 8]

@@ -484,3 +484,47 @@ def test_a_function_keeps_its_arguments_and_results_when_a_gradient_was_taken_of
         found = copy(pair)
         assert list(found) == ["y"]
         assert float(found["y"]) == float(expected)
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_custom_gradient_stays_when_its_ops_are_renamed(saved: bool, tmp_path: Path) -> None:
+    @tf.custom_gradient
+    def doubled(x: Any) -> Any:
+        middle = tf.tanh(x, name="middle")
+        return middle * 2.0, lambda upstream: 7.0 * upstream * middle  # not that of tanh(x) * 2
+
+    module = tf.Module()
+    compute = tf.function(
+        lambda x: doubled(tf.identity(x, name="given")), input_signature=[tf.TensorSpec([2], name="x")]
+    )
+    module.compute = compute
+    if saved:
+        options = tf.saved_model.SaveOptions(experimental_custom_gradients=True)
+        tf.saved_model.save(
+            module, str(tmp_path / "saved"), signatures=compute.get_concrete_function(), options=options
+        )
+    editor = tgw.edit(tmp_path / "saved" if saved else compute)
+    ops = [name for name in editor.index.names if name.split("/")[-1] in ("middle", "given", "IdentityN")]
+    assert len(ops) == 3
+    for k, op in enumerate(ops):
+        editor.rename(op, f"other/{k}")
+        editor.rename(f"other/{k}", f"another/{k}")
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.nest.flatten(editor.module()(x))[0]
+    np.testing.assert_allclose(tape.gradient(y, x), 7.0 * np.tanh([1.0, 2.0]), rtol=1e-6)
+
+
+def test_a_custom_gradient_in_a_called_function_stays_when_its_op_is_renamed() -> None:
+    rule = tf.custom_gradient(lambda x: (x * x, lambda upstream: 7.0 * upstream * x))  # not that of x * x
+    inner = tf.function(lambda x: rule(tf.identity(x)), autograph=False)
+    outer = tf.function(lambda x: inner(x) + 1.0, input_signature=[tf.TensorSpec([2])], autograph=False)
+    editor, x = tgw.edit(outer), tf.constant([1.0, 2.0])
+    editor.enter(next(name for name in editor.index.names if editor.called_functions(name)))
+    editor.rename(editor.of_type("IdentityN").ops[0], "renamed")
+    editor.leave(0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = editor.module()(x)
+    assert tape.gradient(y, x).numpy().tolist() == [7.0, 14.0]

@@ -54,11 +54,22 @@ def edited_state(
         The state, by the names of the ops that stand for it in `index`.
     """
     patches = tuple(patches)
-    new = {name: live for patch in patches for name, live in patch.new_state.items()}
+    names_before: dict[str, str] = {}
+    new: dict[str, Any] = {}
+    for patch in patches:
+        names_before = _names_before(names_before, patch)
+        new = {**{dict(patch.renamed).get(name, name): live for name, live in new.items()}, **patch.new_state}
     new |= {name: live for name, origin in (body.origins or {}).items() if (live := captured.get(origin)) is not None}
     traced = {patch.scopes[0]: patch.traced for patch in patches if patch.traced is not None and patch.traced.graph}
     traced |= {scope: trace for patch in patches for scope, trace in patch.traces if trace.graph}
-    return sources.EditedState(sources.captured_state(source, body), index, new, traced)
+    return sources.EditedState(sources.captured_state(source, body), index, new, traced, names_before)
+
+
+def _names_before(names_before: Mapping[str, str], patch: edits.Patch) -> dict[str, str]:
+    """The first names of ops by their present ones, after one more edit."""
+    moved = {new: names_before.get(old, old) for old, new in patch.renamed}
+    others = names_before.keys() - {old for old, _ in patch.renamed}
+    return {**{name: names_before[name] for name in others}, **moved}
 
 
 def graph_state(source: Source, index: GraphIndex, patches: Iterable[edits.Patch]) -> BodyState:
@@ -71,7 +82,7 @@ def graph_state(source: Source, index: GraphIndex, patches: Iterable[edits.Patch
     """
     names: dict[str, str] = {}
     for patch in patches:
-        names |= {new: names.pop(old, old) for old, new in patch.renamed}
+        names = _names_before(names, patch)
     return sources.GraphState(source, source.body, index, names)
 
 

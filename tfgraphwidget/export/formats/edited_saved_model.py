@@ -28,7 +28,7 @@ from tfgraphwidget.export.formats.object_graph import ObjectGraphEdit, rename_fu
 from tfgraphwidget.export.request import EditedSavedModel
 from tfgraphwidget.export.signatures import set_signature_def, signature_def
 from tfgraphwidget.export.state.exported_state import read_state
-from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
+from tfgraphwidget.export.state.exported_subgraph import ops_needed
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import check_saved_model
 from tfgraphwidget.graph import TRAINABLE, GraphIndex, Signature, definitions, handles
@@ -106,7 +106,7 @@ def _verify(path: Path, edited: EditedSavedModel, tags: Sequence[str]) -> None:
     """Run what was written beside the graph; a notice says so if the graph itself cannot run."""
     request = edited.request
     try:
-        need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
+        need = ops_needed(request.index, request.signatures)
         state = read_state(request, need)
     except GraphEditError as error:
         request.add_notice(f"What was written was not run: {error.why}")

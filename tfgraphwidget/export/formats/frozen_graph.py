@@ -26,7 +26,7 @@ from tfgraphwidget.export.state.exported_state import (
 from tfgraphwidget.export.state.exported_subgraph import (
     ExportedSubgraph,
     extract_subgraph,
-    ops_needed_by,
+    ops_needed,
     without_remote_devices,
 )
 from tfgraphwidget.export.verification.reference import GraphReference
@@ -109,7 +109,7 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
         GraphEditError: It has no outputs, or a variable has no value.
     """
     request = request.with_signatures(_runnable_signatures(request))
-    need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
+    need = ops_needed(request.index, request.signatures)
     is_alone = not tf_protos.is_tensorflow_installed()
     try:
         state = _stored_state(request, need) if is_alone else read_state(request, need)

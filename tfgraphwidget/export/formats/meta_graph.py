@@ -28,7 +28,7 @@ from tfgraphwidget.export.state.exported_state import (
     tell_files_that_stay,
     with_assign_ops,
 )
-from tfgraphwidget.export.state.exported_subgraph import ops_needed_by
+from tfgraphwidget.export.state.exported_subgraph import ops_needed, ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check, describe_difference, first_line
 from tfgraphwidget.graph import (
@@ -263,7 +263,8 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
         request.add_notice(_BARE.format(path.name))
         _check_import(path, request)
     elif variables:
-        checkpoints.write(str(path.with_suffix("")), [(key_of(v), v, _as_array(present[v.handle])) for v in variables])
+        values = [(key, v, _as_array(present[v.handle])) for key, v in _keys_to_write(request.index, variables)]
+        checkpoints.write(str(path.with_suffix("")), values)
     if request.verify and not bare:
         _check_values(path, variables, present)
         _check_runs(path, request, present)
@@ -297,9 +298,15 @@ def _write_alone(path: Path, request: ExportRequest) -> None:
         )
     path.write_bytes(_meta_graph_alone(request).SerializeToString(deterministic=True))
     if variables and not request.lacks_values():
-        keys = checkpoint_keys(index.nodes, variables)  # of the Saver's ops, where a variable was renamed
-        pairs = [(key, v) for v in variables for key in dict.fromkeys((key_of(v), keys[v.handle]))]
+        pairs = _keys_to_write(index, variables)
         write_bundle(str(path.with_suffix("")), [_stored_tensor(key, v, values[v.handle]) for key, v in pairs])
+
+
+def _keys_to_write(index: GraphIndex, variables: Sequence[VariableDef]) -> list[tuple[str, VariableDef]]:
+    """The keys of variables in a checkpoint: their names, and where one was renamed that of the graph's Saver, too."""
+    of_saver, names = checkpoint_keys(index.nodes, variables), {key_of(v) for v in variables}
+    pairs = ((key, v) for v in variables for key in dict.fromkeys((key_of(v), of_saver[v.handle])))
+    return [(key, v) for key, v in pairs if key == key_of(v) or key not in names]
 
 
 def _stored_tensor(key: str, variable: VariableDef, read: Callable[[], object]) -> StoredTensor:
@@ -418,7 +425,8 @@ def _leave_out_saveables(meta_graph: MetaGraphDef, request: ExportRequest, varia
 def _variables_to_save(request: ExportRequest, *, bare: bool) -> tuple[VariableDef, ...]:
     """The variables to save: the global ones, and those in no collection that have a value.
 
-    Without any values (`bare`), all variables in no collection are included.
+    Without any values (`bare`), all variables in no collection are included. Global ones without a value that no op
+    assigns are left out, as a SavedModel of Keras has them for each of its variables: nothing can give them a value.
     """
     index = request.index
     in_collection = {
@@ -428,10 +436,19 @@ def _variables_to_save(request: ExportRequest, *, bare: bool) -> tuple[VariableD
     by_name = {v.name: v for v in definitions(index, handles(index)).values()}
     global_ones = [by_name[name] for name in dict.fromkeys(first) if name in by_name]
     others = [v for name, v in by_name.items() if name not in in_collection]
-    session = request.session() if others and not bare else None
+    unassigned = [v for v in global_ones if v.initializer not in index.ids]
+    session = request.session() if (others or unassigned) and not bare else None
     if session is None:
         return (*global_ones, *others)
-    return (*global_ones, *variable_values.variables_with_value(session, others))
+    having = variable_values.variables_with_value(session, [*unassigned, *others])
+    left_out = [v.handle for v in unassigned if v not in having]
+    if left_out:
+        request.add_notice(
+            f"{names_text(left_out)} without a value, which no op assigns: the checkpoint does not hold "
+            f"{'it' if len(left_out) == 1 else 'them'}."
+        )
+    by_handle = {v.handle: v for v in (*global_ones, *having) if v.handle not in left_out}
+    return tuple(by_handle.values())
 
 
 def _signatures(request: ExportRequest) -> tuple[Signature, ...]:
@@ -466,7 +483,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object])
     if not request.signatures:
         return
     try:
-        state = read_state(request, np.logical_or.reduce(ops_needed_by(request.index, request.signatures)))
+        state = read_state(request, ops_needed(request.index, request.signatures))
         _check_restorable(request, state, saved)
     except GraphEditError as error:
         request.add_notice(f"What was written was not run: {error.why}")

@@ -10,7 +10,6 @@ import re
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
 from google.protobuf.message import DecodeError
 
 from tfgraphwidget.edits import Change, rename_contexts
@@ -25,7 +24,7 @@ from tfgraphwidget.export.state.exported_state import ExportedState, read_state
 from tfgraphwidget.export.state.exported_subgraph import (
     ExportedSubgraph,
     extract_subgraph,
-    ops_needed_by,
+    ops_needed,
     without_remote_devices,
 )
 from tfgraphwidget.export.verification.reference import GraphReference
@@ -84,7 +83,7 @@ def write_saved_model(path: Path, request: ExportRequest) -> None:
         return
     if not request.signatures:
         request = with_apparent_signature(request, "A SavedModel")
-    need = np.logical_or.reduce(ops_needed_by(request.index, request.signatures))
+    need = ops_needed(request.index, request.signatures)
     state = read_state(request, need)
     part = extract_subgraph(request.index, request.signatures, state.ops)
     _write(path, request, part, state, edited)

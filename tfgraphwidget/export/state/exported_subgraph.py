@@ -78,6 +78,17 @@ def ops_needed_by(index: GraphIndex, signatures: Iterable[Signature]) -> list[Ma
     return masks
 
 
+def ops_needed(index: GraphIndex, signatures: Iterable[Signature]) -> Mask:
+    """The ops that any of the signatures needs, none where there are none; raises as `ops_needed_by`.
+
+    Args:
+        index: The graph.
+        signatures: The signatures.
+    """
+    needed: Mask = np.logical_or.reduce([np.zeros(len(index), bool), *ops_needed_by(index, signatures)])
+    return needed
+
+
 def fully_fed_ops(index: GraphIndex, inputs: Sequence[str]) -> set[str]:
     """The ops all of whose tensors are among the inputs: control inputs from them can be dropped.
 

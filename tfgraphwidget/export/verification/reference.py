@@ -12,7 +12,7 @@ from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.export.formats.function_library import library_of
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.state.exported_state import ExportedState
-from tfgraphwidget.export.state.exported_subgraph import fully_fed_ops, ops_needed_by
+from tfgraphwidget.export.state.exported_subgraph import fully_fed_ops, ops_needed
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds, no_value_for
 from tfgraphwidget.graph import Signature, needed_ops, pairs, side_effects
 from tfgraphwidget.naming import split_tensor
@@ -49,7 +49,7 @@ class GraphReference:
     def _ops_to_run(self) -> list[int]:
         """The ops that run."""
         index = self.request.index
-        return [int(i) for i in np.flatnonzero(np.logical_or.reduce(ops_needed_by(index, self.request.signatures)))]
+        return [int(i) for i in np.flatnonzero(ops_needed(index, self.request.signatures))]
 
     def sandbox(self, *, moved: bool = False) -> Sandbox:
         """The graph in a separate session, with the written values of variables and tables, or with the next ones.

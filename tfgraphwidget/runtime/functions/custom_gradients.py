@@ -106,8 +106,9 @@ def called_gradients(body_state: BodyState, functions: Mapping[str, FunctionDef]
         if graph is None:
             continue
         there = {node.name for node in definition.node_def}
-        for closure in [node.name for node in definition.node_def if has_closure_gradient(node)]:
-            op = find_operation(graph, closure)  # None for one that an edit has added
+        closures = {node.name: node.attr[KEY].s for node in definition.node_def if has_closure_gradient(node)}
+        for closure, key in closures.items():
+            op = find_operation(graph, closure) or _op_of_key(graph, key)  # None for one that an edit has added
             function = None if op is None else _function(op)
             if op is None or function is None:
                 continue
@@ -115,6 +116,11 @@ def called_gradients(body_state: BodyState, functions: Mapping[str, FunctionDef]
             if captured is not None:
                 result.setdefault(name, {})[closure] = Gradient(function, captured)
     return result
+
+
+def _op_of_key(graph: FuncGraph, key: bytes) -> tf.Operation | None:
+    """The op of a graph whose gradient has a name, which TensorFlow gives but once; an edit may have renamed the op."""
+    return next((op for op in graph.get_operations() if op.node_def.attr[KEY].s == key), None)
 
 
 def _all_present(captured: Iterable[Tensor | str | None]) -> tuple[Tensor | str, ...] | None:

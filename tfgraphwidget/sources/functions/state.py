@@ -375,19 +375,26 @@ class EditedState:
         index: The body as it is now: an op that is gone, or that an edit has made a constant, stands for no state.
         new: The variables and tensors that ops of edits capture, by op.
         traces: The traces of functions that made ops, by the name scopes of these.
+        names_before: The names that ops had when the body was opened, by those that edits gave them.
     """
 
     original: BodyState
     index: GraphIndex
     new: Mapping[str, Any]
     traces: Mapping[str, Trace]
+    names_before: Mapping[str, str]
 
     @cached_property
     def names(self) -> frozenset[str]:
         """The ops that stand for state now."""
         index = self.index
-        names = self.original.names | self.new.keys()
+        renamed = {now for now, before in self.names_before.items() if before in self.original.names}
+        names = self.original.names | renamed | self.new.keys()
         return frozenset(name for name in names if name in index.ids and index.types[index.ids[name]] not in CONSTANTS)
+
+    def _before(self, name: str) -> str:
+        """The name that the state has in the body as it was read: a body that was read since has the new one."""
+        return name if name in self.original.names else self.names_before.get(name, name)
 
     @property
     def graph(self) -> FuncGraph | None:
@@ -400,11 +407,14 @@ class EditedState:
         Args:
             name: The name of the op in the body.
         """
+        before = self.names_before.get(name, name)
+        if before in self._names_now and before == name:  # a new op under the name that another had
+            return None
         for scope, trace in self.traces.items():
-            op = trace.op_in(scope, name)
+            op = trace.op_in(scope, before)
             if op is not None:
                 return find_operation(trace.graph, op)
-        operation: tf.Operation | None = self.original.operation(name)
+        operation: tf.Operation | None = self.original.operation(before)
         return operation
 
     def tensor_name(self, tensor: tf.Tensor) -> str | None:
@@ -412,9 +422,18 @@ class EditedState:
         for scope, trace in self.traces.items():
             if tensor.graph is trace.graph:
                 op, port = split_tensor(rename_tensor(tensor.name, trace.alias))
-                return trace.input_sources.get(op, f"{trace.name_in(scope, op)}:{port}")
+                return self._now(trace.input_sources.get(op, f"{trace.name_in(scope, op)}:{port}"))
         name: str | None = self.original.tensor_name(tensor)
-        return name
+        return None if name is None else self._now(name)
+
+    def _now(self, tensor: str) -> str:
+        """The name that a tensor of the body as it was opened has now."""
+        return rename_tensor(tensor, self._names_now)
+
+    @cached_property
+    def _names_now(self) -> Mapping[str, str]:
+        """The names that ops have now, by those that they had when the body was opened."""
+        return {before: now for now, before in self.names_before.items()}
 
     def live(self, name: str) -> Variable | Tensor | None:
         """The live variable or tensor that the op `name` stands for.
@@ -424,7 +443,7 @@ class EditedState:
         Args:
             name: The name of the op in the body.
         """
-        element: Variable | None = self.new[name] if name in self.new else self.original.live(name)
+        element: Variable | None = self.new[name] if name in self.new else self.original.live(self._before(name))
         now = self.index.defined_variables.get(name)
         if (
             element is None
@@ -454,11 +473,17 @@ class EditedState:
             names: The names of the ops that stand for the variables.
             init: "current", "initial" or "none".
         """
-        return self.original.values(names, init)
+        names_before = {name: self._before(name) for name in names}
+        values = self.original.values(names_before.values(), init)
+        return {name: values[before] for name, before in names_before.items() if before in values}
 
     def saved_gradient(self, op: str) -> SavedGradient | None:
-        """The gradient that a file has for the op `op` of the body as it was opened."""
-        return self.original.saved_gradient(op)
+        """The gradient that a file has for the op `op`, by the names of the body now."""
+        gradient: SavedGradient | None = self.original.saved_gradient(self.names_before.get(op, op))
+        if gradient is None:  # a body that was read since has the new names
+            return self.original.saved_gradient(op)
+        inputs, captured = (tuple(map(self._now, names)) for names in (gradient.inputs, gradient.captured))
+        return replace(gradient, inputs=inputs, captured=captured)
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
         """Keys and values, of these `dtypes`, of the lookup table `name`.
@@ -467,7 +492,9 @@ class EditedState:
             name: The name of the op that stands for the table.
             dtypes: Pairs of dtypes of keys and values, as numbers (DataType).
         """
-        return _export_table(self.new[name], dtypes) if name in self.new else self.original.table(name, dtypes)
+        if name in self.new:
+            return _export_table(self.new[name], dtypes)
+        return self.original.table(self._before(name), dtypes)
 
 
 def _export_table(
