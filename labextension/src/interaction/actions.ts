@@ -173,7 +173,7 @@ export class Actions {
     if (answer?.type !== "scene_reply" || !scene) return;
     const plain = name.replace(/^\^/, "").replace(/:\d+$/, "");
     const item = visibleItem(scene, plain);
-    // A scope is told from an op by its slash, also where whoever asks for it does not write one.
+    // The drawing tells a scope from an op by the slash, which the name of a scope in a list lacks.
     await this.inspect(scene.names[item] === plain ? keyOf(scene, item) : plain);
   }
 
