@@ -81,10 +81,11 @@ def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, ju
     expect(inspector).to_have_attribute("data-name", "three/")
     # There it is framed as what was clicked in the drawing is; no mark of a box with many is cut off.
     framed = root.evaluate(AT_REST, "three")
-    page.mouse.move(framed["x"] - framed["width"] / 2 - 2, framed["y"])
+    page.mouse.move(framed["x"] - framed["width"] / 4, framed["y"] + framed["height"] / 2 + 3)
     marks = root.locator(".tgw-tooltip-marks")
     expect(marks).to_contain_text("Black frame: the op in the Op tab")
     expect(marks).to_contain_text("it holds so many ops found")
+    expect(marks).to_contain_text("Stacked box")
     shoot(root, "scope_framed")
     assert marks.evaluate("marks => marks.scrollHeight <= marks.clientHeight")
     box.click()
