@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.hands import Widget
+from tests.browser.hands import AT_REST, Widget
 from tests.browser.lab import shoot
 from tests.browser.letters import record_texts
 from tests.browser.server import JupyterServer
@@ -70,13 +70,24 @@ def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, ju
     expect(place).to_have_text("2 of 3")
 
     # A scope is found by its ops: its name above them leads to it.
+    widget.notebook.kernel_eval("0", before="editor.close_all()")
+    widget.settled()
     box.click()
     heading = root.locator(".tgw-hit-scope").nth(2)
     heading.hover()
     shoot(root, "scope")
     heading.click()
     expect(hits.first).to_be_hidden()
-    expect(inspector).to_have_attribute("data-name", "three")
+    expect(inspector).to_have_attribute("data-name", "three/")
+    # There it is framed as what was clicked in the drawing is; no mark of a box with many is cut off.
+    framed = root.evaluate(AT_REST, "three")
+    page.mouse.move(framed["x"] - framed["width"] / 4, framed["y"] + framed["height"] / 2 + 3)
+    marks = root.locator(".tgw-tooltip-marks")
+    expect(marks).to_contain_text("Black frame: the op in the Op tab")
+    expect(marks).to_contain_text("it holds so many ops found")
+    expect(marks).to_contain_text("Stacked box")
+    shoot(root, "scope_framed")
+    assert marks.evaluate("marks => marks.scrollHeight <= marks.clientHeight")
     box.click()
     hits.nth(1).click()
     expect(inspector).to_have_attribute("data-name", PRODUCTS[1])

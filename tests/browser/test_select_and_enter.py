@@ -164,7 +164,7 @@ def test_functions_are_rooms(page: Page, jupyter_server: JupyterServer) -> None:
     widget.click("while_while_loop_counter", "Shift")
     expect(preview).to_contain_text("into copy.")
     root.get_by_role("button", name="Clone", exact=True).click()
-    text = "It is a module, which is not drawn; History has the line that makes it in a cell."
+    text = "It is a module, which is not drawn; a cell has it by that name in the editor's copies."
     expect(root.get_by_text(text)).to_be_visible(timeout=30_000)
     # What was marked as the output is the loop's own counter, one higher; TensorFlow keeps it beside the person's i.
     called = "editor.copies['copy'](while_placeholder=0, while_while_loop_counter=7).numpy().item()"

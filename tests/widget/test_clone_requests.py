@@ -262,7 +262,9 @@ def test_a_function_s_body_is_cloned_as_a_module_that_the_notice_names() -> None
     reply, _ = answers.handle(p.Clone((), ("product",), "copy"))
     assert isinstance(reply, p.SceneReply)
     assert reply.state.editable == ""
-    assert text_of(reply).endswith("It is a module, which is not drawn; History has the line that makes it in a cell.")
+    assert text_of(reply).endswith(
+        "It is a module, which is not drawn; a cell has it by that name in the editor's copies."
+    )
     module = editor.copies["copy"]
     np.testing.assert_array_equal(module(tf.eye(2)), weights)
     weights.assign(weights * 0.0)

@@ -336,8 +336,8 @@ class RequestHandler:
         text = summary(first.report, request.init)
         if isinstance(first, Copy):
             return text, self._editor.reveal(first.scope)
-        # The clone of a function's body stands in no graph.
-        return f"{text} It is a module, which is not drawn; History has the line that makes it in a cell.", ""
+        # The clone of a function's body stands in no graph. The line of the history would make it a second time.
+        return f"{text} It is a module, which is not drawn; a cell has it by that name in the editor's copies.", ""
 
     def _foreseen(self, scope: str) -> Answer:
         scene = self._core.view.prefetch(scope)

@@ -14,7 +14,7 @@ import type {
   State,
   UnpinRequest,
 } from "../protocol/messages";
-import { at, BADGE, isScope, keyOf } from "../protocol/scene";
+import { at, BADGE, isScope, keyOf, visibleItem } from "../protocol/scene";
 import type { Viewport } from "../render/camera/camera";
 import type { Anchor } from "../render/camera/destination";
 import type { Region, RegionItems } from "../render/hit-testing/region";
@@ -169,8 +169,12 @@ export class Actions {
   /** Bring an op, tensor or scope into view and into the inspector; and `others` with it, if there is room. */
   async reveal(name: string, others: readonly string[] = []): Promise<void> {
     const answer = await this.#queue.reply(() => ({ type: "reveal", name }), { others });
-    if (answer?.type !== "scene_reply") return;
-    await this.inspect(name.replace(/^\^/, "").replace(/:\d+$/, ""));
+    const { scene } = this.#store.value;
+    if (answer?.type !== "scene_reply" || !scene) return;
+    const plain = name.replace(/^\^/, "").replace(/:\d+$/, "");
+    const item = visibleItem(scene, plain);
+    // The drawing tells a scope from an op by the slash, which the name of a scope in a list lacks.
+    await this.inspect(scene.names[item] === plain ? keyOf(scene, item) : plain);
   }
 
   async inspectItem(item: number): Promise<void> {

@@ -262,7 +262,7 @@ export class Stage {
 
   /** Where the item in the inspector is on the screen, if an edit has moved it and nothing else is to be shown. */
   #anchorOf(scene: Scene, { still, focus, fit }: Arrival): Anchor | undefined {
-    const { scene: shown, camera } = this.#store.value;
+    const { scene: shown } = this.#store.value;
     if (!still || focus || fit || !shown) return undefined;
     // An op that was moved into a closed scope is in there.
     const [before, after] = [shown.byKey.get(still.before), visibleItem(scene, still.after)];
@@ -270,9 +270,25 @@ export class Stage {
       return undefined;
     const screen = this.handle(before);
     const isSeen = isWithin({ ...screen, width: 0, height: 0 }, { x: 0, y: 0, ...this.#viewport });
-    const there = handleOf(scene, after, camera, this.#viewport);
+    const [item, there] = this.#held(scene, still.before, after, screen);
     const isMoved = Math.hypot(there.x - screen.x, there.y - screen.y) > STILL;
-    return isSeen && isMoved ? { key: keyOf(scene, after), screen } : undefined;
+    return isSeen && isMoved ? { key: keyOf(scene, item), screen } : undefined;
+  }
+
+  /**
+   * What is held at a point, and where it would be else: of an op and one that was made beside it, which the layout may
+   * have put into another column, the one that was there before, if the other is in view then.
+   */
+  #held(scene: Scene, name: string, made: number, point: Point): [item: number, there: Box] {
+    const { camera } = this.#store.value;
+    const there = handleOf(scene, made, camera, this.#viewport);
+    const item = scene.byKey.get(name) ?? made;
+    const own = handleOf(scene, item, camera, this.#viewport);
+    const { width, height } = there;
+    const x = there.x + point.x - own.x - width / 2;
+    const y = there.y + point.y - own.y - height / 2;
+    const isInView = isWithin({ x, y, width, height }, { x: 0, y: 0, ...this.#viewport });
+    return isInView ? [item, own] : [made, there];
   }
 
   /** The middle of an op or closed scope, the middle of what is in view of an open scope's header; on the canvas. */

@@ -3,7 +3,7 @@ import type { Actions } from "../../src/interaction/actions";
 import type { Answer } from "../../src/rpc/model-channel";
 import type { PanelTab } from "../../src/state/store";
 import { drawn, painted, plainForm } from "../example-graph";
-import { CLOSED_SCOPE, INPUT, NOTHING, OP_IN_SCOPE, OPEN_SCOPE, opened, refused } from "../kernel";
+import { CLOSED_SCOPE, INPUT, inspected, NOTHING, OP_IN_SCOPE, OPEN_SCOPE, opened, refused } from "../kernel";
 
 describe("boundary", () => {
   test("marking an op sends its name: what is cut there is for the kernel to say", async () => {
@@ -217,6 +217,19 @@ describe("looking", () => {
     await actions.reveal("net:0");
     expect(sent.map(({ type }) => type)).toEqual(["reveal", "inspect"]);
     expect(sent[1]).toMatchObject({ name: "net" });
+  });
+
+  test("revealing a scope inspects it with a slash, by which the drawing frames it", async () => {
+    const { actions, sent, store } = await opened(
+      drawn({}, "net/dense"),
+      inspected("net/dense"),
+      drawn({}, "net/dense"),
+    );
+    for (const name of ["net/dense", "net/dense/"]) {
+      await actions.reveal(name);
+      expect(sent.at(-1)).toEqual({ type: "inspect", name: "net/dense/" });
+      expect(store.value.picked).toBe("net/dense/");
+    }
   });
 
   test("an emptied search field sends nothing and closes the list", async () => {

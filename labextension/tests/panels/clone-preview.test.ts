@@ -7,6 +7,7 @@ import {
   isSaidBelow,
   PreviewRequests,
   plural,
+  sampleText,
 } from "../../src/panels/clone/clone-preview";
 import type { PartState } from "../../src/protocol/messages";
 import { drawn, painted, plainForm, previewed } from "../example-graph";
@@ -127,6 +128,12 @@ describe("telling", () => {
       "5 ops with side effects: 1 Print, 4 AssignVariableOp",
     ]);
     expect(facts.at(-1)?.groups).toHaveLength(2);
+  });
+
+  test("a line that does not name all says so", () => {
+    expect(sampleText([group("variable", 3, ["w1", "b1", "w2"])])).toBe("w1, b1, w2");
+    expect(sampleText([group("variable", 4, ["w1", "b1", "w2", "b2"])])).toBe("w1, b1, w2, …");
+    expect(sampleText([group("queue", 1), group("stack", 700)])).toBe("queue_0, stack_0, …");
   });
 
   test("says what each of several copies has", () => {

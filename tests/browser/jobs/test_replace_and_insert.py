@@ -83,7 +83,8 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     assert hand.clicks + hand.keys == 4  # two texts, a click and Enter
     assert notebook.kernel_eval("sess.run('y:0', {'x:0': [[-1.0, 0.0, 1.0]]}).tolist()") == [[1.0, 0.0, 1.0]]
 
-    # Inserted on a line, with a name and a scope.
+    # Inserted on a line, with a name and a scope; what was clicked stays where it was.
+    before = hand.widget.place("y")
     hand.begin()
     hand.right_click("y")
     hand.choose("Insert after …")
@@ -94,6 +95,7 @@ def test_an_op_is_replaced_and_ops_are_inserted(page: Page, jupyter_server: Jupy
     hand.click(hand.menu.get_by_role("button", name="Apply"))
     assert 'name="result"' in hand.lines(3)[2]
     hand.done(INSERT)
+    assert hand.widget.place("y") == pytest.approx(before, abs=24)
 
 
 @pytest.mark.slow

@@ -16,6 +16,8 @@ export interface Fact {
 
 /** So many sentences about what is not copied are read; more are counted. */
 const SENTENCES = 3;
+/** So many names are seen without opening a line. */
+const SAMPLE = 3;
 
 const number = (count: number) => count.toLocaleString("en");
 
@@ -145,13 +147,19 @@ function foldedEntry(key: string, open: Set<string>, summary: Node, ...body: HTM
   return entry;
 }
 
+/** The first names of groups, with an ellipsis where there are more. */
+export function sampleText(groups: readonly Group[]): string {
+  const first = groups.flatMap(({ names }) => names).slice(0, SAMPLE);
+  const total = groups.reduce((sum, group) => sum + group.total, 0);
+  return [...first, ...(total > first.length ? ["…"] : [])].join(", ");
+}
+
 function factEntry({ kind, text, groups }: Fact, open: Set<string>, go: (name: string) => void): HTMLElement {
-  const first = groups.flatMap(({ names }) => names).slice(0, 3);
   const summary = element(
     "span",
     { class: "tgw-fact-text" },
     text,
-    element("span", { class: "tgw-sample", "aria-hidden": true }, first.join(", ")),
+    element("span", { class: "tgw-sample", "aria-hidden": true }, sampleText(groups)),
   );
   return foldedEntry(
     `${kind} ${groups[0]?.kind}`,

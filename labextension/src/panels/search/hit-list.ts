@@ -8,11 +8,11 @@ export interface HitList {
   render(found: SearchReply | null, query: string): void;
 }
 
-/** `go` is called with the place of the hit that was clicked, `goToScope` with the name of the scope. */
+/** `go` is called with the place of the hit that was clicked, `goToScope` with the name of the scope and a slash. */
 export function createHitList(
   id: string,
   go: (place: number) => void,
-  goToScope: (name: string) => void,
+  goToScope: (key: string) => void,
 ): HitList {
   const list = element("div", { class: "tgw-hits", id, role: "listbox", "aria-label": "Ops found" });
   list.addEventListener("click", ({ target }) => {
@@ -20,7 +20,7 @@ export function createHitList(
     const entry = target.closest(".tgw-hit");
     if (entry) go(optionsOf(list).indexOf(entry));
     const scope = target.closest(".tgw-hit-scope")?.getAttribute("data-name");
-    if (scope) goToScope(scope);
+    if (scope) goToScope(`${scope}/`); // not the op of its name, as of a variable
   });
   const render = (found: SearchReply | null, query: string) => {
     const again = list.getAttribute("data-query") === query;
