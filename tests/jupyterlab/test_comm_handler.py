@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import queue
 import signal
@@ -189,3 +190,30 @@ def test_the_oldest_talks_end_when_pages_leave_them_behind(client: BlockingKerne
 
 def page_count(page: Page) -> int:
     return int(page.value("sum(t.is_open for t in __import__('tfgraphwidget.jupyterlab').jupyterlab._handlers)"))
+
+
+IN_CELLS = """
+import tensorflow as tf, tfgraphwidget as tgw
+from tfgraphwidget.widget.kernel_namespace import code_for_cell
+with tf.Graph().as_default() as mine:
+    tf.exp(tf.compat.v1.placeholder(tf.float32, [2], name="x"), name="y")
+running = tf.compat.v1.Session(graph=mine)
+squared = tf.function(lambda x: x * x, input_signature=[tf.TensorSpec([2])], autograph=False)
+editors = tgw.edit(mine, session=running), tgw.edit(mine), tgw.edit(squared), tgw.edit(tf.Graph()), tgw.edit(squared)
+texts = [code_for_cell(each.code(), each.core.source) for each in editors]
+del squared
+texts.append(code_for_cell(editors[-1].code(), editors[-1].core.source))
+opened = {}
+exec(texts[0], globals(), opened)
+"""
+
+
+def test_a_script_for_a_cell_names_the_variables_that_hold_what_was_opened(client: BlockingKernelClient) -> None:
+    page = Page(client)
+    page.run(IN_CELLS)
+    opening = "[''.join(text.partition('tgw.edit(')[2].partition(')\\n')[0].split()) for text in texts]"
+    with_session, alone, function, unknown, again, gone = ast.literal_eval(page.value(opening))
+    assert (with_session, alone, function, again) == ("mine,session=running,", "mine,", "squared,", "squared,")
+    assert unknown.startswith("tf.compat.v1.get_default_graph(")
+    assert gone.startswith("...,#givehere")
+    assert page.value("opened['editor'].graph is mine and opened['editor'].session is running") == "True"

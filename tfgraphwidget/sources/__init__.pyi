@@ -107,6 +107,7 @@ from .node_body import GraphDefLibrary as GraphDefLibrary
 from .node_body import NodeBody as NodeBody
 from .opening import open_source as open_source
 from .opening import reopen_expression as reopen_expression
+from .opening import with_variables as with_variables
 from .paths import parse_path as parse_path
 from .renaming import rename_tensor as rename_tensor
 from .source import Body as Body

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import base64
 import os
+import re
+import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any, cast
 
@@ -30,6 +33,7 @@ from tfgraphwidget.tf_types import Session
 
 _LARGEST_LITERAL = 1 << 20  # bytes of a proto that is written into the source
 _GRAPH = "tf.compat.v1.get_default_graph(),  # the graph that was opened"
+_OPENED = re.compile(r"\.\.\.,  # give here what was opened: .*")
 _SESSION = "session=tf.compat.v1.get_default_session(),  # the session that runs it"
 _PROTOS = {kind.DESCRIPTOR.full_name: kind for kind in tf_protos.message_classes()}
 
@@ -69,6 +73,8 @@ def open_source(
         thing = unwrap_session(thing).graph
     options = OpenOptions(signature, checkpoint, tags)
     source = _open(thing, session, options)
+    with suppress(TypeError):  # there are no weak references to texts and bytes
+        source.opened = weakref.ref(thing)
     if source.graph is not None:
         source.reopen_code = reopen_live_expression(has_session=source.session is not None)
     else:
@@ -216,6 +222,20 @@ def reopen_expression(thing: Any, title: str, choices: Mapping[str, object]) -> 
     if data is not None and len(data) <= _LARGEST_LITERAL:
         return _call([f'base64.b64decode("{base64.b64encode(bytes(data)).decode()}")'], options)
     return _call([f"...,  # give here what was opened: {' '.join(title.split())}"], options)
+
+
+def with_variables(code: str, thing: str, session: str) -> str:
+    """A script with the names of variables where it says what was opened.
+
+    Args:
+        code: The script.
+        thing: The variable that holds what was opened.
+        session: The variable that holds its session; "" without one.
+    """
+    if _SESSION in code and not session:
+        return code
+    code = code.replace(_GRAPH, f"{thing},", 1).replace(_SESSION, f"session={session},", 1)
+    return _OPENED.sub(f"{thing},", code, count=1)
 
 
 def _call(first: list[str], options: Sequence[str]) -> str:

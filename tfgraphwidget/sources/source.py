@@ -216,6 +216,7 @@ class Source:
         live_refusal: The sentence that `live` would have raised when the file was opened, or "".
         has_values: False for a file without a checkpoint.
         reopen_code: The Python expression that opens it again.
+        opened: Gives the object that was opened, as long as others hold it; None for a path.
         revive: Imports the file into a new graph and session.
         stored: What a file has besides its graph.
         model: The Keras model that was opened.
@@ -238,6 +239,7 @@ class Source:
     live_refusal: str = ""
     has_values: bool = True
     reopen_code: str = ""
+    opened: Callable[[], object] | None = field(default=None, repr=False)
     revive: Callable[[], ImportedGraph] | None = field(default=None, repr=False)
     stored: StoredData | None = field(default=None, repr=False)
     model: KerasModel | None = field(default=None, repr=False)

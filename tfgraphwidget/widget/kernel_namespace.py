@@ -17,6 +17,7 @@ from typing import Any
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import InvalidArgument, NameTaken, UnknownName
 from tfgraphwidget.naming import known_instead
+from tfgraphwidget.sources import Source, with_variables
 
 Namespace = MutableMapping[Any, object]  # globals()[1] = 2 is possible
 
@@ -41,6 +42,21 @@ def user_namespace() -> Namespace:
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return {} if shell is None else shell.user_ns
+
+
+def code_for_cell(code: str, source: Source) -> str:
+    """A script with the variables of the notebook's cells where it says what was opened, as far as they hold it.
+
+    Args:
+        code: The script.
+        source: What was opened.
+    """
+    variables = [(name, value) for name, value in user_namespace().items() if isinstance(name, str)]
+    names = {id(value): name for name, value in variables if name.isidentifier() and not name.startswith("_")}
+    opened = None if source.opened is None else source.opened()
+    if opened is None or id(opened) not in names:
+        return code
+    return with_variables(code, names[id(opened)], names.get(id(source.session), ""))
 
 
 def graph_kind(thing: object) -> str:

@@ -18,7 +18,7 @@ from tfgraphwidget.widget.edit_requests import EditRequests, by_new_name, rename
 from tfgraphwidget.widget.edited_names import edited_names
 from tfgraphwidget.widget.exporter import Exporter, FileExists
 from tfgraphwidget.widget.inspector import Inspector
-from tfgraphwidget.widget.kernel_namespace import KernelNamespace
+from tfgraphwidget.widget.kernel_namespace import KernelNamespace, code_for_cell
 from tfgraphwidget.widget.op_requests import OpRequests
 from tfgraphwidget.widget.other_graphs import OtherGraphs
 from tfgraphwidget.widget.page_words import reply_in_page_words
@@ -185,8 +185,9 @@ class RequestHandler:
                 return self._others.reply(request), []
             case p.Crossings(side, name):
                 return self._selections.crossings(side, name), []
-            case p.Script():
-                return p.ScriptReply(self._editor.code()), []
+            case p.Script(for_cell):
+                code = self._editor.code()
+                return p.ScriptReply(code_for_cell(code, self._core.source) if for_cell else code), []
             case p.PrefetchScene(scope):
                 return self._foreseen(scope)
             case p.Picture():

@@ -246,9 +246,9 @@ export class Edits {
     return null;
   }
 
-  /** All edits as a Python script; null if refused, which is shown. */
-  async script(): Promise<string | null> {
-    const answer = await this.#queue.query({ type: "script" });
+  /** All edits as a Python script, for a cell with the notebook's variables; null if refused, which is shown. */
+  async script(forCell = false): Promise<string | null> {
+    const answer = await this.#queue.query({ type: "script", for_cell: forCell });
     if (answer?.type === "script_reply") return answer.text;
     if (answer) this.#queue.accept(answer);
     return null;

@@ -597,9 +597,10 @@ export interface TargetsRequest {
   op: string;
 }
 
-/** The Python script that does the same as all edits so far. */
+/** The Python script that does the same as all edits so far; `for_cell` of the notebook, with its variables. */
 export interface ScriptRequest {
   type: "script";
+  for_cell: boolean;
 }
 
 /** Ask for the facts about an op beyond its inputs and outputs: values, documentation, where it was made. */

@@ -380,7 +380,9 @@ class Targets:
 
 @dataclasses.dataclass(frozen=True)
 class Script:
-    """The Python script that does the same as all edits so far."""
+    """The Python script that does the same as all edits so far; `for_cell` of the notebook, with its variables."""
+
+    for_cell: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -126,7 +126,7 @@ function scriptButtons({ actions, store }: Parts): HTMLElement {
   const insert = taskButton(
     { class: "tgw-button", title: "Put the script into a new cell below" },
     async () => {
-      const text = await actions.edits.script();
+      const text = await actions.edits.script(true);
       if (text === null) return;
       if (await insertCell(root, text)) showBriefly(status, "Inserted below");
       else await toClipboard(text, "There is no notebook to insert into. ");
