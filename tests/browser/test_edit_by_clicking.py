@@ -113,6 +113,7 @@ def test_an_op_is_bypassed_and_the_session_follows(widget: Widget) -> None:
     expect(cells).to_have_count(4)  # Shift+Enter in the last one has made an empty one
     expect(cells.nth(2).locator(".cm-content")).to_contain_text('editor.bypass(what="dropout")')
     assert cells.nth(2).locator(".cm-line").all_inner_texts()[0] == "import tensorflow as tf"
+    expect(cells.nth(2)).to_contain_text("session=sess,")
     set_theme(page, dark=True)
     widget.settled()
     shoot(page, "edit_3_dark")
