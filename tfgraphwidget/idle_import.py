@@ -1,4 +1,7 @@
-"""In a notebook the modules of a first drawing are imported between the cells, not while the user waits for it."""
+"""In a notebook the modules of a first drawing are imported between the cells, not while the user waits for it.
+
+Only a kernel imports this module: elsewhere asyncio, which a kernel has, would slow `import tfgraphwidget`.
+"""
 
 from __future__ import annotations
 

@@ -1156,7 +1156,7 @@ def test_what_a_function_cannot_hold_of_its_arguments_is_refused(with_arguments:
     assert editor.lines == ()
 
     report = editor.place(editor.ops("x", "y", "first"), "/device:CPU:0")
-    assert "'x' and 'y' of the arguments stay where the caller has them." in str(report)
+    assert "Arguments 'x' and 'y' stay where the caller has them." in str(report)
     editor.place(editor.ops("x", "first"), "/device:GPU:0")
     device = [editor.inspect(name).device for name in ("x", "first")]
     assert device == ["", "/device:GPU:0"]

@@ -673,6 +673,7 @@ def test_a_handle_of_what_holds_other_tensors_is_refused(handle: str, reader: st
 def test_what_takes_any_handle_takes_one_of_another_kind(handle: str, reader: str, tmp_path: Path) -> None:
     editor = tgw.edit(graph_of_handles())
     editor.connect(f"{handle}:0", reader, k=0)
+    assert editor.inspect(reader).inputs[0].name == f"{handle}:0"
     graph_def = v1.GraphDef.FromString(editor.save(tmp_path / "graph.pb").read_bytes())
     with tf.Graph().as_default():
         tf.graph_util.import_graph_def(graph_def, name="")

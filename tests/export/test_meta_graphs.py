@@ -324,7 +324,9 @@ def test_the_graph_of_a_keras_saved_model_is_written_without_the_variables_that_
         if asks_for_session:
             assert editor.session
         editor.leave(0)
-        with pytest.warns(UserWarning, match="without a value, which no op assigns: the checkpoint does not hold them"):
+        with pytest.warns(
+            UserWarning, match="have no values, and no op assigns them: the checkpoint does not hold them"
+        ):
             path = editor.save(tmp_path / "m.meta")
         served = next(each for each in editor.signatures if each.name == "serving_default")
         found = restored(path).run(served.outputs[0][1], {served.inputs[0][1]: x})

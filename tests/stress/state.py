@@ -173,8 +173,8 @@ def _node(node: Any) -> bytes:
     """The bytes of an op, less what says the same in other words.
 
     TensorFlow's import adds default attributes and types, and writes constants and the order of control inputs in
-    another way, and puts an op on the device of the one that it is colocated with; the names of tables are drawn at
-    random by whoever makes them.
+    another way, and puts an op on the device of the one that it is colocated with; TensorFlow draws the names of tables
+    at random.
     """
     plain = v1.NodeDef()
     plain.CopyFrom(node)

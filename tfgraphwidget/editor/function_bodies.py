@@ -57,8 +57,8 @@ def edited_state(
     names_before: dict[str, str] = {}
     new: dict[str, Any] = {}
     for patch in patches:
-        names_before = _names_before(names_before, patch)
-        new = {**{dict(patch.renamed).get(name, name): live for name, live in new.items()}, **patch.new_state}
+        names_before, renamed = _names_before(names_before, patch), dict(patch.renamed)
+        new = {**{renamed.get(name, name): live for name, live in new.items()}, **patch.new_state}
     new |= {name: live for name, origin in (body.origins or {}).items() if (live := captured.get(origin)) is not None}
     traced = {patch.scopes[0]: patch.traced for patch in patches if patch.traced is not None and patch.traced.graph}
     traced |= {scope: trace for patch in patches for scope, trace in patch.traces if trace.graph}

@@ -197,8 +197,9 @@ def _index_after(index: GraphIndex, patch: Patch) -> GraphIndex:
         extras = with_contexts(extras, contexts)
     if add.runners or remove.runners:
         others = list(index.extras.runners())
-        for runner in remove.runners:  # there may be two of one kind
-            others.remove(runner)
+        for runner in remove.runners:  # there may be two alike; one that is not there is ignored, as in a live graph
+            if runner in others:
+                others.remove(runner)
         extras = with_runners(extras, (*others, *add.runners))
     return after if extras is after.extras else replace(after, extras=extras)
 

@@ -75,16 +75,8 @@ _NAMES = frozenset(
     (
         *("AssetFileDef", "AttrValue", "BundleEntryProto", "BundleHeaderProto", "ControlFlowContextDef", "FunctionDef"),
         *("FunctionDefLibrary", "GradientDef", "GraphDebugInfo", "GraphDef", "MetaGraphDef", "NodeDef", "OpDef"),
-        *(
-            "OpList",
-            "QueueRunnerDef",
-            "SaverDef",
-            "SavedModel",
-            "SignatureDef",
-            "TensorInfo",
-            "TrackableObjectGraph",
-            "VariableDef",
-        ),
+        *("OpList", "QueueRunnerDef", "SaverDef", "SavedModel", "SignatureDef", "TensorInfo"),
+        *("TrackableObjectGraph", "VariableDef"),
     )
 )
 _RELEASE, _GRAPH_DEF_VERSION = "2.21.0", 2474  # of which this package has the definitions of ops

@@ -228,7 +228,8 @@ def test_a_notebook_of_the_guide_after_run_all(page: Page, jupyter_server: Jupyt
 
 
 def look_through(notebook: OpenNotebook, name: str) -> None:
-    """Pictures of all editors of a notebook, every second one dark."""
+    """Pictures of all editors of a notebook, of which it has at least one, every second one dark."""
+    expect(notebook.panel.locator(".tfgraphwidget")).not_to_have_count(0)
     for number, shown in enumerate(notebook.panel.locator(".tfgraphwidget").all()):
         shown.scroll_into_view_if_needed()
         expect(shown).to_have_attribute("data-status", "ready")
@@ -279,6 +280,7 @@ def test_the_chooser(page: Page, jupyter_server: JupyterServer) -> None:
     notebook = open_notebook(page, jupyter_server, path)
     notebook.run_cell(0)
     open_panel(notebook).says("Which graph?")
+    expect(page.get_by_text("Which graph?")).to_be_visible()
     in_both_themes(page, "21_22_e_chooser")
 
 

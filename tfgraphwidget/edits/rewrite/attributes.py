@@ -322,8 +322,9 @@ class Place(Command):
         changed = rewriter.require_changes(f"is on {self.device!r}" if self.device else "is on no device", names[0])
         notes = [note] if colocated else []
         if of_caller:
-            stays = "stays where the caller has it" if len(of_caller) == 1 else "stay where the caller has them"
-            notes.append(f"{names_text([index.names[op] for op in sorted(of_caller)])} of the arguments {stays}.")
+            names_there = names_text([index.names[op] for op in sorted(of_caller)])
+            one = f"Argument {names_there} stays where the caller has it."
+            notes.append(one if len(of_caller) == 1 else f"Arguments {names_there} stay where the caller has them.")
         return Patch(changed=changed, notes=tuple(notes))
 
 

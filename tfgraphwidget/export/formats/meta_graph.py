@@ -440,14 +440,14 @@ def _variables_to_save(request: ExportRequest, *, bare: bool) -> tuple[VariableD
     session = request.session() if (others or unassigned) and not bare else None
     if session is None:
         return (*global_ones, *others)
-    having = variable_values.variables_with_value(session, [*unassigned, *others])
-    left_out = [v.handle for v in unassigned if v not in having]
+    having = {v.handle: v for v in variable_values.variables_with_value(session, [*unassigned, *others])}
+    left_out = {v.handle: None for v in unassigned if v.handle not in having}
     if left_out:
+        no_value, it = ("has no value", "it") if len(left_out) == 1 else ("have no values", "them")
         request.add_notice(
-            f"{names_text(left_out)} without a value, which no op assigns: the checkpoint does not hold "
-            f"{'it' if len(left_out) == 1 else 'them'}."
+            f"{names_text([*left_out])} {no_value}, and no op assigns {it}: the checkpoint does not hold {it}."
         )
-    by_handle = {v.handle: v for v in (*global_ones, *having) if v.handle not in left_out}
+    by_handle = {v.handle: v for v in global_ones if v.handle not in left_out} | having
     return tuple(by_handle.values())
 
 

@@ -182,11 +182,8 @@ class ShapeInferenceSandbox:
 
     def _handle(self, tensor: Tensor) -> tf.Tensor:
         """Return a handle of the same kind of variable, TensorArray or list of tensors, as far as that is known."""
-        view, (op, port) = self._view, tensor
-        for _ in range(_DEEPEST):
-            if view.node(op).op not in _SAME_HANDLE:
-                break
-            op, port = view.inputs(op)[0]
+        view = self._view
+        op, port = _origin_of_handle(view, tensor)
         node = view.node(op)
         if node.op == "VarHandleOp" or node.op in HOLDERS_OF_SHAPED_TENSORS:
             return self._new_op(node, self._inputs(op))[port]
@@ -450,9 +447,11 @@ class _Inference:
         after, before = self._after, self._before
         for k, (was, now) in enumerate(slots):
             if after.dtype(now) in HANDLE_DTYPES and not after.same(was, now):
-                kinds, node = (_handle_kind(before, was), _handle_kind(after, now)), after.node(name)
+                origins = ((before, _origin_of_handle(before, was)), (after, _origin_of_handle(after, now)))
+                had, kind = (kind_of_handle(graph.node(op).op) for graph, (op, _) in origins)
+                node = after.node(name)
                 names = name, f"{was[0]}:{was[1]}", f"{now[0]}:{now[1]}"
-                why = rewire.validation.other_kind_text(node, k, after.typing.definition(node.op), kinds, names)
+                why = rewire.validation.other_kind_text(node, k, after.typing.definition(node.op), (had, kind), names)
                 if why:
                     raise GraphEditError(why, [name, now[0]])
 
@@ -608,15 +607,14 @@ class _Inference:
         return f"'{tensor[0]}:{tensor[1]}' of shape {shape_text(self._after.shape(*tensor))}"
 
 
-def _handle_kind(graph: PatchedGraph, tensor: Tensor) -> str:
-    """The kind of what a handle is a handle of; "" where nothing tells it."""
-    op = tensor[0]
+def _origin_of_handle(graph: PatchedGraph, tensor: Tensor) -> Tensor:
+    """The handle that ops give on, or one of the same kind, where it comes from."""
     for _ in range(_DEEPEST):
-        read = graph.inputs(op)
-        if graph.node(op).op not in FIRST_INPUT_FORWARDING or not read:
+        read = graph.inputs(tensor[0])
+        if graph.node(tensor[0]).op not in _SAME_HANDLE or not read:
             break
-        op = read[0][0]
-    return kind_of_handle(graph.node(op).op)
+        tensor = read[0]
+    return tensor
 
 
 def _own_shapes(graph: PatchedGraph, name: str) -> list[Shape] | None:

@@ -68,7 +68,7 @@ class TimedSession:
         """
         fetches = tf.nest.map_structure(self._element, fetches)
         if isinstance(feed_dict, Mapping) and feed_dict:
-            check_feed_ranks(self.graph, feed_dict, tf.nest.flatten(fetches))
+            check_feed_ranks(self.graph, feed_dict, tf.nest.flatten(fetches, expand_composites=True))
         if run_metadata is not None:
             options = options or tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)
         if not self._target:
