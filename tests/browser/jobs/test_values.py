@@ -187,7 +187,7 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     hand.right_click("act")
     hand.choose("Values")
     expect(hand.menu).to_be_hidden()
-    hand.widget.settled()
+    expect(hand.widget.status).to_contain_text("act:0: float32 2×3, ")  # asked what to feed first, then run
     assert notebook.kernel_eval("editor.probed['act'][0].shape") == [2, 3]
 
     # The cell is run again: another widget of the same editor.
@@ -197,7 +197,7 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     hand.right_click("y")
     hand.choose("Values")
     expect(hand.menu).to_be_hidden()
-    hand.widget.settled()
+    expect(hand.widget.status).to_contain_text("y:0: float32 2×3, ")  # asked what to feed first, then run
     assert notebook.kernel_eval("editor.probed['y'][0].shape") == [2, 3]
 
 
