@@ -32,7 +32,7 @@ editor = tgw.edit(sys.argv[1])
 draw(editor)
 figures = {"cold": time.perf_counter() - start, "cpu": time.process_time() - cpu}
 # Not ru_maxrss, which begins with what the parent held.
-figures["memory"] = int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) / 1e3
+figures["memory"] = int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024 / 1e6
 figures["ops"] = len(editor.index)
 figures["search"] = clock(lambda: editor.find("conv -grad").ops)
 figures["walk"] = clock(lambda: len(editor.downstream(editor.index.names[0])))
@@ -66,7 +66,7 @@ with tf.Graph().as_default():
     tf.import_graph_def(graph_def, name="")
 figures = {"cold": time.perf_counter() - start, "cpu": time.process_time() - cpu}
 # Not ru_maxrss, which begins with what the parent held.
-figures["memory"] = int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) / 1e3
+figures["memory"] = int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024 / 1e6
 print(json.dumps(figures))
 """
 RUNS = 5

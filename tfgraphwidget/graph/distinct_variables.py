@@ -26,16 +26,24 @@ from tfgraphwidget.tf_types import NodeDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.graph.index import GraphIndex
+    from tfgraphwidget.graph.name_scopes import Ids
 
 _HANDLES_AND_CALLS = frozenset({*HANDLES, *FUNCTION_CALLS})
 
 
 @cached_per_index
-def _first_handles(index: GraphIndex) -> Mapping[int, int]:
-    """The first handle of the variable that each handle of a variable that is used stands for."""
-    from tfgraphwidget.graph.stateful_resources import shared_names  # needs NumPy, which a description does not
+def _first_handles(index: GraphIndex) -> Ids:
+    """For each op the first handle of the variable that it is a handle of and that is used; -1 for all others."""
+    import numpy as np  # a description does without
 
-    return _first_of(index.nodes, index.types, index.functions, index.extras.function, shared_names(index))
+    from tfgraphwidget.graph.stateful_resources import shared_names
+
+    ops, keys = shared_names(index)
+    key_of = dict(zip(ops.tolist(), keys, strict=True))
+    first = _first_of(index.nodes, index.types, index.functions, index.extras.function, key_of)
+    of_each = np.full(len(index), -1, dtype=np.int32)
+    of_each[[*first]] = [*first.values()]
+    return of_each
 
 
 def distinct_handles(index: GraphIndex, among: Iterable[int] | None = None) -> tuple[int, ...]:
@@ -46,7 +54,9 @@ def distinct_handles(index: GraphIndex, among: Iterable[int] | None = None) -> t
         among: Handle ops, of the variables that are meant; None for all.
     """
     first = _first_handles(index)
-    return tuple(sorted({first[op] for op in (first if among is None else among) if op in first}))
+    if among is not None:
+        first = first[list(among)]
+    return tuple(sorted(set(first[first >= 0].tolist())))
 
 
 def count_variables(index: GraphIndex, ops: Iterable[int]) -> int:

@@ -53,16 +53,19 @@ class ScopeTree:
             op_ids: The names of all ops, with their numbers.
         """
         ids, parents = dict(self.ids), self.parent.tolist()
-        # A short name cannot lie too deep.
-        around = [name.rpartition("/")[0] if len(name) <= DEEPEST else scope_around(name) for name in new]
-        for scope in dict.fromkeys(around):
+        # A short name cannot lie too deep. Each scope's text once: of a million ops all of them take 80 MB.
+        around = (name.rpartition("/")[0] if len(name) <= DEEPEST else scope_around(name) for name in new)
+        scopes: dict[str, int] = {}
+        scope_of_new = np.fromiter((scopes.setdefault(scope, len(scopes)) for scope in around), np.int32, len(new))
+        for scope in scopes:
             if scope not in ids:
                 outer = scope.rpartition("/")[0]
                 if outer not in ids:
                     _add_scopes(outer, ids, parents)
                 parents.append(ids[outer])
                 ids[scope] = len(ids)
-        scope_of = np.concatenate([self.scope_of, np.fromiter(map(ids.__getitem__, around), np.int32, len(new))])
+        numbers = np.fromiter(map(ids.__getitem__, scopes), np.int32, len(scopes))
+        scope_of = np.concatenate([self.scope_of, numbers[scope_of_new]])
         named = np.full(len(ids), -1, dtype=np.int32)
         named[: len(self.named)] = self.named
         fresh = list(ids)[len(self.named) :]

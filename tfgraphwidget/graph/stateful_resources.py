@@ -11,11 +11,13 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
+from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 
 from tfgraphwidget.graph.adjacency import distinct
-from tfgraphwidget.graph.edges import Mask, make_read_only
+from tfgraphwidget.graph.edges import Ids, Mask, make_read_only
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import (
@@ -322,8 +324,8 @@ def new_keys(index: GraphIndex, ops: Iterable[int], into: str, reserved_keys: Co
     Returns:
         Key -> new key.
     """
-    names, among = shared_names(index), mask_of(index, ops)
-    old = dict.fromkeys(names[i] for i in np.flatnonzero(among & persistent_state(index)).tolist() if names[i])
+    among, (keyed, keys) = mask_of(index, ops), shared_names(index)
+    old = dict.fromkeys(filter(None, compress(keys, among[keyed].tolist())))
     temporary = np.flatnonzero(among & of_type(index, TEMPORARY_VARIABLES.__contains__)).tolist()
     attributes = (index.nodes[i].attr for i in temporary)
     old |= dict.fromkeys(a[_TEMPORARY].s.decode(errors="surrogateescape") for a in attributes if _TEMPORARY in a)
@@ -351,18 +353,34 @@ def used_keys(index: GraphIndex, scope: str = "") -> set[str]:
         index: The graph.
         scope: A name scope, in which the keys are that are asked for, whether in upper or lower case; "" for all.
     """
-    keys = [key or index.names[i] for i, key in shared_names(index).items()]
+    ops, named = shared_names(index)
+    keys = [key or index.names[op] for op, key in zip(ops.tolist(), named, strict=True)]
     prefix = f"{scope}/".lower() if scope else ""
     if prefix not in "\n".join(keys).lower():  # mostly the scope is new; a thousand keys at once take no time
         return set()
     return {key for key in keys if key.lower().startswith(prefix)}
 
 
+class SharedNames(NamedTuple):
+    """The keys under which ops keep state.
+
+    Attributes:
+        ops: The numbers of the ops that keep state under a key, in graph order.
+        keys: The shared_name of each of them, "" for none.
+    """
+
+    ops: Ids
+    keys: list[str]
+
+
 @cached_per_index
-def shared_names(index: GraphIndex) -> dict[int, str]:
+def shared_names(index: GraphIndex) -> SharedNames:
     """For each op that keeps state under a key the one that it names, "" for none.
 
     Args:
         index: The graph.
     """
-    return {i: shared_name(index.nodes[i]) for i in np.flatnonzero(persistent_state(index)).tolist()}
+    ops, names = np.flatnonzero(persistent_state(index)).astype(np.int32), index.names
+    # Mostly the key is the op's name, whose text is there already: a second one of each takes 35 MB of a million ops.
+    keys = [names[op] if (key := shared_name(index.nodes[op])) == names[op] else key for op in ops.tolist()]
+    return SharedNames(ops, keys)

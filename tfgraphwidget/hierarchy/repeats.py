@@ -69,9 +69,9 @@ class _RepeatFinder:
         boxes = np.bincount(edges.around[depends_on_input], minlength=nodes)
         may[:nodes] &= ~outline.is_collapsed & ~(outline.blocks & (boxes[outline.parent] <= _FEW))
         may[0] = False
-        self.least = np.concatenate([np.full(nodes, _SCOPES), np.where(handles, _VARIABLES, _OPS)])
-        _, number, count = np.unique(color, return_inverse=True, return_counts=True)
-        self.may: Mask = may & (count[number] >= _SCOPES)
+        self.least = np.concatenate([np.full(nodes, _SCOPES), np.where(handles, _VARIABLES, _OPS)]).astype(np.int8)
+        may[_rare(color)] = False
+        self.may: Mask = may
         self.depends_on_input: Mask = depends_on_input
         self.source, self.target = data_flow(index, depends_on_input, edges)
 
@@ -157,6 +157,15 @@ def _last_name(first: str, last: str) -> tuple[str, str]:
         return last_part(last), ""
     ends = ["/".join(name.split("/")[-2:]) for name in (first, last)]
     return ends[1], " … ".join(ends)
+
+
+def _rare(color: Hashes) -> npt.NDArray[np.intp]:
+    """The things that are like fewer others than make a fold."""
+    order = np.argsort(color)  # np.unique with counts takes twice the memory, 100 MB for a million ops
+    ordered = color[order]
+    cuts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1], True])
+    counts = np.diff(cuts)
+    return order[np.repeat(counts < _SCOPES, counts)]
 
 
 def _best_neighbors(of: npt.NDArray[np.int64], to: npt.NDArray[np.int64], rank: Ints, first: Ints) -> dict[int, int]:
