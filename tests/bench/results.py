@@ -43,11 +43,19 @@ class Row:
     recorded: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def fastest(self) -> tuple[float, str] | None:
+        """The fastest other's median as a multiple of ours, and its name; None without one."""
+        medians = [(statistics.median(values), name) for name, values in self.others.items() if values]
+        ours = statistics.median(self.ours)
+        if not medians or not ours:
+            return None
+        median, name = min(medians)
+        return median / ours, name
+
+    @property
     def ratio(self) -> float | None:
         """The fastest other's median as a multiple of ours; None without one."""
-        medians = [statistics.median(values) for values in self.others.values() if values]
-        ours = statistics.median(self.ours)
-        return min(medians) / ours if medians and ours else None
+        return self.fastest[0] if self.fastest else None
 
     @property
     def other_texts(self) -> list[str]:
@@ -186,33 +194,35 @@ def write(rows: Sequence[Row], folder: Path = FOLDER) -> None:
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
-    """Draw the times of rows with others as bars: how many times as long the fastest other took.
+    """Draw how many times as long the fastest other took as bars, one for each job, at its largest size.
 
     Args:
-        rows: The rows.
+        rows: The rows; those of times are drawn.
         path: Of the SVG.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     times = [row for row in rows if row.unit in {"s", "ms", "µs"} and not row.what.startswith(_BESIDE)]
-    compared = [(row, row.ratio) for row in times if row.ratio is not None]
-    if not compared:
+    jobs = {re.sub(r"[\d,]+", "", row.what): row for row in times if row.fastest}  # later rows are of larger sizes
+    if not jobs:
         return
+    compared = sorted(((*row.fastest, row.what) for row in jobs.values() if row.fastest), reverse=True)
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "results", "font.family": "sans-serif"}):
-        figure = Figure(figsize=(9, 0.26 * len(compared) + 0.8), facecolor="white")
+        figure = Figure(figsize=(11, 0.28 * len(compared) + 0.9), facecolor="white")
         axes = figure.subplots()
-        numbers = [ratio for _, ratio in compared]
-        colors = ["#3d7dca" if number >= 1 else "#c0603a" for number in numbers]
-        axes.barh(range(len(compared)), [number - 1 for number in numbers], left=1, color=colors)
-        for line, number in enumerate(numbers):
-            axes.text(max(number, 1) * 1.08, line, number_text(number), va="center", fontsize=8)
-        axes.set_yticks(range(len(compared)), [row.what for row, _ in compared], fontsize=8)
+        for line, (ratio, name, _) in enumerate(compared):
+            axes.barh(line, ratio - 1, left=1, color="#3d7dca" if ratio >= 1 else "#c0603a")
+            text = f"{number_text(ratio)} × {name.removeprefix('tf.compat.v1.graph_util.')}"
+            axes.text(max(ratio, 1) * 1.1, line, text, va="center", fontsize=8)
+        axes.set_yticks(range(len(compared)), [what for _, _, what in compared], fontsize=8)
         axes.set_xscale("log")
-        axes.set_xlim(min(0.3, *numbers), max(numbers) * 2.5)
+        axes.set_xlim(min(0.3, compared[-1][0]), compared[0][0] * 5_000)  # room for the names
+        axes.set_xticks(ticks := [1, 10, 100, 1_000], [f"{tick:,}" for tick in ticks], fontsize=8)
+        axes.minorticks_off()
         axes.set_ylim(len(compared) - 0.4, -0.6)
         axes.axvline(1, color="#444", linewidth=1)
-        axes.set_xlabel("time of the fastest other ÷ ours", fontsize=9)
+        axes.set_xlabel("time of the fastest other ÷ ours; red where the other is faster", fontsize=9)
         axes.spines[["top", "right"]].set_visible(False)
         figure.tight_layout()
         figure.savefig(path, metadata={"Date": None})

@@ -85,13 +85,13 @@ def test_first_drawing_of_inception(page: Page, jupyter_server: JupyterServer) -
             peer.append(drawn(cell + 1, lambda canvas=canvas: expect(canvas).to_be_attached(timeout=60_000)))  # type: ignore[misc]
     if not has_peer:
         print("\nipysigma is not installed: pip install '.[bench]'")
+    what = "Inception v3 (3,379 ops, live) drawn in a notebook"
     for k, (title, unit) in enumerate((("run the cell again", "s"), ("messages", ""), ("bytes", "MB"))):
         scale = 1e-6 if unit == "MB" else 1
         columns = [[run[k] * scale for run in runs[1:]] for runs in (ours, peer)]
-        what = f"Inception v3 (3,379 ops, live) drawn in a notebook: {title}"
-        record("Draw", what, unit, columns[0], {"ipysigma": columns[1]} if has_peer else {})
+        record("Draw", f"{what}: {title}", unit, columns[0], {"ipysigma": columns[1]} if has_peer else {})
     firsts = [runs[0][0] for runs in (ours, peer) if runs]
-    record("Draw", "the same, the first cell", "s", firsts[0], {"ipysigma": firsts[1]} if has_peer else {})
+    record("Draw", f"{what}: the first cell", "s", firsts[0], {"ipysigma": firsts[1]} if has_peer else {})
     assert max(run[1] for run in ours) <= 10
     assert max(run[2] for run in ours) <= 500_000
     assert statistics.median(run[0] for run in ours) <= 1.0
