@@ -60,6 +60,7 @@ PARTICIPLES = {
     "editor.edit_api.lost": "public: what the last edit could not keep",
     "editor.evaluation.probed": "what `editor.probed` gives",
     "editor.evaluation.measured": "what `editor.measured` gives",
+    "editor.graph_view.opened": "what `editor.opened` gives",
     "editor.joining.Joined": "public: what `editor.add` returns in a function",
     "editor.pass_api.optimized": "public: the graph as TensorFlow optimizes it",
     "editor.selection_api.enclosed": "public",

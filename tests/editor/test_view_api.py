@@ -191,6 +191,26 @@ def test_more_than_a_page_can_show_is_refused_with_the_count(monkeypatch: pytest
     assert "net" in editor.opened
 
 
+def test_what_is_open_at_first_is_chosen_when_it_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def choose(index: object) -> frozenset[str]:
+        raise AssertionError("nothing is drawn")
+
+    path = tmp_path / "small.pb"
+    tgw.example().save(path, outputs=["net/logits:0"], frozen=True)
+    with monkeypatch.context() as patch:
+        patch.setattr("tfgraphwidget.editor.graph_view.visible_graph.default_open", choose)
+        editor = tgw.edit(path)
+        editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")
+        editor.rename("net", "body")
+        editor.save(tmp_path / "edited.pb")
+        editor.extract(["x:0"], ["copy/net/logits:0"]).save(tmp_path / "part.pb")
+        with pytest.raises(AssertionError, match="nothing is drawn"):
+            editor.scene()
+    assert editor.opened == tgw.edit(tmp_path / "edited.pb").opened
+    editor.close_all()
+    assert not editor.opened
+
+
 def test_an_open_scope_that_is_renamed_or_moved_stays_open_and_so_does_what_is_made_around_it() -> None:
     editor = tgw.example()
     editor.close_all()

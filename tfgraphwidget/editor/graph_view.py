@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
@@ -102,7 +103,7 @@ class GraphView:
         self._entered: frozenset[str] = frozenset()
         self._selection: Selection | None = None
         self._between_cache: tuple[GraphIndex, Selection | None, str] | None = None
-        self.opened = self._default_open = visible_graph.default_open(self.index)
+        self._opened: frozenset[str] | None = None  # None until the view is asked for
         self.hidden: frozenset[str] = frozenset()
         self.direction: Direction = "down"
         self.aspect = ROOT_ASPECT
@@ -110,6 +111,25 @@ class GraphView:
         self._first_open: frozenset[str] | None = None  # in the first drawing
         self.pinned: dict[str, tuple[float, float]] = {}
         self._memos: dict[float, LayoutCache] = {}
+
+    @cached_property
+    def _default_open(self) -> frozenset[str]:
+        """The scopes and groups that are open at first.
+
+        To find them takes as long as to read the file, and who only edits and saves does not need them.
+        """
+        return visible_graph.default_open(self.index)
+
+    @property
+    def opened(self) -> frozenset[str]:
+        """The open scopes and groups."""
+        if self._opened is None:
+            self._opened = self._default_open
+        return self._opened
+
+    @opened.setter
+    def opened(self, opened: frozenset[str]) -> None:
+        self._opened = opened
 
     @property
     def memo(self) -> LayoutCache:
@@ -238,6 +258,8 @@ class GraphView:
 
     def _open_renamed(self, names: Mapping[str, str]) -> None:
         """Open the scopes that were open under their old names, and those that renames have made around them."""
+        if self._opened is None:
+            return
         outline, new_names = self.outline, set(names.values())
         lost = [name for name in self.opened if name not in outline.ids]
         scopes = _renamed_scopes(names) if lost else {}
