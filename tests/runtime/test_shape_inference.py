@@ -128,6 +128,31 @@ def test_a_shape_becomes_unknown_again(chain):
     assert told(patch)["out:0"] == ((64, 2), (None, None))
 
 
+def test_values_that_shape_functions_read_are_texts_too(tmp_path):
+    with tf.Graph().as_default() as graph:
+        v1.get_variable("w", [3, 3], use_resource=True)
+        v1.train.Saver()
+    with v1.Session(graph=graph) as session:
+        path = tmp_path / "saver.pb"
+        path.write_bytes(graph.as_graph_def().SerializeToString())
+        for editor in (tgw.edit(graph, session=session), tgw.edit(path)):
+            before = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
+            why = (
+                r"Op 'save/RestoreV2' cannot take 'save/SaveV2/tensor_names:0' of shape \(1,\) in place of .*: need "
+                r"least two elements in shape_and_slice specification: w; choose a tensor of other values\."
+            )
+            with pytest.raises(GraphEditError, match=why):
+                editor.swap("save/RestoreV2/shape_and_slices:0", "save/SaveV2/tensor_names:0")
+            assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == before
+            why = (
+                r"Op 'save/RestoreV2' cannot take 'save/RestoreV2/shape_and_slices:0' of shape \(1,\) with its new "
+                r"values, beside .* and .*, which follows from the change of .*: .*; choose a tensor of other values\."
+            )
+            with pytest.raises(GraphEditError, match=why):
+                editor.set_constant("save/RestoreV2/shape_and_slices:0", [b"w"])
+            editor.swap("save/RestoreV2/tensor_names:0", "save/SaveV2/tensor_names:0")
+
+
 def test_it_stops_where_shapes_stay(chain, asked):
     patch = infer_patch_shapes(chain, reading(chain, "relu", "any"))
     assert told(patch) == {"relu:0": ((None, 4), None), "shape:0": ((2,), (None,))}

@@ -314,7 +314,8 @@ def _shape(tensor: tf.Tensor) -> Shape:
     return None if unknown else tuple(n if n is not None and n >= 0 else None for n in dims)
 
 
-_INTEGERS = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
+# What shape functions ask for values of: dimensions, and the slices of a checkpoint's variables, which are texts.
+_DTYPES_OF_VALUES = frozenset({"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "string"})
 _OUTPUT_SHAPES = "output_shapes"
 _UNKNOWN = "The static shapes of {} are not known, as TensorFlow, which would infer them, is not installed."
 _NODES = re.compile(r"(Node: )?\{\{\w+ [^}]*\}\}\s*")
@@ -470,7 +471,7 @@ class _Inference:
         dtype = after.dtype(now)
         if dtype != before.dtype(was) or dtype in HANDLE_DTYPES or after.shape(*now) != before.shape(*was):
             return True
-        return (dtype in _INTEGERS or after.computes(reader)) and (
+        return (dtype in _DTYPES_OF_VALUES or after.computes(reader)) and (
             after.may_know_value(now[0]) or before.may_know_value(was[0])
         )
 
@@ -576,8 +577,9 @@ class _Inference:
         after, before = self._after, self._before
         read = after.inputs(name)
         pairs = slots or [(tensor, tensor) for tensor in read]
-        other = [k for k, (was, now) in enumerate(pairs) if slots and after.shape(*now) != before.shape(*was)]
-        other = other or [k for k, (was, now) in enumerate(pairs) if slots and not after.same(was, now)]
+        reshaped = [k for k, (was, now) in enumerate(pairs) if slots and after.shape(*now) != before.shape(*was)]
+        other = reshaped or [k for k, (was, now) in enumerate(pairs) if slots and not after.same(was, now)]
+        other = other or [k for k, (_, now) in enumerate(pairs) if slots and now in self._changed]
         wrong = other or list(range(len(read)))
         wrong_inputs = " and ".join(
             self._replacement_text(*pairs[k]) if slots else self._tensor_text(read[k]) for k in wrong
@@ -588,7 +590,9 @@ class _Inference:
         origin = "" if name in after.own else f", which follows from the change of {names_text(edited)}"
         beside = (beside and f", beside {beside}") + origin
         is_handle = bool(wrong) and all(after.dtype(read[k]) in HANDLE_DTYPES for k in wrong)
-        what = "a handle of what holds the same dtype and shape" if is_handle else "a tensor of another shape"
+        what = "a tensor of other values" if other and not reshaped else "a tensor of another shape"
+        if is_handle:
+            what = "a handle of what holds the same dtype and shape"
         return GraphEditError(
             f"Op {name!r} cannot take {wrong_inputs or 'its attributes'}{beside}: {_reason_text(reason)}; "
             f"choose {what}.",
@@ -598,7 +602,10 @@ class _Inference:
     def _replacement_text(self, was: Tensor, now: Tensor) -> str:
         if self._after.dtype(now) in HANDLE_DTYPES:
             return f"{self._tensor_text(now)} in place of '{was[0]}:{was[1]}'"
-        place = "" if self._after.same(was, now) else f"'{was[0]}:{was[1]}' of shape "
+        is_same = self._after.same(was, now)
+        if is_same and self._after.shape(*now) == self._before.shape(*was):
+            return f"{self._tensor_text(now)} with its new values"
+        place = "" if is_same else f"'{was[0]}:{was[1]}' of shape "
         return f"{self._tensor_text(now)} in place of {place}{shape_text(self._before.shape(*was))}"
 
     def _tensor_text(self, tensor: Tensor) -> str:
