@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from tests.conftest import MODELS, fill, initialised, read, v1
 from tests.graph.test_frames import Cell, contexts_of, given, times
 from tests.graph_editor.corpus import CORPUS
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.errors import NotClonable
+from tfgraphwidget.errors import GraphEditError, NotClonable
 
 SEQ2SEQ = MODELS / "seq2seq_v1.meta"
 FED = [{"x:0": 1.1, "p:0": True}, {"x:0": 0.4, "p:0": False}]
@@ -556,3 +557,43 @@ def test_contexts_hold_the_ops_that_took_the_places_of_others(build: Callable[..
 
 def live_names(graph: tf.Graph) -> set[str]:
     return {op.name for op in graph.get_operations()}
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (
+            lambda e: e.rename_type("Enter", "Exit"),
+            "cannot become Exit: a while loop or conditional needs its",
+        ),
+        (
+            lambda e: e.rename_type("NextIteration", "Identity"),
+            "cannot become Identity: .* Identity ops have no",
+        ),
+        (lambda e: e.replace("z", "Exit"), "of type Exit would be alone, and is a part of a while loop only"),
+        (lambda e: e.replace_all("Neg(x)", "Exit(x)"), "of type Exit would be alone"),
+        (lambda e: e.insert("z:0", "NextIteration"), "of type NextIteration would be alone"),
+        (lambda e: e.insert("x:0", "Enter", attributes={"frame_name": "w/while_context"}), "of type Enter would be"),
+        (lambda e: e.insert("z:0", lambda t: tf.raw_ops.Exit(data=t)), "of type Exit would be alone"),
+    ],
+    ids=["Enter-Exit", "NextIteration-Identity", "replace", "replace_all", "insert", "Enter", "function"],
+)
+@pytest.mark.parametrize("is_file", [False, True], ids=["live", "file"])
+def test_an_op_that_holds_a_loop_together_is_not_made_alone(
+    edit: Callable[[GraphEditor], object], why: str, is_file: bool, tmp_path: Path
+) -> None:
+    """TensorFlow's executor ends the process where an Exit runs outside of all loops."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [], name="x")
+        _, y = tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * x), [tf.constant(0), x], name="w")
+        tf.negative(y, name="z")
+    with v1.Session(graph=graph) as session:
+        (tmp_path / "loop.pb").write_bytes(graph.as_graph_def().SerializeToString())
+        editor = tgw.edit(tmp_path / "loop.pb") if is_file else tgw.edit(graph, session=session)
+        before = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
+        with pytest.raises(GraphEditError, match=why):
+            edit(editor)
+        assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == before
+        # A whole loop can be added, also in the body of another one.
+        editor.insert("w/mul:0", lambda t: tf.while_loop(lambda a: a < 9.0, lambda a: a * 2, [t]))
+        assert editor.session.run("z:0", {"x:0": 2.0}) == -64.0  # 4 becomes 16; 32; 64

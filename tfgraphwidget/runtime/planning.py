@@ -24,6 +24,7 @@ from tfgraphwidget.edits import (
     TracedFunction,
     apply_patch,
     check_acyclic,
+    check_loops,
     track_boundary,
 )
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotRunnable
@@ -418,6 +419,7 @@ def plan(command: Command, context: PlanContext) -> Patch:
 def _plan_with_shapes(command: Command, context: PlanContext) -> Patch:
     patch = command.plan(context)  # may import the graph
     check_acyclic(context.index, patch)
+    check_loops(context.index, patch)
     if not patch.shapes:  # a command that asks whether shapes fit has inferred them
         patch = context.infer_shapes(context.index, patch)
     return replace(patch, function=context.function)

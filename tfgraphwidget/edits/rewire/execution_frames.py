@@ -13,6 +13,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from tfgraphwidget.edits.patch import Patch, apply_patch
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CONTROL,
     ENTER,
@@ -269,6 +271,53 @@ class ExecutionFrames:
         if op >= len(self.index):
             return "a new placeholder"
         return repr(f"^{self.index.names[op]}" if port == CONTROL else f"{self.index.names[op]}:{port}")
+
+
+_ROLES = (ENTER, EXIT, NEXT, LOOP_CONDITION, SWITCH, MERGE)
+
+
+def check_loops(index: GraphIndex, patch: Patch) -> None:
+    """Check that no op takes or leaves the place of one that holds a v1 loop or conditional together.
+
+    TensorFlow's executor ends the process where an Exit runs outside of all loops.
+
+    Args:
+        index: The graph before the patch.
+        patch: The patch.
+
+    Raises:
+        GraphEditError: An op becomes one of these, or another, or is added without the rest of its loop.
+    """
+    for edited in patch.changed:
+        before, after = edited.before.op, edited.after.op
+        if before != after and _role(before) != _role(after):
+            kind, other = (before, after) if _role(before) else (after, before)
+            raise GraphEditError(
+                f"Op {edited.name!r} cannot become {after}: a while loop or conditional needs its {kind} ops, and "
+                f"{other} ops have no place there; replace the whole loop or conditional.",
+                [edited.name],
+            )
+    new_names = {new for _, new in patch.renamed}
+    new = [node for node in patch.add.nodes if node.op in ENTER | EXIT | NEXT and node.name not in new_names]
+    if not new or any(node.op in LOOP_CONDITION for node in patch.add.nodes):
+        return  # a whole loop is added
+    contexts, graph = frames_of(index).contexts, apply_patch(index, patch)
+    for node in new:
+        # An Enter may bring a tensor into the loop of those that read it.
+        readers = (index.ids.get(graph.names[op]) for op in graph.consumer_lists[graph.ids[node.name]])
+        inside = (0 if op is None else contexts.frame(reversed(contexts.path(contexts.inside[op]))) for op in readers)
+        keys = {contexts.key[context] for context in inside}
+        if node.op not in ENTER or keys != {node.attr["frame_name"].s.decode(errors="surrogateescape")}:
+            raise GraphEditError(
+                f"Op {node.name!r} of type {node.op} would be alone, and is a part of a while loop only; give a "
+                "function that makes the whole loop with tf.while_loop.",
+                [node.name],
+            )
+
+
+def _role(op_type: str) -> frozenset[str]:
+    """The types that do in a loop or conditional what this one does; none for other ops."""
+    return next((role for role in _ROLES if op_type in role), frozenset())
 
 
 def frames_of(index: GraphIndex) -> ExecutionFrames:
