@@ -148,6 +148,39 @@ def test_a_tensorflow_1_saved_model_runs(tf1_saved_model: Path) -> None:
         assert len(source.body.collections()[1]) == 4
 
 
+@pytest.mark.parametrize("in_function", [False, True], ids=["graph", "function"])
+@pytest.mark.parametrize("kind", ["Exit", "NextIteration"])
+def test_the_end_of_a_loop_outside_of_all_loops_is_looked_at_only(kind: str, in_function: bool) -> None:
+    """The process would end when it ran."""
+    v1.disable_control_flow_v2()
+    try:
+        with tf.Graph().as_default() as graph:
+            x = v1.placeholder(tf.float32, [], name="x")
+            tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a * x), [tf.constant(0), x], name="w")
+    finally:
+        v1.enable_control_flow_v2()
+    whole = graph.as_graph_def()
+    assert open_source(whole).live_refusal == ""
+    broken = v1.GraphDef()
+    broken.CopyFrom(whole)
+    enter = next(each for each in broken.node if each.name == "w/Enter_1")
+    enter.op = kind
+    for key in ("frame_name", "is_constant", "parallel_iterations"):
+        del enter.attr[key]
+    if in_function:
+        function = broken.library.function.add()
+        function.signature.name = "f"
+        function.node_def.extend(broken.node)
+        del broken.node[:]
+        broken.node.extend(whole.node)
+    refusal = open_source(broken).live_refusal
+    where = " in function 'f'" if in_function else ""
+    assert refusal == (
+        f"Op 'w/Enter_1'{where} is of type {kind} and in no while loop, and TensorFlow ends the process when it runs "
+        "that, so the graph can be looked at only; save it again with the whole loop to run it."
+    )
+
+
 def test_what_tensorflow_refuses_stays_as_it_was() -> None:
     source = open_source(
         v1.GraphDef(node=[node("a", "NoOp"), node("y", "MatMul", "z", T=tf.float32), node("z", "NoOp")])

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import HANDLES, called_functions, types_of
+from tfgraphwidget.graph import EXIT, HANDLES, NEXT, Contexts, build, called_functions, types_of
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint, value_type
 from tfgraphwidget.sources.files.checkpoint_keys import checkpoint_keys, graph_variables, restored_names
+from tfgraphwidget.sources.functions.library import function_nodes
 from tfgraphwidget.sources.inference.bounds import Bounds, Excess
 from tfgraphwidget.sources.inference.call_depth import ITSELF, TOO_DEEP, endless_functions
 from tfgraphwidget.sources.inference.dtypes import OpTypes
@@ -56,6 +58,7 @@ def find_obstacles(file: FileGraph) -> list[Obstacle]:
         *_unknown_ops(body),
         *_endless(body),
         *_excess(body),
+        *_loop_parts(body),
         *_assets(file),
         *_absent_devices(file),
         *_checkpoint(file),
@@ -142,6 +145,28 @@ def excess_obstacle(excess: Excess) -> Obstacle:
         stops=True,
         ops=() if excess.function else (excess.op,),
     )
+
+
+def _loop_parts(body: NodeBody) -> Iterator[Obstacle]:
+    """TensorFlow's executor ends the process where the end of a v1 loop runs outside of all loops."""
+    places = [("", body.protos), *((name, body.function(name).node_def) for name in sorted(body.functions()))]
+    for place, nodes in places:
+        if (EXIT | NEXT).isdisjoint(types_of(nodes)):
+            continue
+        with suppress(GraphEditError):  # of a damaged function, which TensorFlow refuses to import
+            graph = build(function_nodes(body.function(place), OpTypes(body.function), {}).nodes if place else nodes)
+            contexts = Contexts(graph)
+            for op, kind in enumerate(graph.types):
+                if kind in EXIT | NEXT and not contexts.frame(reversed(contexts.path(contexts.inside[op]))):
+                    where = f" in function {place!r}" if place else ""
+                    yield Obstacle(
+                        f"Op {shorten(graph.names[op])}{where} is of type {kind} and in no while loop, and TensorFlow "
+                        "ends the process when it runs that, so the graph can be looked at only; save it again with "
+                        "the whole loop to run it.",
+                        stops=True,
+                        ops=() if place else (graph.names[op],),
+                    )
+                    return
 
 
 def _others(count: int) -> str:
