@@ -3,7 +3,7 @@ import type { Parts } from "../../interaction/parts";
 import { GRAPH_COMMANDS } from "../controls/edit-commands";
 import { buttonsWithForms, type EditCommand, editButtons } from "../controls/edit-form";
 import { TEXT } from "../controls/form-fields";
-import { element, taskButton, uniqueId } from "../dom";
+import { element, taskButton } from "../dom";
 import { insertCell } from "../history/insert-cell";
 import { ADD_MODEL, COMPARE_WITH } from "../other-graphs/other-graphs";
 import { CHECK, lintList } from "./lint-list";
@@ -40,7 +40,7 @@ export function isCalled({ name, title, verb, keywords = "" }: Called, text: str
 }
 
 export function graphCommands(parts: Parts): HTMLElement {
-  const heading = element("p", { class: "tgw-label", id: uniqueId() }, "Whole graph");
+  const heading = element("p", { class: "tgw-label" }, "Whole graph");
   const filter = element("input", {
     ...TEXT,
     type: "search",
@@ -78,7 +78,7 @@ export function graphCommands(parts: Parts): HTMLElement {
   });
   return element(
     "section",
-    { class: "tgw-graph-commands", "aria-labelledby": heading.id },
+    { class: "tgw-graph-commands", "aria-label": "Edits of the whole graph" },
     heading,
     filter,
     ...groups.map(({ root }) => root),
