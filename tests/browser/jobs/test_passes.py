@@ -106,7 +106,7 @@ def test_a_model_is_added_where_edits_are_found(hand: Hand) -> None:
     hand.click(opener)
     expect(opener).to_have_attribute("aria-expanded", "true")
     hand.fill(whole.get_by_role("combobox", name="Graph"), "head")
-    hand.click(whole.get_by_role("button", name="Next"))
+    hand.press("Tab")  # shows its inputs, if it was not proposed already
     expect(whole.get_by_role("combobox", name="scores:0")).to_be_visible()
     shoot(root, "passes_add_a_model")
     hand.click(whole.get_by_role("button", name="Add", exact=True))
