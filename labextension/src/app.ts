@@ -149,7 +149,7 @@ function assemble(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const overlay = new Overlay(parts.stage, parts.store);
   const minimap = new Minimap(parts.stage, parts.store);
   const legend = createLegend(parts);
-  makeWay(parts, [minimap.canvas, legend]);
+  makeWay(parts, minimap.canvas, legend);
   host.append(
     overlay.canvas,
     minimap.canvas,

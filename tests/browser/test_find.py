@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -97,6 +99,67 @@ def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, ju
     keyboard.press("Escape")
     expect(box).to_have_value("")
     expect(place).not_to_be_visible()
+
+
+def test_a_name_scope_is_found_by_its_own_name(page: Page, jupyter_server: JupyterServer) -> None:
+    widget = shown(page, jupyter_server, "finding_scopes")
+    root, keyboard = widget.root, page.keyboard
+    box, place = root.get_by_role("combobox", name="Find ops"), root.locator(".tgw-hit-place")
+    scopes = root.get_by_role("group", name="Name scopes").get_by_role("option")
+    inspector = root.locator(".tgw-inspector")
+    widget.notebook.kernel_eval("0", before="editor.close_all()")
+    widget.settled()
+    in_two = widget.notebook.kernel_eval("len(editor.scope('two'))")
+
+    # A part of the name lists it above the ops, which Enter still goes to.
+    root.focus()
+    keyboard.press("/")
+    keyboard.type("tw")
+    expect(scopes).to_have_count(1)
+    expect(scopes).to_have_text(f"two/{in_two} ops")
+    expect(scopes).to_have_attribute("aria-selected", "false")
+    first = root.locator(".tgw-hit").first
+    expect(first).to_have_attribute("aria-selected", "true")
+    expect(place).to_have_text(str(in_two))
+    shoot(root, "scopes_found")
+    op = first.get_attribute("data-name") or ""
+    keyboard.press("Enter")
+    expect(inspector).to_have_attribute("data-name", op)
+    expect(place).to_have_text(f"1 of {in_two}")
+
+    # The arrow keys reach it, and Enter goes there; the counter is about ops.
+    widget.settled()
+    keyboard.press("ArrowUp")
+    expect(scopes).to_have_attribute("aria-selected", "true")
+    expect(box).to_have_attribute("aria-activedescendant", scopes.get_attribute("id") or "")
+    keyboard.press("Enter")
+    expect(inspector).to_have_attribute("data-name", "two/")
+    expect(scopes).to_be_hidden()
+    expect(place).to_have_text(f"1 of {in_two}")
+    widget.settled()
+    assert in_the_drawing(widget, "two")
+    keyboard.press("Enter")
+    expect(place).to_have_text(f"2 of {in_two}")
+
+    # A click goes there, too.
+    widget.settled()
+    box.fill("thr")
+    expect(scopes).to_contain_text("three/")
+    scopes.click()
+    expect(inspector).to_have_attribute("data-name", "three/")
+    expect(scopes).to_be_hidden()
+
+    # Behind its whole name Enter does, and the keys are for the drawing then; F3 goes on to the ops.
+    widget.settled()
+    box.click()
+    box.fill("two")
+    expect(scopes).to_have_attribute("aria-selected", "true")
+    keyboard.press("Enter")
+    expect(inspector).to_have_attribute("data-name", "two/")
+    expect(root).to_be_focused()
+    keyboard.press("F3")
+    expect(place).to_have_text(f"1 of {in_two}")
+    expect(inspector).to_have_attribute("data-name", re.compile("^two/."))
 
 
 @pytest.mark.slow

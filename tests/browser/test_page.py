@@ -137,6 +137,17 @@ def test_one_moves_opens_searches_and_inspects(opened: Open, inception: GraphEdi
     expect(view.inspector).to_contain_text("Computes a 2-D convolution")
     view.settled()
     shoot(page, "page-inspected")
+    # Behind a part of a scope's name the arrow keys lead to it.
+    search.fill("Mixed_5b")
+    scope = view.root.get_by_role("group", name="Name scopes").get_by_role("option").last
+    expect(scope).to_have_text(re.compile(rf"^{NET}/Mixed_5b/[\d,]+ ops$"))
+    shoot(page, "page-scope-found")
+    search.press("ArrowUp")
+    expect(scope).to_have_attribute("aria-selected", "true")
+    search.press("Enter")
+    expect(view.inspector).to_have_attribute("data-name", f"{NET}/Mixed_5b/")
+    view.settled()
+    shoot(page, "page-scope")
 
 
 @pytest.mark.slow

@@ -28,6 +28,8 @@ from tfgraphwidget.export.html import page as pages
 from tfgraphwidget.export.html.page_data import PageTables, pack_page, unpack_page
 from tfgraphwidget.graph import query
 from tfgraphwidget.sources import describe_op
+from tfgraphwidget.widget.protocol import Search
+from tfgraphwidget.widget.selection_requests import search
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "pages.json"
 
@@ -302,6 +304,7 @@ def test_a_file_is_called_by_its_name_alone(tmp_path: Path) -> None:
 def test_the_golden_queries_are_answered_so_by_a_kernel() -> None:
     for golden, (_, editor) in zip(json.loads(GOLDEN.read_text()), made(), strict=True):
         assert golden["asked"] == asked(editor)
+        assert golden["scopes_found"] == scopes_found(editor)
 
 
 QUERIES = (Path(__file__).parents[1] / "golden" / "queries.txt").read_text(encoding="utf-8").splitlines()
@@ -311,6 +314,12 @@ def asked(editor: GraphEditor) -> dict[str, list[int] | None]:
     """The ops that queries mean to a kernel; None for what is no query."""
     answers = {text: query.search(editor.index, text) for text in QUERIES}
     return {text: None if answer.why else answer.ops for text, answer in answers.items()}
+
+
+def scopes_found(editor: GraphEditor) -> dict[str, list[list[Any]]]:
+    """Each query that means name scopes, with their names and how many ops they hold."""
+    replies = {text: search(editor, Search(text)).name_scopes for text in QUERIES}
+    return {text: [[s.name, s.ops] for s in scopes] for text, scopes in replies.items() if scopes}
 
 
 def made() -> list[tuple[str, GraphEditor]]:
@@ -338,6 +347,7 @@ def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
         "box": np.round(scene.box, 1).tolist(),
         "route": np.round(scene.route, 1).tolist(),
         "asked": asked(editor),
+        "scopes_found": scopes_found(editor),
     }
 
 

@@ -160,6 +160,7 @@ from .op_types import VARIABLE_READS as VARIABLE_READS
 from .op_types import WHILE_LOOPS as WHILE_LOOPS
 from .op_types import WITHOUT_OUTPUTS as WITHOUT_OUTPUTS
 from .op_types import ZEROS as ZEROS
+from .query_scopes import find_scopes as find_scopes
 from .regex_timeout import search_in_time as search_in_time
 from .selection import Selection as Selection
 from .selection import as_selection as as_selection

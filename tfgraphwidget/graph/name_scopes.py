@@ -87,6 +87,14 @@ class ScopeTree:
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
+    def last_parts(self) -> tuple[dict[str, int], Ids]:
+        """The last parts of the scopes' names in small letters, numbered, and for each scope the number of its own."""
+        numbers: dict[str, int] = {}
+        texts = (name.rpartition("/")[2].casefold() for name in self.names)
+        part_of = np.fromiter((numbers.setdefault(text, len(numbers)) for text in texts), np.int32, len(self.names))
+        return numbers, part_of
+
+    @cached_property
     def depth(self) -> Ids:
         """How many scopes each scope lies in, itself included; the root 0."""
         return depths(self.parent)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, NoPath, NothingTo
-from tfgraphwidget.graph import pairs, query, traversal
+from tfgraphwidget.graph import find_scopes, pairs, query, traversal
 from tfgraphwidget.naming import last_part, split_tensor
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_requests import tensor_type
@@ -180,7 +180,7 @@ _MOST_REASONS = 5
 
 
 def search(editor: GraphEditor, request: p.Search) -> p.SearchReply:
-    """The first ops that fit a query, the nearest first, and how many there are in how many scopes.
+    """The first ops that fit a query, the nearest first, and how many there are in how many scopes; and name scopes.
 
     Args:
         editor: The editor.
@@ -193,7 +193,17 @@ def search(editor: GraphEditor, request: p.Search) -> p.SearchReply:
     ops, why = query.search(index, request.text)
     some = ops[: max(0, min(request.limit, MOST_HITS))]
     scopes = {name[: -len(last_part(name))] for name in map(index.names.__getitem__, ops)}
-    return p.SearchReply(tuple(p.Hit(index.names[i], index.types[i]) for i in some), len(ops), why, len(scopes))
+    hits = tuple(p.Hit(index.names[i], index.types[i]) for i in some)
+    return p.SearchReply(hits, len(ops), why, len(scopes), name_scopes=_scope_hits(index, request.text, ops))
+
+
+def _scope_hits(index: GraphIndex, text: str, ops: list[int]) -> tuple[p.ScopeHit, ...]:
+    """The name scopes that a query means, the nearest first, of the ops that fit it."""
+    tree = index.scopes
+    return tuple(
+        p.ScopeHit(tree.names[scope], int(tree.stop[scope] - tree.start[scope]))
+        for scope in find_scopes(index, text, ops)
+    )
 
 
 def count_hits(editor: GraphEditor, text: str) -> p.HitCounts:

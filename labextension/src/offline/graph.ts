@@ -29,6 +29,11 @@ export class Graph {
     return this.#ops.get(name) ?? this.#ops.get(name.replace(/^\^/, "").replace(/:\d+$/, "")) ?? -1;
   }
 
+  /** Whether an op has this very name. */
+  hasOp(name: string): boolean {
+    return this.#ops.has(name);
+  }
+
   /** The scope or group of a name, with a slash behind or without, or -1. */
   node(name: string): number {
     return this.#nodes.get(name.replace(/\/$/, "")) ?? -1;

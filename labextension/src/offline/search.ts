@@ -1,5 +1,5 @@
 // Finds the ops of a page that match a query. Python twin: tfgraphwidget/graph/query_terms.py.
-import type { SearchReply } from "../protocol/messages";
+import type { ScopeHit, SearchReply } from "../protocol/messages";
 import { at } from "../protocol/scene";
 import type { Graph } from "./graph";
 import { foldCase, matcherOf, matchesShape, meantValues, parse, patternOf, type Term } from "./query";
@@ -12,6 +12,8 @@ const PATIENCE = 1000;
 const CUT = "The search was cut after a second, so there may be more; write a simpler regular expression.";
 /** What can be listed at most. */
 const MOST = 1000;
+const MOST_SCOPES = 5;
+const NEVER = Number.POSITIVE_INFINITY;
 
 /** The ops that fit all terms of a query, the nearest first; throws a Refusal for what is none. */
 export function findOps(graph: Graph, text: string): { ops: number[]; isCut: boolean } {
@@ -53,6 +55,7 @@ export function searchReply(graph: Graph, text: string, limit: number): SearchRe
       scopes: scopes.size,
       matches: null,
       excerpt: "",
+      name_scopes: isCut ? [] : findScopes(graph, text, ops),
     };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
@@ -64,8 +67,48 @@ export function searchReply(graph: Graph, text: string, limit: number): SearchRe
       scopes: 0,
       matches: null,
       excerpt: "",
+      name_scopes: [],
     };
   }
+}
+
+/**
+ * The name scopes that a query means, the nearest first, by the ops that fit it; none for a query with other terms than
+ * words and names. Python twin: tfgraphwidget/graph/query_scopes.py.
+ */
+function findScopes(graph: Graph, text: string, ops: readonly number[]): ScopeHit[] {
+  const terms = parse(text);
+  const isWord = ({ key, kind, negated }: Term) =>
+    (key === "" || key === "name") && kind === "plain" && !negated;
+  if (!terms.every(isWord)) return [];
+  const words = terms.map(({ value }) => foldCase(value));
+  // What is in a scope's name is in the name of each op in it: all of them are among those that fit.
+  const counts = new Map<string, number>();
+  for (const op of [...ops].sort((a, b) => a - b))
+    for (const scope of graph.scopes(op).reverse()) counts.set(scope, (counts.get(scope) ?? 0) + 1);
+  const typed = text.trim().replace(/\/+$/, "");
+  return [...counts]
+    .filter(([name]) => !graph.hasOp(name))
+    .map(([name, held]) => ({
+      hit: { name, ops: held },
+      rank: name === typed ? -1 : scopeRank(name, words),
+      depth: name.split("/").length,
+    }))
+    .filter(({ rank }) => rank < NEVER)
+    .sort((a, b) => a.rank - b.rank || a.depth - b.depth)
+    .slice(0, MOST_SCOPES)
+    .map(({ hit }) => hit);
+}
+
+/** How far the last part of a scope's name is from the words, 0 if it is them; NEVER where the scope is not meant. */
+function scopeRank(name: string, words: readonly string[]): number {
+  const low = foldCase(name);
+  const own = low.slice(low.lastIndexOf("/") + 1);
+  const bare = words.map((word) => word.replace(/\/+$/, ""));
+  const reaches = bare.some((word) => low.lastIndexOf(word) + word.length > low.length - own.length);
+  if (!reaches || !words.every((word) => `${low}/`.includes(word))) return NEVER;
+  const tails = bare.map((word) => word.slice(word.lastIndexOf("/") + 1));
+  return tails.reduce((sum, tail) => sum + (own === tail ? 0 : own.includes(tail) ? 1 : 2), 0);
 }
 
 /** 0 for what is called so, 1 where it is a part of the last part of the name or of the type, else 2. */

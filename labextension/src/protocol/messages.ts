@@ -232,6 +232,12 @@ export interface Joint {
   tensor: string;
 }
 
+/** One name scope found, with how many ops are in it. */
+export interface ScopeHit {
+  name: string;
+  ops: number;
+}
+
 /** A place at which a pattern almost fits: an op of it, and in what it differs. */
 export interface NearMatch {
   op: string;
@@ -798,6 +804,7 @@ export interface SearchReply {
   scopes: number;
   matches: PatternMatches | null;
   excerpt: string;
+  name_scopes: ScopeHit[];
 }
 
 /** The closed scopes and groups of the drawing that hold ops found, each with how many it holds. */

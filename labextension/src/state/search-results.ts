@@ -41,6 +41,12 @@ export function foundChange(
   return { found, hitNames, hitOps, hit: here === undefined ? -1 : hitNames.indexOf(here) };
 }
 
+/** The name scope whose full name the query is, or "": Enter goes there. */
+export function typedScope(found: SearchReply | null, query: string): string {
+  const typed = query.trim().replace(/\/+$/, "");
+  return found?.name_scopes.find(({ name }) => name === typed)?.name ?? "";
+}
+
 /** How many hits of a query are requested while it is typed: of a pattern all that the drawing frames. */
 export function firstLimit(query: string): number {
   return /^\s*pattern:/i.test(query) ? MOST : FIRST;

@@ -241,6 +241,7 @@ describe("looking", () => {
       scopes: 0,
       matches: null,
       excerpt: "",
+      name_scopes: [],
       buffer: NOTHING,
     };
     const { actions, sent, store } = await opened(found);
@@ -260,6 +261,7 @@ describe("looking", () => {
       scopes: 1,
       matches: null,
       excerpt: "",
+      name_scopes: [],
       buffer: NOTHING,
     };
     const given = new DOMException("The request was given up.", "AbortError");

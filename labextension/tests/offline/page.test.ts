@@ -22,6 +22,8 @@ interface Golden {
   readonly route_start: number[];
   /** What a kernel finds; null for what is no query. */
   readonly asked: Readonly<Record<string, number[] | null>>;
+  /** The name scopes that a kernel finds, for the queries that mean some. */
+  readonly scopes_found: Readonly<Record<string, [name: string, ops: number][]>>;
   readonly [array: string]: unknown;
 }
 
@@ -204,9 +206,11 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
   test("finds what a kernel finds, in the same order", () => {
     const graph = new Graph(dataOf(golden));
     for (const [query, wanted] of Object.entries(golden.asked)) {
-      const { hits, why } = searchReply(graph, query, 1000);
+      const { hits, why, name_scopes } = searchReply(graph, query, 1000);
       const ops = hits.map(({ name }) => graph.op(name));
       expect([query, why === "" ? ops : null]).toEqual([query, wanted]);
+      const scopes = name_scopes.map((scope) => [scope.name, scope.ops]);
+      expect([query, scopes]).toEqual([query, golden.scopes_found[query] ?? []]);
     }
   });
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { GRAPH_COMMANDS } from "../../src/panels/controls/edit-commands";
 import { replacementText } from "../../src/panels/forms/replace-all-form";
-import { commandGroups, isCalled } from "../../src/panels/inspector/graph-commands";
+import { commandGroups, isCalled, OTHER_GRAPH_COMMANDS } from "../../src/panels/inspector/graph-commands";
 
-const called = (text: string) => GRAPH_COMMANDS.filter((one) => isCalled(one, text)).map(({ verb }) => verb);
+const called = (text: string) =>
+  [...GRAPH_COMMANDS, ...OTHER_GRAPH_COMMANDS].filter((one) => isCalled(one, text)).map(({ verb }) => verb);
 
 describe("the edits of the whole graph", () => {
   test("are in groups, each edit once and each with a preview", () => {
@@ -22,7 +23,11 @@ describe("the edits of the whole graph", () => {
   });
 
   test.each([
-    ["", GRAPH_COMMANDS.map(({ verb }) => verb)],
+    ["", [...GRAPH_COMMANDS.map(({ verb }) => verb), "add", "compare", "optimized"]],
+    ["Add a model", ["add_signature", "add"]],
+    ["import_graph_def", ["add"]],
+    ["diff", ["compare"]],
+    ["compare", ["compare", "optimized"]],
     ["cse", ["merge_duplicates"]],
     ["strip_unused_nodes", ["strip_training"]],
     ["Signature", ["add_signature", "rename_signature", "order_signature", "remove_signature"]],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Clear, type Hidden, leastHiding, partToClear } from "../../src/panels/controls/make-way";
+import { type Clear, coveredPart, leastHiding, partToClear } from "../../src/panels/controls/make-way";
 import { type Box, decodeScene } from "../../src/protocol/scene";
 import { packed, sceneArrays } from "../example-graph";
 
@@ -10,7 +10,7 @@ const above = { x: 600, y: 10, width: 60, height: 30 };
 const low = { ...legend, y: 550 };
 
 const never = () => 2 as const;
-const isBetterUp = (clear: readonly Clear[], hides: (place: Box) => Hidden) =>
+const isBetterUp = (clear: readonly Clear[], hides: (place: Box) => number) =>
   leastHiding([low, legend], clear, hides) === 1;
 
 test.each([
@@ -37,7 +37,7 @@ test("what was clicked counts more than what an edit has made", () => {
 });
 
 test("a control is where it covers no box, or only boxes aside, and below if it has the choice", () => {
-  const isUp = (above: Hidden, low: Hidden, clear: readonly Clear[] = []) =>
+  const isUp = (above: number, low: number, clear: readonly Clear[] = []) =>
     isBetterUp(clear, ({ y }) => (y < 100 ? above : low));
   expect(isUp(0, 2)).toBe(true);
   expect(isUp(1, 2)).toBe(true);
@@ -50,10 +50,39 @@ test("a control is where it covers no box, or only boxes aside, and below if it 
 
 test("in the lower left corner it covers nothing when boxes are in both others", () => {
   const places = [low, legend, { ...low, x: 8 }];
-  const hides = ({ x, y }: Box): Hidden => (x < 100 ? 0 : y < 100 ? 2 : 1);
+  const hides = ({ x, y }: Box): number => (x < 100 ? 0 : y < 100 ? 2 : 1);
   expect(leastHiding(places, [], hides)).toBe(2);
   expect(leastHiding(places, [{ box: { x: 20, y: 560, width: 9, height: 9 }, weight: 1 }], hides)).toBe(0);
   expect(leastHiding(places, [], () => 1)).toBe(0);
+});
+
+test("of four corners with boxes it is in the one where it covers the least part of them", () => {
+  const parts = [
+    [low, 0.9],
+    [legend, 0.8],
+    [{ ...low, x: 8 }, 0.6],
+    [{ ...legend, x: 8 }, 0.3],
+  ] as const;
+  const places = parts.map(([place]) => place);
+  const boxes = parts.map(([place, part]) => ({ ...place, width: place.width * part }));
+  const hides = (place: Box) => 3 + coveredPart(place, boxes);
+  expect(places.map(hides)).toEqual([3.75, 3.75, 3.5, 3.25]);
+  expect(leastHiding(places, [], hides)).toBe(3);
+  // As much as at home is no reason to go; a box that was clicked is one to go elsewhere.
+  expect(leastHiding(places.slice(0, 2), [], hides)).toBe(0);
+  expect(leastHiding(places, [{ box: { x: 20, y: 12, width: 9, height: 9 }, weight: 1 }], hides)).toBe(2);
+  expect(coveredPart(low, [low, low])).toBe(0.75);
+  expect(coveredPart(low, [legend])).toBe(0);
+});
+
+test("no corner is chosen that another control is in, if there is one without", () => {
+  const places = [low, legend, { ...low, x: 8 }];
+  const hides = ({ x }: Box) => (x < 100 ? 0 : 3);
+  const minimap = { x: 8, y: 500, width: 160, height: 92 };
+  expect(leastHiding(places, [], hides)).toBe(2);
+  expect(leastHiding(places, [], hides, [minimap])).toBe(0);
+  expect(leastHiding(places, [], hides, [low])).toBe(2);
+  expect(leastHiding(places, [], hides, places)).toBe(0);
 });
 
 test("of a scope that is open its title is not covered, of others the whole", () => {

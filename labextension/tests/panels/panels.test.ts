@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ProposedValue, VALUES, VARIABLES } from "../../src/panels/clone/clone-form";
 import { TOOLS } from "../../src/panels/controls/drag-tools";
 import { summaryText } from "../../src/panels/history/changes";
+import { changedText } from "../../src/panels/history/history";
 import { countText } from "../../src/panels/selection/selection";
 import { state } from "../example-graph";
 
@@ -52,4 +53,11 @@ test("text that is cut after some lines has no padding, in which the next would 
   const clamped = [...theme.matchAll(/\{([^}]*-webkit-line-clamp[^}]*)\}/g)].map(([, rule]) => rule);
   expect(clamped).toHaveLength(1);
   for (const rule of clamped) expect(rule).toContain("padding: 0;");
+});
+
+test("what an edit changed is told by its first names", () => {
+  expect(changedText(["tower/", "a/b"])).toBe("Changed: tower/, a/b");
+  expect(changedText(Array.from({ length: 1504 }, (_, k) => `op_${k}`))).toBe(
+    "Changed: op_0, op_1, op_2, op_3 and 1,500 more",
+  );
 });

@@ -12,6 +12,7 @@ import {
   placeText,
   scopesOf,
   totalText,
+  typedScope,
 } from "../../src/state/search-results";
 import { Store } from "../../src/state/store";
 import { drawn, state } from "../example-graph";
@@ -28,6 +29,7 @@ const found = (
   scopes: 1,
   matches: null,
   excerpt: "",
+  name_scopes: [],
   ...change,
   buffer: NOTHING,
 });
@@ -87,6 +89,22 @@ describe("the list", () => {
     expect(totalText(found(["a", "b"]))).toBe("2 found in one scope");
     expect(totalText(found(["a"], { why: "It was cut." }))).toBe("1 found in one scope. It was cut.");
   });
+});
+
+test("a name scope is where Enter goes if its whole name was typed", () => {
+  const name_scopes = [
+    { name: "net/one", ops: 3 },
+    { name: "one", ops: 12 },
+  ];
+  const answer = found(["net/one/a"], { name_scopes });
+  expect(["one", " net/one/ ", "on", "One", "net"].map((query) => typedScope(answer, query))).toEqual([
+    "one",
+    "net/one",
+    "",
+    "",
+    "",
+  ]);
+  expect(typedScope(null, "one")).toBe("");
 });
 
 describe("stepping", () => {

@@ -77,6 +77,7 @@ describe("going in and out", () => {
       scopes: 0,
       matches: null,
       excerpt: "",
+      name_scopes: [],
     } satisfies SearchReply;
     store.set({ picked: "input", found, picking: { ask: "?", take: () => undefined } });
     await actions.enter("net");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import tensorflow as tf
@@ -123,6 +124,64 @@ def test_what_is_cloned_opened_and_laid_out_is_in_view(page: Page, jupyter_serve
     set_theme(page, dark=True)
     hand.widget.settled()
     shoot(page, "camera_corner_dark")
+
+
+COLUMN = """
+import tensorflow as tf
+import tfgraphwidget as tgw
+
+v1 = tf.compat.v1
+with tf.Graph().as_default() as graph:
+    h = v1.placeholder(tf.float32, [None, 4], name="x")
+    for step in range(16):
+        h = (tf.nn.relu, tf.tanh, tf.sigmoid, tf.nn.elu, tf.sin)[step % 5](h, name=f"step_{step}")
+editor = tgw.edit(graph)
+editor.widget.height = 560
+"""
+# The ops that lie below a control, by a corner or the middle of their boxes.
+BELOW = """(root, [control, names]) => {
+    const {left, right, top, bottom} = control.getBoundingClientRect();
+    const over = (x, y) => left <= x && x <= right && top <= y && y <= bottom;
+    const corners = ({x, y, width, height}) => [-1, 0, 1].flatMap((i) => [-1, 0, 1].map((j) =>
+        [x + i * width / 2, y + j * height / 2]));
+    return names.filter((name) => corners(root.tfgraphwidget.screenPosition(name)).some(([x, y]) => over(x, y)));
+}"""
+
+
+def test_minimap_and_legend_are_in_corners_where_they_cover_no_box(page: Page, jupyter_server: JupyterServer) -> None:
+    page.set_viewport_size({"width": 1800, "height": 860})
+    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "corners.ipynb", [COLUMN, "editor"]))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    widget = Widget(notebook, root)
+    legend, minimap = root.locator(".tgw-legend"), root.locator(".tgw-minimap")
+    names = ["x", *(f"step_{step}" for step in range(16))]
+    canvas = root.locator(".tgw-stage canvas").first.bounding_box()
+    assert canvas
+    root.focus()
+    for _ in range(2):
+        page.keyboard.press("+")
+    for side, to in (("left", 60.0), ("right", canvas["width"] - 60)):
+        # Boxes are in both corners of that side.
+        places = [widget.place(name) for name in names]
+        across = to - ((min if side == "left" else max)(x for x, _ in places) - canvas["x"])
+        down = canvas["height"] / 2 - (sum(y for _, y in places) / len(places) - canvas["y"])
+        grip = canvas["x"] + canvas["width"] - 90, canvas["y"] + canvas["height"] / 2  # there is no box
+        page.mouse.move(*grip)
+        page.mouse.down()
+        page.mouse.move(grip[0] + across, grip[1] + down, steps=4)
+        page.mouse.up()
+        widget.place("x")
+        expect(minimap).to_be_visible()
+        for control in (legend, minimap):
+            wait_until(page, partial(is_clear_of, root, control, names))
+        shoot(root, f"corners_{side}")
+
+
+def is_clear_of(root: Locator, control: Locator, names: list[str]) -> bool:
+    """Whether a control lies over none of the boxes."""
+    return bool(root.evaluate(BELOW, [control.element_handle(), names]) == [])
 
 
 BRANCHES = [f"branch_{k}" for k in range(12)]

@@ -51,7 +51,15 @@ def commands(hand: Hand) -> Locator:
 @pytest.mark.slow
 def test_an_edit_of_the_whole_graph_is_previewed_applied_and_undone(hand: Hand) -> None:
     root, whole = hand.root, commands(hand)
-    headings = ["For inference", "Clean up", "Make smaller", "Replace and rename", "Signatures", "Compare", "Check"]
+    headings = [
+        "For inference",
+        "Clean up",
+        "Make smaller",
+        "Replace and rename",
+        "Signatures",
+        "Other graphs",
+        "Check",
+    ]
     expect(whole.locator(".tgw-subtitle")).to_have_text(headings)
     names = [name.removesuffix(" …") for name in whole.locator(".tgw-derive .tgw-button").all_inner_texts()]
     assert len(set(names)) == len(names) >= 19
@@ -83,6 +91,27 @@ def test_an_edit_of_the_whole_graph_is_previewed_applied_and_undone(hand: Hand) 
     hand.page.keyboard.press("Control+z")
     expect(hand.widget.status).to_contain_text("Undone: ")
     assert hand.widget.notebook.kernel_eval("sorted(editor.index.names)") == before
+
+
+@pytest.mark.slow
+def test_a_model_is_added_where_edits_are_found(hand: Hand) -> None:
+    root, whole = hand.root, commands(hand)
+    head = "with tf.Graph().as_default() as head: tf.nn.softmax(v1.placeholder(tf.float32, [None, 4], name='scores'))"
+    hand.widget.notebook.kernel_eval("0", before=head)
+    hand.click(whole.get_by_role("searchbox"))
+    hand.type("add a model")
+    opener = whole.get_by_role("button", name="Add a model …")
+    expect(opener).to_be_visible()
+    expect(whole.get_by_role("button", name="Compare with …")).to_be_hidden()
+    hand.click(opener)
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    hand.fill(whole.get_by_role("combobox", name="Graph"), "head")
+    hand.press("Tab")  # shows its inputs, if it was not proposed already
+    expect(whole.get_by_role("combobox", name="scores:0")).to_be_visible()
+    shoot(root, "passes_add_a_model")
+    hand.click(whole.get_by_role("button", name="Add", exact=True))
+    expect(opener).to_have_attribute("aria-expanded", "false")
+    assert "head/Softmax" in hand.widget.notebook.kernel_eval("list(editor.index.names)")
 
 
 @pytest.mark.slow

@@ -224,6 +224,32 @@ def test_the_history_is_sentences_and_shows_what_each_changed(hand: Hand) -> Non
     assert hand.widget.notebook.kernel_eval("len(editor.history.done)") == 1
 
 
+@pytest.mark.slow
+def test_over_the_drawing_the_history_names_what_a_step_changed(hand: Hand) -> None:
+    root, page = hand.root, hand.page
+    hand.widget.notebook.kernel_eval("0", before="editor.clone('x', 'two/act', into='tower'); editor.bypass('one/act')")
+    hand.widget.settled()
+    changed, steps = root.locator(".tgw-changed-names"), root.locator(".tgw-step")
+    hand.click(tab(hand, "History"))
+    steps.nth(1).hover()
+    page.wait_for_function("root => root.tfgraphwidget.edited().includes('tower')", arg=root.element_handle())
+    expect(changed).to_be_hidden()  # the frames are in view
+    root.evaluate("root => Object.assign(root.style, { width: '420px', height: '420px' })")
+    expect(root).to_have_attribute("data-panel", "over")
+    root.get_by_role("button", name="Show or hide the side panel").click()
+    steps.nth(1).hover()
+    expect(changed).to_have_text("Changed: tower/")
+    shoot(root, "panel_over_history")
+    steps.nth(2).hover()
+    expect(changed).to_have_text("Changed: two/product")
+    steps.nth(0).hover()
+    expect(changed).to_be_hidden()
+    # What is suggested is whole, of several words, too.
+    suggested = root.get_by_role("group", name="Suggested edits").get_by_role("button")
+    for each in suggested.all():
+        assert each.evaluate("button => button.scrollHeight <= button.clientHeight"), each.inner_text()
+
+
 LONG = """
 import tensorflow as tf
 import tfgraphwidget as tgw

@@ -485,6 +485,14 @@ class Hit:
 
 
 @dataclasses.dataclass(frozen=True)
+class ScopeHit:
+    """One name scope found, with how many ops are in it."""
+
+    name: str
+    ops: int
+
+
+@dataclasses.dataclass(frozen=True)
 class NearMatch:
     """A place at which a pattern almost fits: an op of it, and in what it differs."""
 
@@ -520,7 +528,8 @@ class SearchReply:
     """The first hits, the nearest first; `total` counts all, in `scopes` name scopes.
 
     `why` says what is wrong with the query, or "", and `excerpt` shows where: a line of it above one with a caret. Of a
-    query that is one pattern the hits are its `matches`, in topological order; else those are None.
+    query that is one pattern the hits are its `matches`, in topological order; else those are None. `name_scopes` are
+    the scopes that a query of words means, the nearest first.
     """
 
     hits: tuple[Hit, ...]
@@ -529,6 +538,7 @@ class SearchReply:
     scopes: int = 0
     matches: PatternMatches | None = None
     excerpt: str = ""
+    name_scopes: tuple[ScopeHit, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

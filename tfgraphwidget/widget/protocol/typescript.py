@@ -35,6 +35,7 @@ from tfgraphwidget.widget.protocol import (
     Piece,
     Reply,
     Request,
+    ScopeHit,
     SignatureRow,
     Slot,
     Source,
@@ -67,7 +68,7 @@ _PARTS = (
         Offer,
         EditReport,
     ),
-    *(OpType, LikelyType, Parameter, Feed, FeedField, CostRow, BoundaryTensor, Source, Joint, NearMatch),
+    *(OpType, LikelyType, Parameter, Feed, FeedField, CostRow, BoundaryTensor, Source, Joint, ScopeHit, NearMatch),
     PatternMatches,
     *(FormField, EditButton, SaveOption, SaveFormat, LintFinding, SignatureRow),
 )

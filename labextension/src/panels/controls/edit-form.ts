@@ -254,6 +254,27 @@ export function editButtons(
   parts: Parts,
   ...others: HTMLElement[]
 ): HTMLElement {
+  const entries = verbs.map((command): ButtonEntry => {
+    return command.fields
+      ? { ...command, form: (close) => commandForm(command, parts, close) }
+      : { ...command, act: () => applyCommand(command, parts) };
+  });
+  return buttonsWithForms(label, entries, parts, ...others);
+}
+
+/** A button that acts, or that shows its form; `verb` is what its attribute "data-change" says. */
+type ButtonEntry = Pick<EditCommand, "name" | "title"> & { readonly verb: string } & (
+    | { act(): Promise<unknown> }
+    | { form(close: () => void): HTMLFormElement }
+  );
+
+/** Buttons; below them the form of the one that was clicked. */
+export function buttonsWithForms(
+  label: string,
+  entries: readonly ButtonEntry[],
+  parts: Parts,
+  ...others: HTMLElement[]
+): HTMLElement {
   const slot = element("div", { class: "tgw-form-slot" });
   const group = element("div", { class: "tgw-derive", role: "group", "aria-label": label });
   const openers: HTMLButtonElement[] = [];
@@ -263,11 +284,11 @@ export function editButtons(
     for (const opener of openers) opener.setAttribute("aria-expanded", "false");
     parts.store.set({ picking: null, edited: [] });
   };
-  for (const command of verbs) {
-    const { verb, name, title, fields } = command;
+  for (const entry of entries) {
+    const { verb, name, title } = entry;
     const attributes = { class: "tgw-button", title, "data-change": verb };
-    if (!fields) {
-      group.append(taskButton(attributes, () => applyCommand(command, parts), name));
+    if ("act" in entry) {
+      group.append(taskButton(attributes, () => entry.act(), name));
       continue;
     }
     const opener = button(
@@ -277,7 +298,7 @@ export function editButtons(
         close();
         if (open) return;
         opener.setAttribute("aria-expanded", "true");
-        showForm(slot, commandForm(command, parts, close));
+        showForm(slot, entry.form(close));
       },
       `${name} …`,
     );

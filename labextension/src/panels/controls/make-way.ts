@@ -1,13 +1,11 @@
 // The minimap and the legend make way for what was clicked last and for what an edit has made: they are in another corner
 // while that is below them, and while they would cover more where they are: best nothing, next lines, next only boxes that
-// stand aside.
+// stand aside, next the least part of other boxes.
 import type { Parts } from "../../interaction/parts";
 import { at, BADGE, type Box, boxOf, OPEN, type Scene } from "../../protocol/scene";
 import { toScreen } from "../../render/camera/camera";
 import { HEADER } from "../../render/canvas/far-labels";
 
-/** Pixels between a control and the border. */
-const MARGIN = 8;
 /** Milliseconds without a move of the camera. */
 const REST = 80;
 /** What was clicked counts as much as so many items of an edit, and no more of those are looked at. */
@@ -21,13 +19,21 @@ export interface Clear {
 
 /** What lies below a control: nothing, only lines with their labels, boxes aside of the flow, or others too. */
 const [NONE, LINES, ASIDE, MORE] = [0, 1, 2, 3] as const;
-export type Hidden = typeof NONE | typeof LINES | typeof ASIDE | typeof MORE;
+/** Steps in which is told how much of a control is over boxes: a drawing that is moved a little moves no control. */
+const STEPS = 4;
 
-/**
- * Have controls make way; each is in a lower corner, and in the upper one above it with the class "tgw-up". The last one,
- * the legend, has the lower left corner, too, with the class "tgw-left", while no other is there.
- */
-export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[]): void {
+/** A corner, as the classes that bring a control there. */
+type Corner = readonly ("tgw-up" | "tgw-left" | "tgw-right")[];
+/** The corners of the minimap, at home in the lower left one, and of the legend, in the lower right one; the best first. */
+const MINIMAP: readonly Corner[] = [[], ["tgw-up"], ["tgw-up", "tgw-right"], ["tgw-right"]];
+const LEGEND: readonly Corner[] = [[], ["tgw-up"], ["tgw-left"], ["tgw-up", "tgw-left"]];
+
+/** Have the minimap make way, and then the legend, which is not where the minimap is. */
+export function makeWay({ store, stage }: Parts, minimap: HTMLElement, legend: HTMLElement): void {
+  const controls = [
+    { control: minimap, corners: MINIMAP },
+    { control: legend, corners: LEGEND },
+  ];
   let timer = 0;
   const boxesToClear = (): Clear[] => {
     const { picked, scene, paint, camera } = store.value;
@@ -44,27 +50,26 @@ export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[
         clear.push(onScreen(item, 1));
     return clear;
   };
-  const hides = (box: Box): Hidden => {
+  const hides = (box: Box): number => {
     const { scene } = store.value;
-    const boxes = stage.boxesIn(box);
-    if (boxes.length === 0) return stage.hasLineIn(box) ? LINES : NONE;
-    return boxes.every((item) => scene && at(scene.aside, item) === 1) ? ASIDE : MORE;
+    const items = stage.boxesIn(box);
+    if (items.length === 0) return stage.hasLineIn(box) ? LINES : NONE;
+    const kind = items.every((item) => scene && at(scene.aside, item) === 1) ? ASIDE : MORE;
+    const boxes = items.map((item) => stage.screenBox(item));
+    return kind + coveredPart(box, boxes);
   };
   const update = () => {
     if (!store.value.drawn) return;
     const clear = boxesToClear();
-    for (const control of controls) {
-      if (control.matches(":active")) continue; // it is dragged in
-      control.classList.remove("tgw-left");
-      control.classList.add("tgw-up"); // where that is, below the path of the graph or beside it, the style sheet says
-      const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = control;
-      const up = { x: offsetLeft, y: offsetTop, width: offsetWidth, height: offsetHeight };
-      const low = { ...up, y: stage.viewport.height - offsetHeight - MARGIN };
-      const hasLeft =
-        control === controls.at(-1) && controls.every((other) => other === control || other.hidden);
-      const best = leastHiding([low, up, ...(hasLeft ? [{ ...low, x: MARGIN }] : [])], clear, hides);
-      control.classList.toggle("tgw-up", best === 1);
-      control.classList.toggle("tgw-left", best === 2);
+    const taken: Box[] = [];
+    for (const { control, corners } of controls) {
+      if (control.hidden) continue;
+      const isDragged = control.matches(":active");
+      if (!isDragged) {
+        const places = corners.map((corner) => placeIn(control, corner));
+        moveTo(control, corners[leastHiding(places, clear, hides, taken)] ?? []);
+      }
+      taken.push(placeOf(control));
     }
   };
   const schedule = () => {
@@ -73,7 +78,35 @@ export function makeWay({ store, stage }: Parts, controls: readonly HTMLElement[
   };
   store.watch(["drawn", "picked", "scene", "paint", "camera"], schedule);
   const size = new ResizeObserver(schedule); // the legend is opened
-  for (const control of controls) size.observe(control);
+  for (const { control } of controls) size.observe(control);
+}
+
+function moveTo(control: HTMLElement, corner: Corner): void {
+  for (const name of ["tgw-up", "tgw-left", "tgw-right"] as const)
+    control.classList.toggle(name, corner.includes(name));
+}
+
+function placeOf({ offsetLeft, offsetTop, offsetWidth, offsetHeight }: HTMLElement): Box {
+  return { x: offsetLeft, y: offsetTop, width: offsetWidth, height: offsetHeight };
+}
+
+/** Where a control is in a corner, below the path of the graph or beside it: the style sheet says that. */
+function placeIn(control: HTMLElement, corner: Corner): Box {
+  moveTo(control, corner);
+  return placeOf(control);
+}
+
+/** How much of a place lies over boxes, in steps: less than 1. */
+export function coveredPart(place: Box, boxes: readonly Box[]): number {
+  const along = (a: number, size: number, b: number, other: number) =>
+    Math.max(0, Math.min(a + size, b + other) - Math.max(a, b));
+  const area = boxes.reduce(
+    (sum, box) =>
+      sum + along(place.x, place.width, box.x, box.width) * along(place.y, place.height, box.y, box.height),
+    0,
+  );
+  const part = area / Math.max(place.width * place.height, 1);
+  return Math.min(Math.floor(part * STEPS), STEPS - 1) / STEPS;
 }
 
 /** What of an item is not to be covered: of an open scope its title, for the whole would leave no corner. */
@@ -82,13 +115,22 @@ export function partToClear(scene: Scene, item: number): Box {
   return at(scene.kind, item) === OPEN ? { ...box, height: Math.min(HEADER, box.height) } : box;
 }
 
-/** Which place of a control covers least, the first of those alike; `hides` tells what is there. */
+/**
+ * Which place of a control covers least, the first of those alike; `hides` tells what is there. Of the places that are over
+ * other controls, `taken`, none is chosen but the first, if there is no better.
+ */
 export function leastHiding(
   places: readonly Box[],
   clear: readonly Clear[],
-  hides: (place: Box) => Hidden,
+  hides: (place: Box) => number,
+  taken: readonly Box[] = [],
 ): number {
-  const costs = places.map((place) => [covered(place, clear), hides(place)] as const);
+  const costs = places.map((place) => {
+    const isTaken = taken.some((other) => isOver(place, other));
+    return isTaken
+      ? ([Number.POSITIVE_INFINITY, 0] as const)
+      : ([covered(place, clear), hides(place)] as const);
+  });
   let best = 0;
   costs.forEach(([weight, hidden], place) => {
     const [least, fewest] = costs[best] ?? [weight, hidden];

@@ -1,9 +1,13 @@
 // Entries of name lists: links to ops, and how many more there are.
 import { button, element } from "../dom";
 
-/** A list of the first items; a button below them shows the others. `total` counts those too that are not here. */
+/**
+ * A list of the first items; a button below them shows the others, of which it says `what` they are. `total` counts those
+ * too that are not here.
+ */
 export function appendFirst<T>(
   list: HTMLElement,
+  what: string,
   items: readonly T[],
   entryOf: (item: T, k: number) => HTMLElement,
   most: number,
@@ -15,8 +19,9 @@ export function appendFirst<T>(
     list.append(...missing);
     return;
   }
+  const text = `Show ${(items.length - most).toLocaleString("en")} more`;
   const more = button(
-    { class: "tgw-text-button" },
+    { class: "tgw-text-button", "aria-label": `${text} ${what}` },
     () => {
       const rest = items.slice(most).map((item, k) => entryOf(item, most + k));
       const next = [...rest, ...missing];
@@ -25,7 +30,7 @@ export function appendFirst<T>(
       next[0]?.querySelector<HTMLElement>("button")?.focus({ preventScroll: true });
       entry.remove();
     },
-    `Show ${(items.length - most).toLocaleString("en")} more`,
+    text,
   );
   const entry = element("li", {}, more);
   list.append(entry);

@@ -18,7 +18,11 @@ export function createCosts(parts: Parts): HTMLElement {
     list.replaceChildren(
       ...state.colors.map((way) =>
         taskButton(
-          { class: "tgw-button tgw-toggle", "aria-pressed": String(way === by) },
+          {
+            class: "tgw-button tgw-toggle",
+            "aria-label": `Color by ${way}`,
+            "aria-pressed": String(way === by),
+          },
           () => actions.changeView({ type: "color", by: way === by ? "" : way }),
           way,
         ),

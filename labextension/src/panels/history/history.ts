@@ -1,9 +1,19 @@
 // The history: each edit as a sentence with the current position marked; a click goes there. Its Python behind a switch.
 import type { Parts } from "../../interaction/parts";
 import type { State } from "../../protocol/messages";
+import { at, type Scene } from "../../protocol/scene";
 import { copyToClipboard, copyTools, showBriefly } from "../controls/copy-button";
 import { offerButton } from "../controls/messages";
-import { element, hasFocus, ICONS, icon, releaseFocus, scrollToShow, taskButton } from "../dom";
+import {
+  breakableName,
+  element,
+  hasFocus,
+  ICONS,
+  icon,
+  releaseFocus,
+  scrollToShow,
+  taskButton,
+} from "../dom";
 import { insertCell } from "./insert-cell";
 
 export function createHistory(parts: Parts): HTMLElement {
@@ -52,7 +62,38 @@ export function createHistory(parts: Parts): HTMLElement {
     steps,
     tools,
     scripts,
+    changedNames(parts, steps),
   );
+}
+
+/** As many names are listed. */
+const MOST_NAMES = 4;
+
+/** What the edit at the pointer changed, in words: where the panel lies over the drawing, the frames are below it. */
+function changedNames({ store }: Parts, steps: HTMLElement): HTMLElement {
+  const line = element("p", { class: "tgw-changed-names", role: "status", hidden: true });
+  store.watch(["edited", "panelPlace"], ({ edited, panelPlace, scene }) => {
+    const names = scene ? edited.filter((name) => !isGroup(scene, name)) : [];
+    line.hidden = panelPlace !== "over" || names.length === 0 || !isPointedAt(steps);
+    line.replaceChildren(...(line.hidden ? [] : [breakableName(changedText(names))]));
+  });
+  return line;
+}
+
+/** Whether a name is that of a group, which is made for the drawing: its ops are named, too. */
+function isGroup(scene: Scene, name: string): boolean {
+  return at(scene.members, scene.byKey.get(`${name}/`) ?? 0) > 0;
+}
+
+function isPointedAt(steps: HTMLElement): boolean {
+  return steps.matches(":hover") || hasFocus(steps);
+}
+
+/** "Changed: tower/, first/act and 12 more". */
+export function changedText(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_NAMES).join(", ");
+  const rest = names.length - MOST_NAMES;
+  return `Changed: ${shown}${rest > 0 ? ` and ${rest.toLocaleString("en")} more` : ""}`;
 }
 
 /** `mark` is called with the number of the edit that the pointer or the focus is on, and with 0 when there is none. */

@@ -1,15 +1,24 @@
 // The edits of the whole graph in groups with headings, and a field that finds them by their names and others.
 import type { Parts } from "../../interaction/parts";
 import { GRAPH_COMMANDS } from "../controls/edit-commands";
-import { type EditCommand, editButtons } from "../controls/edit-form";
+import { buttonsWithForms, type EditCommand, editButtons } from "../controls/edit-form";
 import { TEXT } from "../controls/form-fields";
-import { element, taskButton, uniqueId } from "../dom";
+import { element, taskButton } from "../dom";
 import { insertCell } from "../history/insert-cell";
+import { ADD_MODEL, COMPARE_WITH } from "../other-graphs/other-graphs";
 import { CHECK, lintList } from "./lint-list";
 
-/** The group of what does not edit the graph: it stands behind those of the edits. */
-const COMPARE = "Compare";
-const OPTIMIZED = "Compare with TensorFlow's optimizer";
+/** The group of what takes another graph: it stands behind those of the edits of this one. */
+const OTHER_GRAPHS = "Other graphs";
+const OPTIMIZED = {
+  name: "Compare with TensorFlow's optimizer",
+  title:
+    "Show what TensorFlow's graph optimizer (grappler) folds, fuses and removes; the graph stays as it is",
+  verb: "optimized",
+};
+
+/** What takes another graph: it is found as the edits are. */
+export const OTHER_GRAPH_COMMANDS: readonly Called[] = [ADD_MODEL, COMPARE_WITH, OPTIMIZED];
 
 /** The commands by their groups, in the order of the registry. */
 export function commandGroups(commands: readonly EditCommand[]): Map<string, EditCommand[]> {
@@ -31,7 +40,7 @@ export function isCalled({ name, title, verb, keywords = "" }: Called, text: str
 }
 
 export function graphCommands(parts: Parts): HTMLElement {
-  const heading = element("p", { class: "tgw-label", id: uniqueId() }, "Whole graph");
+  const heading = element("p", { class: "tgw-label" }, "Whole graph");
   const filter = element("input", {
     ...TEXT,
     type: "search",
@@ -39,15 +48,12 @@ export function graphCommands(parts: Parts): HTMLElement {
     "aria-label": "Find an edit of the whole graph",
     title: "By what it does, or by its name elsewhere, such as strip_unused_nodes or float16",
   });
-  const groups = [...commandGroups(GRAPH_COMMANDS)].map(([title, commands]) => {
-    const buttons = editButtons(title, commands, parts);
-    return { root: groupOf(title, buttons), buttons, commands };
-  });
-  const compare = optimizeButton(parts);
-  const others = groupOf(
-    COMPARE,
-    element("div", { class: "tgw-derive", role: "group", "aria-label": COMPARE }, compare),
-  );
+  const groups = [
+    ...[...commandGroups(GRAPH_COMMANDS)].map(([title, commands]) =>
+      groupOf(title, commands, editButtons(title, commands, parts)),
+    ),
+    groupOf(OTHER_GRAPHS, OTHER_GRAPH_COMMANDS, otherGraphButtons(parts)),
+  ];
   const findings = lintList(parts);
   const none = element("p", { class: "tgw-none", hidden: true }, "No edit of that name");
   const show = () => {
@@ -60,9 +66,8 @@ export function graphCommands(parts: Parts): HTMLElement {
       root.hidden = shown.length === 0;
       count += shown.length;
     }
-    others.hidden = !isCalled({ name: OPTIMIZED, title: compare.title, verb: "optimized" }, filter.value);
     findings.hidden = !isCalled(CHECK, filter.value);
-    none.hidden = count > 0 || !others.hidden || !findings.hidden;
+    none.hidden = count > 0 || !findings.hidden;
   };
   filter.addEventListener("input", show);
   filter.addEventListener("keydown", (event) => {
@@ -73,31 +78,39 @@ export function graphCommands(parts: Parts): HTMLElement {
   });
   return element(
     "section",
-    { class: "tgw-graph-commands", "aria-labelledby": heading.id },
+    { class: "tgw-graph-commands", "aria-label": "Edits of the whole graph" },
     heading,
     filter,
     ...groups.map(({ root }) => root),
-    others,
     none,
     findings,
   );
 }
 
-function groupOf(title: string, content: HTMLElement): HTMLElement {
-  return element(
-    "div",
-    { class: "tgw-command-group" },
-    element("p", { class: "tgw-subtitle" }, title),
-    content,
-  );
+interface CommandGroup {
+  readonly root: HTMLElement;
+  readonly buttons: HTMLElement;
+  readonly commands: readonly Called[];
+}
+
+/** A group of buttons, each with the verb of its command, below a heading. */
+function groupOf(title: string, commands: readonly Called[], buttons: HTMLElement): CommandGroup {
+  const heading = element("p", { class: "tgw-subtitle" }, title);
+  return { root: element("div", { class: "tgw-command-group" }, heading, buttons), buttons, commands };
+}
+
+function otherGraphButtons(parts: Parts): HTMLElement {
+  const forms = [ADD_MODEL, COMPARE_WITH].map((form) => ({
+    ...form,
+    form: (close: () => void) => form.create(parts, "", close),
+  }));
+  return buttonsWithForms(OTHER_GRAPHS, forms, parts, optimizeButton(parts));
 }
 
 /** What TensorFlow's optimizer would make of the graph, as differences in the drawing; and on request in a cell. */
 function optimizeButton(parts: Parts): HTMLButtonElement {
-  const title =
-    "Show what TensorFlow's graph optimizer (grappler) folds, fuses and removes; the graph stays as it is";
   const control = taskButton(
-    { class: "tgw-button", title },
+    { class: "tgw-button", title: OPTIMIZED.title, "data-change": OPTIMIZED.verb },
     async () => {
       if (!(await parts.actions.edits.optimize())) return;
       const { status } = parts.store.value;
@@ -115,7 +128,7 @@ function optimizeButton(parts: Parts): HTMLButtonElement {
       };
       if (status?.kind === "notice") parts.actions.showStatus({ ...status, actions: [beside] });
     },
-    OPTIMIZED,
+    OPTIMIZED.name,
   );
   return control;
 }

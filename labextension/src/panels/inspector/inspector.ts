@@ -49,10 +49,14 @@ function contents(details: InspectReply, parts: Parts, examined: HTMLElement): H
   const isOp = details.op_type !== "";
   const name = details.name.replace(/\/$/, "") || "the whole graph";
   const title = parts.readOnly ? "Inspect nothing" : "Edits, checks and signatures of the whole graph";
+  // Not the name of the toolbar's button that shows the whole graph.
+  const [text, label] = parts.readOnly
+    ? ["Close", "Close the inspector"]
+    : ["Whole graph", "Whole graph: edits, checks and signatures"];
   const leave = button(
-    { class: "tgw-text-button", title },
+    { class: "tgw-text-button", title, "aria-label": label },
     () => void parts.actions.inspectItem(0),
-    parts.readOnly ? "Close" : "Whole graph",
+    text,
   );
   const facts = element("dl", { class: "tgw-facts" });
   if (isOp) facts.append(...typeFact(details, parts));

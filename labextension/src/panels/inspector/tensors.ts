@@ -42,7 +42,7 @@ export function inputsOf(
     );
     return tensorEntry(tensor, "from", go, type === "" || parts.readOnly ? [] : [edit], slot, parts);
   };
-  return [titledField(`Inputs (${count.toLocaleString("en")})`, listOf(inputs, entryOf, count))];
+  return [titledField(`Inputs (${count.toLocaleString("en")})`, listOf("inputs", inputs, entryOf, count))];
 }
 
 export function outputsOf(
@@ -54,7 +54,8 @@ export function outputsOf(
   const entryOf = (tensor: Tensor) => {
     const slot = element("div", { class: "tgw-form-slot" });
     const fields = [{ key: "to", label: "Read", tensor: true }];
-    const edit = pencilButton("Connect its consumers to another tensor", slot, parts, (close) =>
+    const title = `Connect the consumers of ${tensor.name} to another tensor`;
+    const edit = pencilButton(title, slot, parts, (close) =>
       inlineForm(
         fields,
         parts,
@@ -87,19 +88,20 @@ export function outputsOf(
   return [
     titledField(
       title,
-      element("div", { class: "tgw-outputs" }, feeding.slot, listOf(outputs, entryOf, count)),
+      element("div", { class: "tgw-outputs" }, feeding.slot, listOf("outputs", outputs, entryOf, count)),
       ...(type === "" || parts.readOnly ? [] : [feeds, look]),
     ),
   ];
 }
 
 function listOf(
+  what: string,
   tensors: readonly Tensor[],
   entryOf: (tensor: Tensor, k: number) => HTMLElement,
   total: number,
 ): HTMLElement {
   const list = element("ul", { class: "tgw-tensors" });
-  appendFirst(list, tensors, entryOf, PEERS, total);
+  appendFirst(list, what, tensors, entryOf, PEERS, total);
   return list;
 }
 
@@ -130,7 +132,14 @@ function tensorEntry(
   }
   const peers = element("ul", { class: "tgw-list", "aria-label": word });
   const link = (peer: string) => element("li", {}, opLink(peer, go, breakableName(peer)));
-  appendFirst(peers, tensor.peers, link, PEERS, tensor.peer_count);
+  appendFirst(
+    peers,
+    word === "to" ? `consumers of ${tensor.name}` : `sources of ${tensor.name}`,
+    tensor.peers,
+    link,
+    PEERS,
+    tensor.peer_count,
+  );
   const name = element("span", { class: "tgw-tensor" }, breakableName(tensor.name));
   const head = element("div", { class: "tgw-titled" }, name, ...tools);
   return element("li", {}, head, about, slot, ...value, peers);
@@ -157,7 +166,7 @@ export function controlsOf(
       ...(parts.readOnly ? [] : [drop]),
     );
   };
-  appendFirst(list, names, entryOf, PEERS, count);
+  appendFirst(list, "control inputs", names, entryOf, PEERS, count);
   return [titledField(`Control inputs (${count.toLocaleString("en")})`, list)];
 }
 

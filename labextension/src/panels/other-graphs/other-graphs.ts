@@ -8,12 +8,28 @@ import { element, uniqueId, whileBusy } from "../dom";
 
 export interface OtherGraphForm {
   readonly name: string;
+  readonly title: string;
+  /** The method of the editor, and other names by which the form is found. */
+  readonly verb: string;
+  readonly keywords: string;
   /** The form; `source` is what its first field holds, `close` is called when it is done. */
   create(parts: Parts, source: string, close: () => void): HTMLFormElement;
 }
 
-export const ADD_MODEL: OtherGraphForm = { name: "Add a model", create: addForm };
-export const COMPARE_WITH: OtherGraphForm = { name: "Compare with", create: compareForm };
+export const ADD_MODEL: OtherGraphForm = {
+  name: "Add a model",
+  title: "Add a graph of the notebook or of a file to this one, and connect its inputs",
+  verb: "add",
+  keywords: "import_graph_def join merge combine append another graph",
+  create: addForm,
+};
+export const COMPARE_WITH: OtherGraphForm = {
+  name: "Compare with",
+  title: "Show how this graph differs from one of the notebook or of a file",
+  verb: "compare",
+  keywords: "diff difference another graph model",
+  create: compareForm,
+};
 
 /** Inputs that a form lists; the rest stay placeholders. */
 const MOST = 12;

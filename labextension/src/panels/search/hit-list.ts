@@ -1,26 +1,42 @@
 // The list of search hits, grouped by scope.
-import type { Hit, SearchReply } from "../../protocol/messages";
+import type { Hit, ScopeHit, SearchReply } from "../../protocol/messages";
 import { scopesOf } from "../../state/search-results";
+import { opsText } from "../controls/legend";
 import { breakableName, element } from "../dom";
 
 export interface HitList {
   readonly list: HTMLElement;
   render(found: SearchReply | null, query: string): void;
+  /** The option of a name scope. */
+  scopeOption(name: string): Element | undefined;
+  /** The option of the hit at a place. */
+  hitOption(place: number): Element | undefined;
+  /** Go to what an option stands for. */
+  choose(option: Element): void;
 }
 
-/** `go` is called with the place of the hit that was clicked, `goToScope` with the name of the scope and a slash. */
+/** `go` is called with the place of the hit that was chosen, `goToScope` with the name of the scope and a slash. */
 export function createHitList(
   id: string,
   go: (place: number) => void,
   goToScope: (key: string) => void,
 ): HitList {
-  const list = element("div", { class: "tgw-hits", id, role: "listbox", "aria-label": "Ops found" });
+  const list = element("div", {
+    class: "tgw-hits",
+    id,
+    role: "listbox",
+    "aria-label": "Name scopes and ops found",
+  });
+  const hitOptions = () => [...list.querySelectorAll(".tgw-hit")];
+  const choose = (option: Element) => {
+    const scope = option.getAttribute("data-scope");
+    if (scope)
+      goToScope(`${scope}/`); // not the op of its name, as of a variable
+    else go(hitOptions().indexOf(option));
+  };
   list.addEventListener("click", ({ target }) => {
-    if (!(target instanceof Element)) return;
-    const entry = target.closest(".tgw-hit");
-    if (entry) go(optionsOf(list).indexOf(entry));
-    const scope = target.closest(".tgw-hit-scope")?.getAttribute("data-name");
-    if (scope) goToScope(`${scope}/`); // not the op of its name, as of a variable
+    const chosen = target instanceof Element && target.closest(".tgw-hit, [data-scope]");
+    if (chosen) choose(chosen);
   });
   const render = (found: SearchReply | null, query: string) => {
     const again = list.getAttribute("data-query") === query;
@@ -34,23 +50,46 @@ export function createHitList(
         {
           class: "tgw-hit-scope",
           title: name ? `Go to ${name}/` : shown,
-          "data-name": name,
+          "data-scope": name || undefined,
           "aria-hidden": "true",
         },
         name ? breakableName(name) : shown,
       );
       return element("div", { role: "group", "aria-label": shown }, heading, ...entries);
     });
+    const scopes = (found?.name_scopes ?? []).map((scope, k) =>
+      scopeEntryOf(scope, query, `${id}-scope-${k}`),
+    );
+    if (scopes.length > 0)
+      groups.unshift(element("div", { role: "group", "aria-label": "Name scopes" }, ...scopes));
     list.replaceChildren(...groups);
     list.setAttribute("data-query", query);
     list.hidden = groups.length === 0;
     list.scrollTop = again ? scrollTop : 0;
   };
-  return { list, render };
+  const scopeOption = (name: string) =>
+    optionsOf(list).find((option) => option.getAttribute("data-scope") === name);
+  return { list, render, scopeOption, hitOption: (place) => hitOptions()[place], choose };
 }
 
 function optionsOf(list: HTMLElement): Element[] {
-  return [...list.querySelectorAll(".tgw-hit")];
+  return [...list.querySelectorAll("[role=option]")];
+}
+
+function scopeEntryOf({ name, ops }: ScopeHit, query: string, id: string): HTMLElement {
+  const own = name.slice(name.lastIndexOf("/") + 1);
+  return element(
+    "div",
+    { class: "tgw-scope-hit", id, role: "option", "data-scope": name, title: `Go to ${name}/` },
+    element(
+      "span",
+      { class: "tgw-hit-name" },
+      breakableName(name.slice(0, name.length - own.length)),
+      ...highlight(own, wordsOf(query, "name")),
+      "/",
+    ),
+    element("span", { class: "tgw-hit-type" }, opsText(ops)),
+  );
 }
 
 function entryOf({ name, type }: Hit, query: string, id: string): HTMLElement {
@@ -96,11 +135,11 @@ export function boldParts(text: string, words: readonly string[]): { part: strin
   }));
 }
 
-/** Which entry of the list the arrow keys have reached. */
-export class ActiveHit {
+/** Which option of the list the arrow keys have reached. */
+export class ActiveOption {
   readonly #input: HTMLInputElement;
   readonly #list: HTMLElement;
-  #at = -1;
+  #option: Element | undefined;
   #moved = false;
 
   constructor(input: HTMLInputElement, list: HTMLElement) {
@@ -108,31 +147,31 @@ export class ActiveHit {
     this.#list = list;
   }
 
-  /** Set the current hit; with -1 the first one is next. */
-  reset(place: number): void {
+  /** Set the current option: that to which Enter goes. */
+  reset(option: Element | undefined): void {
     this.#moved = false;
-    this.#show(place);
+    this.#show(option);
   }
 
   move(by: number): void {
-    const count = optionsOf(this.#list).length;
-    if (count === 0) return;
-    this.#show((this.#at + by + count) % count);
+    const options = optionsOf(this.#list);
+    if (options.length === 0) return;
+    const at = this.#option ? options.indexOf(this.#option) : -1;
+    this.#show(options[(at + by + options.length) % options.length]);
     this.#moved = true;
   }
 
-  /** The entry that was chosen with the arrow keys and not gone to yet, or -1. */
-  taken(): number {
-    return this.#moved ? this.#at : -1;
+  /** The option that was chosen with the arrow keys and not gone to yet, or null. */
+  taken(): Element | null {
+    return (this.#moved && this.#option) || null;
   }
 
-  #show(place: number): void {
-    const options = optionsOf(this.#list);
-    this.#at = options.length > 0 ? Math.max(place, 0) : -1;
-    for (const [i, entry] of options.entries()) entry.setAttribute("aria-selected", String(i === this.#at));
-    const chosen = options[this.#at];
-    chosen?.scrollIntoView({ block: "nearest" });
-    if (chosen) this.#input.setAttribute("aria-activedescendant", chosen.id);
+  #show(active: Element | undefined): void {
+    this.#option = active;
+    for (const option of optionsOf(this.#list))
+      option.setAttribute("aria-selected", String(option === active));
+    active?.scrollIntoView({ block: "nearest" });
+    if (active) this.#input.setAttribute("aria-activedescendant", active.id);
     else this.#input.removeAttribute("aria-activedescendant");
   }
 }

@@ -2,10 +2,18 @@
 import type { Parts } from "../../interaction/parts";
 import { goToHit, loadMore, stepHit, useAllHits } from "../../interaction/search-steps";
 import type { PatternMatches } from "../../protocol/messages";
-import { canHaveMore, FIRST, firstLimit, MOST, placeText, totalText } from "../../state/search-results";
+import {
+  canHaveMore,
+  FIRST,
+  firstLimit,
+  MOST,
+  placeText,
+  totalText,
+  typedScope,
+} from "../../state/search-results";
 import { breakableName, button, element, hasFocus, ICONS, icon, uniqueId } from "../dom";
 import { replaceAllForm } from "../forms/replace-all-form";
-import { ActiveHit, createHitList, type HitList } from "./hit-list";
+import { ActiveOption, createHitList, type HitList } from "./hit-list";
 import { createQueryHelp, type QueryHelp } from "./query-help";
 
 /** Milliseconds without a key before a search is sent. */
@@ -22,7 +30,7 @@ class Search {
   readonly #popup: HTMLElement;
   readonly #syntax: QueryHelp;
   readonly #hits: HitList;
-  readonly #choice: ActiveHit;
+  readonly #choice: ActiveOption;
   readonly #regex = regexSwitch(() => {
     this.#input.focus();
     void this.#search();
@@ -36,12 +44,9 @@ class Search {
     this.#hits = createHitList(
       id,
       (place) => this.#go(place),
-      (scope) => {
-        this.#expand(false);
-        void parts.actions.reveal(scope);
-      },
+      (scope) => this.#goToScope(scope),
     );
-    this.#choice = new ActiveHit(this.#input, this.#hits.list);
+    this.#choice = new ActiveOption(this.#input, this.#hits.list);
     this.#syntax = createQueryHelp(`${id}-syntax`, (text) => this.#ask(text));
     this.#popup = element(
       "div",
@@ -66,7 +71,7 @@ class Search {
     );
     this.#listen();
     parts.store.watch(["found"], () => this.#render());
-    parts.store.watch(["hit"], ({ hit }) => this.#choice.reset(hit));
+    parts.store.watch(["hit"], () => this.#choice.reset(this.#next()));
     // A query that was not typed: what is like an item of the drawing.
     parts.store.watch(["query"], ({ query }) => {
       if (query === this.#query) return;
@@ -125,7 +130,7 @@ class Search {
     const act = {
       ArrowDown: () => this.#arrow(1),
       ArrowUp: () => this.#arrow(-1),
-      Enter: () => void this.#step(back),
+      Enter: () => void this.#enter(back),
       F3: () => void this.#step(back),
       Escape: () => this.#leave(),
     }[event.key];
@@ -159,11 +164,37 @@ class Search {
     this.#choice.move(by);
   }
 
-  async #step(by: 1 | -1): Promise<void> {
-    // Enter directly after typing refers to the typed query.
+  async #enter(by: 1 | -1): Promise<void> {
+    await this.#searchTyped();
+    const scope = by > 0 && !this.#choice.taken() ? this.#typedScope() : "";
+    if (scope === "") return this.#step(by);
+    this.#goToScope(`${scope}/`);
+    this.#focusDrawing();
+  }
+
+  /** The name scope that was typed in full and to which Enter goes before the first hit, or "". */
+  #typedScope(): string {
+    const { found, hit } = this.#parts.store.value;
+    return hit < 0 ? typedScope(found, this.#query) : "";
+  }
+
+  /** The option to which Enter goes. */
+  #next(): Element | undefined {
+    const scope = this.#typedScope();
+    return scope
+      ? this.#hits.scopeOption(scope)
+      : this.#hits.hitOption(Math.max(this.#parts.store.value.hit, 0));
+  }
+
+  /** Enter directly after typing refers to the typed query. */
+  async #searchTyped(): Promise<void> {
     if (this.#query !== this.#parts.store.value.query) await this.#search();
+  }
+
+  async #step(by: 1 | -1): Promise<void> {
+    await this.#searchTyped();
     const chosen = this.#choice.taken();
-    if (chosen >= 0) return this.#go(chosen);
+    if (chosen) return this.#hits.choose(chosen);
     const { store } = this.#parts;
     if (store.value.hitNames.length > 0) this.#expand(false);
     await stepHit(this.#parts, by);
@@ -176,6 +207,13 @@ class Search {
   #go(place: number): void {
     this.#expand(false);
     void goToHit(this.#parts, place);
+  }
+
+  /** Close the list and go to a name scope, whose name has a slash behind it. */
+  #goToScope(key: string): void {
+    this.#expand(false);
+    this.#choice.reset(this.#next());
+    void this.#parts.actions.reveal(key);
   }
 
   #leave(): void {
@@ -202,14 +240,14 @@ class Search {
   }
 
   #render(): void {
-    const { found, query, hit } = this.#parts.store.value;
+    const { found, query } = this.#parts.store.value;
     const again = this.#hits.list.getAttribute("data-query") === query;
     this.#hits.render(found, query);
     if (!again) {
       this.#syntax.show(false);
       this.#expand(hasFocus(this.root));
     }
-    this.#choice.reset(hit);
+    this.#choice.reset(this.#next());
   }
 }
 

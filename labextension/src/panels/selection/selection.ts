@@ -125,7 +125,7 @@ function chips(
     chip.append(opLink(name, go, breakableName(name)), drop);
     return chip;
   };
-  appendFirst(list, names, chipOf, CHIPS);
+  appendFirst(list, side, names, chipOf, CHIPS);
   const none = names.length === 0 ? element("p", { class: "tgw-none" }, "none yet") : list;
   return element("div", { class: "tgw-field" }, element("div", { class: "tgw-label" }, title), none);
 }

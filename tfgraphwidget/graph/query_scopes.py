@@ -1,0 +1,81 @@
+"""The name scopes that a query of the search box means, if it is words only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+import numpy as np
+
+from tfgraphwidget.graph.edges import Mask
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.name_scopes import Ids
+from tfgraphwidget.graph.query import parse
+from tfgraphwidget.naming import DEEPEST, last_part
+
+MOST_SCOPES = 5
+"""As many name scopes are found at most."""
+
+
+def find_scopes(index: GraphIndex, text: str, ops: Sequence[int]) -> list[int]:
+    """The name scopes that a query means, the nearest first; none for a query with other terms than words and names.
+
+    Each word must be in the scope's name, and one of them in its last part. First comes the scope of that very name,
+    then those whose last part is the word, and of these the outermost. A scope with the name of an op ("w" around
+    "w/read") is left out: it is the op that is found.
+
+    Args:
+        index: The graph.
+        text: The query, as in the search box.
+        ops: The ops that fit it.
+    """
+    terms = parse(text) if len(ops) else ()
+    if not terms or any(term.key not in ("", "name") or term.kind != "plain" or term.negated for term in terms):
+        return []
+    tree, words = index.scopes, [term.value.casefold() for term in terms]
+    # Of half a million scopes few have another last part, and only names that fit by it are read whole.
+    parts, part_of = tree.last_parts
+    ranks = _ranks(parts, [last_part(word.rstrip("/")) for word in words])[part_of]
+    scopes = np.flatnonzero((ranks >= 0) & (tree.named < 0))
+    if len(words) > 1 or "/" in words[0]:
+        scopes = scopes[_full_of(index, ops)[scopes]]
+    scopes = scopes[np.argsort((ranks * (DEEPEST + 1) + tree.depth)[scopes].astype(np.int16), kind="stable")]
+    typed = tree.ids.get(text.strip().rstrip("/"), 0)
+    fitting = (scope for scope in scopes.tolist() if scope != typed and _fits(tree.names[scope], words))
+    return [*([typed] if typed in scopes else []), *islice(fitting, MOST_SCOPES)][:MOST_SCOPES]
+
+
+def _ranks(parts: Mapping[str, int], tails: list[str]) -> Ids:
+    """For each last part of a scope's name how far it is from the words, 0 if it is them; -1 where none is in it.
+
+    Args:
+        parts: The last parts and their numbers; "" is that of the root, which no query means.
+        tails: What of each word is behind its last slash.
+    """
+    ranks, is_reached = np.zeros(len(parts), dtype=np.int32), np.zeros(len(parts), dtype=bool)
+    for tail in tails:
+        holds = np.array([tail in part for part in parts], dtype=bool)
+        ranks += 2 - holds
+        if tail in parts:
+            ranks[parts[tail]] -= 1
+        is_reached |= holds
+    ranks[~is_reached] = -1
+    ranks[parts[""]] = -1
+    return ranks
+
+
+def _full_of(index: GraphIndex, ops: Sequence[int]) -> Mask:
+    """The scopes all of whose ops are among these: what is in a scope's name is in the name of each op in it."""
+    tree, fits = index.scopes, np.zeros(len(index), dtype=bool)
+    fits[ops] = True
+    before = np.append(0, np.cumsum(fits[tree.order]))
+    full: Mask = before[tree.stop] - before[tree.start] == tree.stop - tree.start
+    return full
+
+
+def _fits(name: str, words: list[str]) -> bool:
+    """Whether each word is in the name of a scope, and one of them reaches into its last part."""
+    low = name.casefold()
+    own = len(low) - len(last_part(low))
+    ends = (low.rfind(word.rstrip("/")) + len(word.rstrip("/")) for word in words)
+    return all(word in f"{low}/" for word in words) and any(end > own for end in ends)
