@@ -38,6 +38,7 @@ from .costs import Floats as Floats
 from .diff import ChangedValue as ChangedValue
 from .diff import Difference as Difference
 from .diff import difference as difference
+from .diff import signature_changes as signature_changes
 from .distinct_variables import count_variables as count_variables
 from .distinct_variables import distinct_handles as distinct_handles
 from .distinct_variables import first_handles as first_handles
