@@ -212,8 +212,8 @@ class EditExecutor:
         for step in self.history.done:
             for edit in step.patch.signature_edits:
                 signatures = edit.on(signatures)
-        kept = {signature.name for signature in self.signatures}
-        return tuple(signature.name for signature in signatures if signature.name not in kept)
+        names = {signature.name for signature in self.signatures}
+        return tuple(signature.name for signature in signatures if signature.name not in names)
 
     @property
     def missing_ends(self) -> dict[str, tuple[str, ...]]:

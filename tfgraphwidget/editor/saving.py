@@ -109,10 +109,11 @@ def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
     is_model = path.is_dir() or suffix in (*writable.GRAPH_DEFS, ".meta", *writable.CONVERSIONS)
     if not is_model or here == entrance[: len(here)]:
         return ()
-    return (
+    sentence = (
         f"What was written is function {here[-1]!r} alone, which is open; editor.leave({len(entrance) - 1}) leads to "
-        "the graph that calls it, and what is saved there has all of it.",
+        "the graph that calls it, and what is saved there has all of it."
     )
+    return (sentence,)
 
 
 def _fixes_of(core: EditorCore, names: Collection[str]) -> tuple[Command, ...]:

@@ -97,6 +97,10 @@ class SignatureChanges(NamedTuple):
     changed: tuple[SignatureChange, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
 
+
+_SAME_SIGNATURES = SignatureChanges()
+
+
 OpenBody = Callable[[GraphIndex, int, FunctionRef], GraphIndex]
 """The body of a function that an op calls, as a graph. Raises GraphEditError for a body that cannot be read."""
 
@@ -116,8 +120,8 @@ class Difference:
     too are among the `changed`. `inside` has the differences of functions that ops of both graphs call; `functions` the
     others of the libraries. False when there is no difference; its length is the number of ops that differ. `values`
     are the variables whose values differ, where these were compared, and `signatures` what differs in those of files.
-    `between` says in words what it leads from and to, where that is known; it is printed first. `function` is the path of
-    the function that alone was compared, where the graphs around it were not.
+    `between` says in words what it leads from and to, where that is known; it is printed first. `function` is the path
+    of the function that alone was compared, where the graphs around it were not.
     """
 
     added: tuple[str, ...] = ()
@@ -127,7 +131,7 @@ class Difference:
     functions: FunctionChanges = _NONE
     inside: tuple[Inside, ...] = ()
     values: tuple[ChangedValue, ...] = ()
-    signatures: SignatureChanges = SignatureChanges()
+    signatures: SignatureChanges = _SAME_SIGNATURES
     between: tuple[str, str] | None = field(default=None, compare=False)
     function: str = field(default="", compare=False)
 
@@ -267,8 +271,8 @@ def signature_changes(
     Args:
         before: Those of the first graph.
         after: Those of the second graph.
-        renamed: Names of ops in the first graph -> names in the second; None where the graphs were not compared, so that
-            of the tensors nothing is said.
+        renamed: Names of ops in the first graph -> names in the second; None where the graphs were not compared, so
+            that of the tensors nothing is said.
 
     Returns:
         What differs in `after`. One that has another name alone, with the same keys of the same tensors, is renamed.
@@ -279,7 +283,7 @@ def signature_changes(
         return tuple(
             Detail(key, old.get(key, ""), new.get(key, ""))
             for key in {**old, **new}
-            if key not in old or key not in new or (renamed is not None and _moved(old[key], renamed) != new[key])
+            if key not in old or key not in new or (renamed is not None and _new_name(old[key], renamed) != new[key])
         )
 
     old, new = {signature.name: signature for signature in before}, {signature.name: signature for signature in after}
@@ -290,11 +294,11 @@ def signature_changes(
         if same is not None:
             added.remove(same)
             moves.append((name, same))
-    kept = ((name, details(old[name], new[name])) for name in old if name in new)
+    pairs = ((name, details(old[name], new[name])) for name in old if name in new)
     return SignatureChanges(
         added=tuple(added),
         removed=tuple(name for name in removed if name not in dict(moves)),
-        changed=tuple(SignatureChange(name, changes) for name, changes in kept if changes),
+        changed=tuple(SignatureChange(name, changes) for name, changes in pairs if changes),
         renamed=tuple(moves),
     )
 
@@ -305,7 +309,7 @@ def _tensors(signature: Signature) -> dict[str, str]:
     return {f"{side} {key}": tensor for side, pairs in sides for key, tensor in pairs}
 
 
-def _moved(tensor: str, renamed: Mapping[str, str]) -> str:
+def _new_name(tensor: str, renamed: Mapping[str, str]) -> str:
     """The name of a tensor whose op may have another name now."""
     op, colon, port = tensor.partition(":")
     return f"{renamed.get(op, op)}{colon}{port}"
