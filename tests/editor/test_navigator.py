@@ -419,7 +419,7 @@ def test_a_model_of_the_function_that_is_open_is_said_to_be_no_more(doubler: Dou
     editor.enter(loop, "body")
     editor.save(tmp_path / "picture.svg")
     assert not editor.notices
-    with pytest.warns(UserWarning, match="alone, which is open; editor.leave\\(0\\) leads to the graph that calls it"):
+    with pytest.warns(UserWarning, match=r"alone, which is open; editor.leave\(0\), and save again"):
         editor.save(tmp_path / "model")
     editor.leave(0)
     editor.save(tmp_path / "model")

@@ -129,8 +129,8 @@ def test_a_difference_has_the_signatures_of_both_models(sources: Sources, tmp_pa
 def test_no_difference_of_functions_that_alone_were_compared_says_so(sources: Sources) -> None:
     editor, before = (sources.kinds()["SavedModel of a module"]() for _ in range(2))
     assert repr(editor.diff(before)) == (
-        f"No difference in {' / '.join(editor.breadcrumb[1:])!r}; what is beside it was not compared, "
-        "editor.leave(0) leads to the whole graph."
+        f"No difference in {' / '.join(editor.breadcrumb[1:])!r}, which alone was compared; "
+        "editor.leave(0), and compare again, for the whole graph."
     )
 
 

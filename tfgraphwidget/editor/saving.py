@@ -110,8 +110,8 @@ def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
     if not is_model or here == entrance[: len(here)]:
         return ()
     sentence = (
-        f"What was written is function {here[-1]!r} alone, which is open; editor.leave({len(entrance) - 1}) leads to "
-        "the graph that calls it, and what is saved there has all of it."
+        f"What was written is function {here[-1]!r} alone, which is open; editor.leave({len(entrance) - 1}), and save "
+        "again, to write the graph that calls it."
     )
     return (sentence,)
 

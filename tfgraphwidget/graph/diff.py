@@ -184,8 +184,8 @@ class Difference:
 
     def __repr__(self) -> str:
         if not self:
-            beside = "what is beside it was not compared, editor.leave(0) leads to the whole graph"
-            return f"No difference in {self.function!r}; {beside}." if self.function else "No difference."
+            whole = "which alone was compared; editor.leave(0), and compare again, for the whole graph"
+            return f"No difference in {self.function!r}, {whole}." if self.function else "No difference."
         groups: list[tuple[str, Sequence[object], Sequence[object]]] = [
             ("op added", self.added, self.added),
             ("op removed", self.removed, self.removed),
