@@ -503,3 +503,22 @@ def test_an_edit_of_the_graph_of_a_model_without_signatures_is_saved(tmp_path: P
     editor.save(tmp_path / "after/")
     loaded = tf.saved_model.load(str(tmp_path / "after"))
     assert loaded.call(tf.constant([1, 2]))[0][0].numpy().tolist() == [6, 8]
+
+
+def test_the_check_of_a_saved_model_writes_no_warnings_of_tensorflow(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        w = v1.get_variable("w", [2, 2], initializer=v1.ones_initializer(), use_resource=False)
+        tf.matmul(x, w, name="y")
+    logger = tf.get_logger()
+    logger.addHandler(caplog.handler)
+    try:
+        tgw.edit(graph, session=initialised(graph)).save(tmp_path / "model", inputs="x:0", outputs="y:0")
+        assert caplog.records == []
+        tf.saved_model.load(str(tmp_path / "model"))  # says that a variable of reference dtype has no Python object
+        assert caplog.records
+    finally:
+        logger.removeHandler(caplog.handler)
