@@ -411,3 +411,16 @@ def test_edits_that_are_refused_leave_what_was_chosen() -> None:
         )
     assert editor.selection == chosen
     assert (editor.inputs, editor.outputs, editor.notices) == (("x:0",), ("net/logits:0",), ())
+
+
+def test_a_model_of_the_function_that_is_open_is_said_to_be_no_more(doubler: Doubler, tmp_path: Path) -> None:
+    editor = tgw.edit(doubler.__call__)
+    loop = next(op for op, kind in zip(editor.index.names, editor.index.types, strict=True) if "While" in kind)
+    editor.enter(loop, "body")
+    editor.save(tmp_path / "picture.svg")
+    assert not editor.notices
+    with pytest.warns(UserWarning, match=r"alone, which is open; editor.leave\(0\), and save again"):
+        editor.save(tmp_path / "model")
+    editor.leave(0)
+    editor.save(tmp_path / "model")
+    assert not any("alone" in notice for notice in editor.notices)

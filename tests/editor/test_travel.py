@@ -292,7 +292,7 @@ def test_gradient_ops_of_what_was_renamed_are_found_where_the_edits_are_not_made
 
 
 REMOVERS = ("freeze", "strip_training", "remove", "set_trainable")
-PYTHON = "to_bytes: Edit 1"  # edits with a Python function
+PYTHON = "to_bytes(): Edit 1"  # edits with a Python function
 
 
 @pytest.mark.parametrize(
@@ -483,10 +483,10 @@ def has_a_closed_session() -> GraphEditor:
 @pytest.mark.parametrize(
     ("opened", "sentence"),
     [
-        (calls_python, "to_bytes: op 'mine' (PyFunc) calls a Python function of this process"),
+        (calls_python, "Op 'mine' (PyFunc) calls a Python function of this process"),
         (holds_a_queue, "Queue 'queue' holds 1 elements, and to read one removes it"),
         (captures_a_table, "as those of a table; save a SavedModel instead: editor.save('folder')"),
-        (holds_a_function_in_an_edit, "to_bytes: Edit 1 (insert) holds the Python function"),
+        (holds_a_function_in_an_edit, "Edit 1 (insert) holds the Python function"),
         (has_a_closed_session, "The session is closed; open a new one"),
     ],
 )

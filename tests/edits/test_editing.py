@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
-from tests.conftest import v1
+from tests.conftest import initialised, v1
 from tfgraphwidget.editor.transaction import transaction
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import IndexContext, PlanContext
@@ -178,6 +178,19 @@ def test_a_finalized_graph_is_not_changed(line: tf.Graph) -> None:
     with pytest.raises(GraphFinalized):
         editor.edit(Put(inputs=(("c", ("x", "c/y")),)))
     assert np.array_equal(run(line, "c:0", {"x:0": X}), 8 * X)
+
+
+def test_a_copy_of_a_finalized_graph_with_its_values_is_made_as_the_refusal_says(mlp: tf.Graph, tmp_path: Path) -> None:
+    session = initialised(mlp)
+    mlp.finalize()
+    editor = tgw.edit(mlp, session=session)
+    with pytest.raises(GraphFinalized, match=r"editor.save\('copy.tgw'\) and tgw.edit\('copy.tgw'\)"):
+        editor.clone("x:0", "net/logits:0")
+    editor.save(tmp_path / "copy.tgw")
+    copy = tgw.edit(tmp_path / "copy.tgw")
+    clone = copy.clone("x:0", "net/logits:0")["net/logits:0"]
+    feeds = {"x:0": np.ones([2, 3], np.float32)}
+    assert np.array_equal(copy.session.run(clone, feeds), session.run("net/logits:0", feeds))
 
 
 def test_an_edit_of_an_op_that_is_not_as_it_was_planned_for_is_refused(line: tf.Graph) -> None:

@@ -48,6 +48,34 @@ def saved(editor: GraphEditor, folder: Path) -> Any:
     return v1.GraphDef.FromString(editor.save(folder / "saved.pb").read_bytes())
 
 
+def test_a_file_that_was_run_without_its_checkpoint_is_not_frozen_and_the_sentence_says_how_to_open_it(
+    trained: tuple[tf.Graph, v1.Session], tmp_path: Path
+) -> None:
+    graph, session = trained
+    tgw.edit(graph, session=session).save(tmp_path / "model.meta")
+    editor = tgw.edit(tmp_path / "model.meta")
+    for _ in range(2):
+        with pytest.raises(SessionRefused, match=r"comes without values.*checkpoint="):
+            editor.freeze("net/logits:0")
+        assert editor.session.graph is editor.graph  # TensorFlow has imported it the second time
+    again = tgw.edit(tmp_path / "model.meta", checkpoint=tmp_path / "model")
+    again.freeze("net/logits:0")
+
+
+def test_what_is_no_constant_yet_is_not_said_to_be_no_batch_normalization() -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        is_training = v1.placeholder_with_default(False, [], name="is_training")
+        ones = [v1.get_variable(name, [2], initializer=v1.ones_initializer()) for name in ("m", "v", "b", "g")]
+        y = tf.matmul(x, v1.get_variable("w", [3, 2], initializer=v1.ones_initializer()))
+        mean, variance = tf.cond(is_training, lambda: tuple(tf.nn.moments(y, [0])), lambda: (ones[0] + 0, ones[1] + 0))
+        tf.nn.batch_normalization(y, mean, variance, *ones[2:], 1e-3)
+    editor = tgw.edit(graph, session=initialised(graph))
+    with pytest.raises(GraphEditError, match=r"no batch normalization whose parameters are constants here"):
+        editor.fold_batch_norm()
+
+
 def test_a_live_graph_is_frozen_and_thawed(trained: tuple[tf.Graph, v1.Session], tmp_path: Path) -> None:
     graph, session = trained
     before = session.run("net/logits:0", {"x:0": BATCH})

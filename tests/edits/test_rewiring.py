@@ -84,6 +84,17 @@ def test_what_is_left_out_is_said() -> None:
         editor.bypass(fused, by={f"{fused}:2": "layer/scale:0"})
 
 
+def test_several_outputs_that_are_left_out_are_said_in_the_plural() -> None:
+    def layer(x: tf.Tensor) -> tf.Tensor:
+        four = tf.reshape(x, [-1, 1, 1, 4])
+        out = v1.nn.fused_batch_norm(four, tf.ones([4]), tf.zeros([4]), is_training=True, name="fused")
+        tf.add(out[1], out[2], name="sum")
+        return tf.reshape(out[0], [-1, 4])
+
+    told = built(layer).bypass("layer/fused", by={"layer/fused:0": "layer/Reshape:0"})
+    assert told.notes[0] == "'layer/fused:1' and 'layer/fused:2' of 'layer/fused' are read as before."
+
+
 def test_where_several_inputs_fit_each_is_offered() -> None:
     editor = built(lambda x: tf.add(x, tf.square(x), name="sum"))
     error = refused(lambda: editor.bypass("layer/sum"))

@@ -95,9 +95,43 @@ def test_the_signatures_of_a_file_are_renamed_and_removed_in_its_saved_model(sou
     editor.rename_signature("twice", "serving_default")
     editor.remove_signature("hidden")
     editor.save(tmp_path / "model")
+    assert not any("was not written" in notice for notice in editor.notices)  # both were asked for
     loaded = tf.saved_model.load(str(tmp_path / "model"))
     assert list(loaded.signatures) == ["serving_default"]
     assert set(called(tmp_path / "model", "serving_default")) == {"x", "y"}
+
+
+def test_a_difference_has_the_signatures_of_both_models(sources: Sources, tmp_path: Path) -> None:
+    editor = sources.kinds()["SavedModel of a module"]()
+    before = sources.kinds()["SavedModel of a module"]()
+    editor.leave(0)
+    before.leave(0)
+    assert not editor.diff(before)
+    editor.rename("hidden:output_0", "z")
+    (changed,) = editor.diff(before).signatures.changed
+    assert str(changed).startswith("hidden: output output_0 - "), changed
+    editor.remove_signature("hidden")
+    editor.rename_signature("twice", "serving_default")
+    for other in (None, before):
+        found = editor.diff(other)
+        assert found
+        assert found.signatures == ((), ("hidden",), (), (("twice", "serving_default"),))
+        assert repr(found).splitlines()[1:] == [
+            "1 signature removed", "    hidden", "1 signature renamed", "    twice → serving_default",
+        ]  # fmt: skip
+        assert [(row["change"], row["op"]) for row in found.rows()] == [
+            ("removed", "hidden"), ("renamed", "serving_default"),
+        ]  # fmt: skip
+    editor.save(tmp_path / "model")
+    assert tgw.edit(str(tmp_path / "model")).diff(before).signatures.removed == ("hidden",)
+
+
+def test_no_difference_of_functions_that_alone_were_compared_says_so(sources: Sources) -> None:
+    editor, before = (sources.kinds()["SavedModel of a module"]() for _ in range(2))
+    assert repr(editor.diff(before)) == (
+        f"No difference in {' / '.join(editor.breadcrumb[1:])!r}, which alone was compared; "
+        "editor.leave(0), and compare again, for the whole graph."
+    )
 
 
 def test_an_edit_of_the_graph_is_followed_by_a_signature_that_was_added() -> None:

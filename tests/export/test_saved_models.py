@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -503,3 +505,26 @@ def test_an_edit_of_the_graph_of_a_model_without_signatures_is_saved(tmp_path: P
     editor.save(tmp_path / "after/")
     loaded = tf.saved_model.load(str(tmp_path / "after"))
     assert loaded.call(tf.constant([1, 2]))[0][0].numpy().tolist() == [6, 8]
+
+
+SAVES = """
+import tensorflow as tf
+import tfgraphwidget as tgw
+
+v1 = tf.compat.v1
+graph = tf.Graph()
+with graph.as_default():
+    x = v1.placeholder(tf.float32, [None, 2], name="x")
+    w = v1.get_variable("w", [2, 2], initializer=v1.ones_initializer(), use_resource=False)
+    tf.matmul(x, w, name="y")
+    session = v1.Session(graph=graph)
+    session.run(w.initializer)
+tgw.edit(graph, session=session).save("model/", inputs="x:0", outputs="y:0")
+"""
+
+
+def test_the_check_of_a_saved_model_writes_no_warnings_of_tensorflow(tmp_path: Path) -> None:
+    # In a process of its own: TensorFlow writes some of its warnings once.
+    done = subprocess.run([sys.executable, "-c", SAVES], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert (tmp_path / "model").is_dir()
+    assert "WARNING:tensorflow" not in done.stderr

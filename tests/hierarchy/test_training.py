@@ -81,6 +81,44 @@ def test_one_gradient_scope_beside_the_network_is_marked_and_needs_no_group(grap
     assert parts(graph(FORWARD | GRADIENTS)) == {"": 0, "x": 0, "net": 0, "loss": 0, "gradients": 1}
 
 
+def test_what_gives_an_average_its_first_value_is_training(graph):
+    average = {
+        "is_initialized": "IsVariableInitialized net/w",
+        "now": "Identity net/w",
+        "begin": "If is_initialized now net/w/initial",
+        "mean": "VariableV2",
+        "mean/Assign": "Assign mean begin",
+        "save/RestoreV2": "RestoreV2",
+        "save/Assign": "Assign mean save/RestoreV2",
+        "update": "AssignSub mean net/w/read ^Adam/apply",
+    }
+    index = graph(FORWARD | GRADIENTS | OPTIMISER | average)
+    shown = parts(index)
+    assert shown.keys().isdisjoint({"is_initialized", "now", "begin", "mean", "update"}), shown
+    assert shown["save"] == 0
+    opened = parts(index, "net", "net/w", "(training)")
+    assert opened["is_initialized"] == opened["now"] == opened["begin"] == 1
+    assert opened["net/w"] == opened.get("net/w/initial", 0) == 0
+
+
+@pytest.mark.parametrize("taken", ["QueueDequeueV2 queue", "QueueDequeueManyV2 queue", "ReaderReadV2 reader queue"])
+def test_a_network_that_is_fed_by_a_queue_is_no_training(graph, taken):
+    # The queue is filled by an iterator, which alone would be what is fed.
+    pipeline = {
+        "iterator": "IteratorV2",
+        "next": "IteratorGetNext iterator",
+        "reader": "TFRecordReaderV2",
+        "queue": "FIFOQueueV2",
+        "enqueue": "QueueEnqueueV2 queue next",
+        "x": taken,
+    }
+    shown = build_visible_graph(graph(pipeline | FORWARD | {"x": taken} | GRADIENTS | OPTIMISER), ViewSpec())
+    drawn = dict(zip(shown.names, shown.part.tolist(), strict=True))
+    assert drawn["net"] == drawn["loss"] == drawn["x"] == 0, drawn
+    assert drawn["(training)"] == 1
+    assert {("x", "net"), ("net", "loss"), ("loss", "(training)")} <= lines(shown).keys()
+
+
 def test_a_loss_that_only_gradients_read_stays_in_the_forward_pass(graph):
     seen = parts(graph(FORWARD | GRADIENTS | OPTIMISER), "net")
     assert seen["loss"] == seen["net"] == seen["net/mul"] == 0

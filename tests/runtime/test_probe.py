@@ -211,3 +211,39 @@ def test_rooms_are_probed_apart(editor: tgw.GraphEditor) -> None:
     assert editor.probed["squared"][0].most == 9.0
     editor.leave()
     assert editor.probed == {}
+
+
+def queue_fed() -> tuple[tf.Graph, v1.Session]:
+    """y = 2 * what comes out of a queue, which is empty."""
+    graph = tf.Graph()
+    with graph.as_default():
+        queue = v1.FIFOQueue(4, [tf.float32], shapes=[[2]], name="queue")
+        queue.enqueue([[1.0, 2.0]], name="enqueue")
+        tf.multiply(queue.dequeue(name="dequeue"), 2.0, name="y")
+        with tf.control_dependencies([queue.enqueue([[3.0, 4.0]], name="fill")]):
+            tf.identity(queue.dequeue(name="own"), name="filled")
+    return graph, v1.Session(graph=graph)
+
+
+def test_a_queue_that_nothing_fills_is_named_and_nobody_waits_for_it_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph, session = queue_fed()
+    editor = tgw.edit(graph, session=session)
+    monkeypatch.setattr("tfgraphwidget.runtime.measure.probe._PATIENCE", 0.5)
+    with pytest.raises(SessionRefused, match=r"'dequeue:0' had no value in .*start_queue_runners.*'dequeue:0': …"):
+        editor.probe("y:0")
+    assert editor.probe("y:0", {"dequeue:0": [1, 1]})["y:0"].value.tolist() == [2, 2]
+    session.run("enqueue")
+    assert editor.probe("y:0")["y:0"].value.tolist() == [2, 4]
+    assert editor.probe("filled:0")["filled:0"].value.tolist() == [3, 4]
+
+
+def test_a_graph_is_not_compared_apart_by_what_only_a_session_has_in_a_queue() -> None:
+    graph, session = queue_fed()
+    editor = tgw.edit(graph, session=session)
+    session.run("enqueue")
+    with pytest.raises(SessionRefused, match=r"'dequeue:0' would be waited for without end.*feeds={'dequeue:0': …}"):
+        editor.compare({}, "y:0")
+    assert editor.compare({"dequeue:0": [1, 1]}, "y:0")["y:0"].same
+    assert editor.compare({}, "filled:0")["filled:0"].same  # the run fills the queue itself

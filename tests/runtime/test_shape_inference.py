@@ -234,6 +234,21 @@ def test_what_set_shape_said_stays_while_the_op_reads_the_same(chain):
     assert told(infer_patch_shapes(index, reading(index, "p", "long"))) == {"p:0": ((7,), None), "y:0": ((9,), (None,))}
 
 
+def test_what_set_shape_said_of_any_input_holds_for_a_narrower_one():
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder(tf.float32, [None, 3], name="x")
+        p = v1.py_func(lambda x: x, [x], tf.float32, name="p")
+        p.set_shape([None, 4])
+        tf.identity(p, name="y")
+    index = index_of(graph)
+    narrower = Patch(changed=(edited(index, "x", shape=shape_attr([8, 3])),))
+    assert told(infer_patch_shapes(index, narrower)) == {"x:0": ((None, 3), (8, 3))}
+    other = Patch(changed=(edited(index, "x", shape=shape_attr([8, 5])),))
+    expected = {"x:0": ((None, 3), (8, 5)), "p:0": ((None, 4), None), "y:0": ((None, 4), None)}
+    assert told(infer_patch_shapes(index, other)) == expected
+
+
 def test_added_ops_have_their_shapes_and_readers_see_them(chain):
     twice = node("twice", "Transpose", "relu", "twice/perm", T=FLOAT, Tperm=v1.AttrValue(type=3))
     perm = node("twice/perm", "Const", dtype=v1.AttrValue(type=3))

@@ -60,7 +60,8 @@ class AnalysisAPI(ArgumentChecks):
         """Compare the current graph with its original state or with another graph: `after.diff(before)`.
 
         Changes are listed from `before` to the current graph. Ops are matched by name, and where names differ by the
-        ops around them. Assign the result to `editor.difference` to color it in the drawing.
+        ops around them; the signatures of files are compared too. Assign the result to `editor.difference` to color it
+        in the drawing.
 
         Args:
             before: Another editor, or what `tgw.edit` opens; None for the graph as it was opened.
@@ -68,8 +69,9 @@ class AnalysisAPI(ArgumentChecks):
                 this editor's session, file or function. Values that are equal to the bit are left out.
 
         Returns:
-            The Difference: prints as a list; `.added`, `.removed`, `.changed` and `.renamed` are names, `.values` the
-            variables whose values differ, with the largest difference of two elements; `.table()` is a DataFrame.
+            The Difference: prints as a list; `.added`, `.removed`, `.changed` and `.renamed` are names, `.signatures`
+            what differs in those, `.values` the variables whose values differ, with the largest difference of two
+            elements; `.table()` is a DataFrame.
 
         Example:
             >>> import tfgraphwidget as tgw

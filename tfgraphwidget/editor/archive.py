@@ -144,7 +144,7 @@ def _check_python_calls(core: EditorCore) -> None:
     for node in (*index.nodes, *inside):
         if node.op in PYTHON_CALLS:
             raise NotRunnable(
-                f"to_bytes: op {node.name!r} ({node.op}) calls a Python function of this process, which no other has; "
+                f"Op {node.name!r} ({node.op}) calls a Python function of this process, which no other has; "
                 "replace the op with TensorFlow's own, or save the graph without it: editor.save('graph.pb').",
                 [node.name] if node.name in index.ids else [],
             )
@@ -191,7 +191,7 @@ def _graph(core: EditorCore, root: Path) -> tuple[dict[str, object], _Contents, 
     contents = _values(core)
     if folder is not None:
         if edits is None:
-            raise GraphEditError(f"to_bytes: {notices[0].partition(': ')[2]}")
+            raise GraphEditError(notices[0].partition(": ")[2])
         is_as_saved = source.saved_editor is None and source.session is None
         if is_as_saved and source.stored is not None and not source.stored.other_values():
             contents = _Contents()  # those in the folder
@@ -357,7 +357,7 @@ def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Content
     source, view = core.source, core.navigator.outermost
     edits, notices = _edits(core)
     if edits is None:
-        raise GraphEditError(f"to_bytes: {notices[0].partition(': ')[2]}")
+        raise GraphEditError(notices[0].partition(": ")[2])
     contents, body = _Contents(), source.body
     if source.captures is not None and not tf_protos.is_tensorflow_installed():
         captures = {op: {**kind, "key": contents.add(op, read)} for op, kind, read in source.captures.entries()}

@@ -1167,6 +1167,8 @@ class EditAPI(ArgumentChecks):
     def undo(self) -> str:
         """Undo the last edit. On a live graph its ops are hidden, because TensorFlow cannot remove them.
 
+        The graph or function that the edit was made in is the current one then; `leave` returns to the graph around it.
+
         Returns:
             The line of code of the edit.
 

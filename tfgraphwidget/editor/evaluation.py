@@ -26,7 +26,10 @@ from tfgraphwidget.graph import (
     forward,
     key_of,
     mask_of,
+    needed_ops,
     side_effects,
+    signature_changes,
+    waiting_tensors,
     writes,
 )
 from tfgraphwidget.hierarchy import find_op_facts
@@ -221,7 +224,7 @@ class Evaluator:
 
     # Differences
 
-    def diff(self, before: object) -> Difference:
+    def diff(self, before: Any) -> Difference:
         """Compare the current graph with `before`; see `AnalysisAPI.diff`."""
         executor = self._executor
         index = executor.index
@@ -232,14 +235,23 @@ class Evaluator:
             between = f"{' / '.join(path)} (given)", f"{' / '.join(executor.navigator.path)} (this editor)"
             bodies = partial(_open_body, other.body), partial(_open_body, executor.view.body)
             is_whole = len(path) == len(executor.navigator.path) == 1
-            return replace(difference(other.index, index, None, bodies, whole_library=is_whole), between=between)
+            changes = difference(other.index, index, None, bodies, whole_library=is_whole)
+            signatures = other.source.signatures if navigator is None else before.core.executor.signatures
+            sides = (other.source, signatures), (executor.source, executor.signatures)
+            if all(of or (source.stored is not None and source.stored.meta is not None) for source, of in sides):
+                new_names = dict(changes.renamed) if is_whole else None
+                changes = replace(changes, signatures=signature_changes(signatures, executor.signatures, new_names))
+            function = "" if is_whole else " / ".join(executor.navigator.path[1:])
+            return replace(changes, between=between, function=function)
         patches = executor.patches()
         renamed = {new for patch in patches for _, new in patch.renamed if new in index.ids}
         originals = {original_name(name, (patch.renamed for patch in patches)): name for name in renamed}
         bodies = partial(_open_body, executor.view.body), partial(_open_body, executor.view.body)
         is_whole = len(executor.navigator.path) == 1
         changes = difference(executor.view.target.first, index, originals, bodies, whole_library=is_whole)
-        return replace(changes, between=("as it was opened", "as it is now"))
+        new_names = dict(changes.renamed) if is_whole else None
+        signatures = signature_changes(executor.source.signatures, executor.signatures, new_names)
+        return replace(changes, signatures=signatures, between=("as it was opened", "as it is now"))
 
     def compare(
         self, feeds: Mapping[TensorKey, object] | None, outputs: TensorsLike | None, other: object
@@ -283,7 +295,11 @@ class Evaluator:
         with executor.transaction():
             run = None
             if not executor.in_function:
-                run = runtime.measure.probe.session_runner(executor.target.graph(), executor.source.session, fed)
+                index = executor.index
+                waiting = waiting_tensors(index, needed_ops(index, fed, fetches), fed, fetches)
+                run = runtime.measure.probe.session_runner(
+                    executor.target.graph(), executor.source.session, fed, waiting=waiting
+                )
             result = _run_probe(self.current_run(), fetches, fed, run)
             self._probed = (*self._state, result)
             executor.listeners.notify()

@@ -206,6 +206,16 @@ class EditExecutor:
         )
 
     @property
+    def lost_signatures(self) -> tuple[str, ...]:
+        """The names of the signatures that no edit removed, but that have lost ends because ops were removed."""
+        signatures = self.source.signatures
+        for step in self.history.done:
+            for edit in step.patch.signature_edits:
+                signatures = edit.on(signatures)
+        names = {signature.name for signature in self.signatures}
+        return tuple(signature.name for signature in signatures if signature.name not in names)
+
+    @property
     def missing_ends(self) -> dict[str, tuple[str, ...]]:
         """The tensors that the file's graph does not have, by the signatures that name them and no edit removed."""
         done = [edit for step in self.history.done for edit in step.patch.signature_edits]

@@ -131,7 +131,7 @@ class PassAPI(ArgumentChecks):
             >>> editor = tgw.edit(graph.as_graph_def())
             >>> report = editor.fold_constants()
             >>> report.notes
-            ('1 op became constants: 1 AddV2.',)
+            ('1 op became a constant: 1 AddV2.',)
         """
         return self._core.executor.edit(
             edits.FoldConstants(limit, shapes, self._marked_ops(keep), functions), renew=renew

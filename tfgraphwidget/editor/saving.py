@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from tfgraphwidget import export
+from tfgraphwidget import export, writable
 from tfgraphwidget.editor.apparent_signature import apparent_signature
 from tfgraphwidget.editor.graph_view import Boundary
 from tfgraphwidget.editor.linting import lint_editor
@@ -91,6 +91,8 @@ def save(
         raise
     else:
         notices += source.notices[notices_before:]  # of what has another name in TensorFlow's graph
+        if signature is None and all(end is None for end in ends):
+            notices += _notices_of_a_function(core, saved)
     finally:
         restore_file()
     if core.file_watch is not None:
@@ -98,6 +100,20 @@ def save(
     for notice in notices:
         warnings.warn(notice, stacklevel=4)  # behind `GraphEditor.save` and the check of its arguments
     return saved
+
+
+def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
+    """What to say of a model that is a function inside what was opened: undo and redo lead into one, too."""
+    here, entrance = core.navigator.path, core.entrance
+    suffix = path.suffix.lower()
+    is_model = path.is_dir() or suffix in (*writable.GRAPH_DEFS, ".meta", *writable.CONVERSIONS)
+    if not is_model or here == entrance[: len(here)]:
+        return ()
+    sentence = (
+        f"What was written is function {here[-1]!r} alone, which is open; editor.leave({len(entrance) - 1}), and save "
+        "again, to write the graph that calls it."
+    )
+    return (sentence,)
 
 
 def _fixes_of(core: EditorCore, names: Collection[str]) -> tuple[Command, ...]:
@@ -322,7 +338,8 @@ def _edited_saved_model(
         modules=None,
         read_only="",
     )
-    return export.EditedSavedModel(folder, source.stored, target.first, source.signatures, graph, source.session)
+    lost = core.executor.lost_signatures
+    return export.EditedSavedModel(folder, source.stored, target.first, source.signatures, lost, graph, source.session)
 
 
 def _functions(

@@ -108,6 +108,7 @@ class EditedSavedModel:
         stored: What the directory holds beside the graph.
         before: The graph as it was opened.
         signatures: The signatures as they were opened.
+        lost: The names of signatures that are not written, because edits removed ops that they name.
         request: The graph and the signatures as they are now.
         session: The session that runs the graph; None as long as TensorFlow has not imported it.
     """
@@ -116,6 +117,7 @@ class EditedSavedModel:
     stored: StoredData
     before: GraphIndex
     signatures: tuple[Signature, ...]
+    lost: tuple[str, ...]
     request: ExportRequest
     session: Session | None
 

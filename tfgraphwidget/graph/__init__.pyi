@@ -38,6 +38,7 @@ from .costs import Floats as Floats
 from .diff import ChangedValue as ChangedValue
 from .diff import Difference as Difference
 from .diff import difference as difference
+from .diff import signature_changes as signature_changes
 from .distinct_variables import count_variables as count_variables
 from .distinct_variables import distinct_handles as distinct_handles
 from .distinct_variables import first_handles as first_handles
@@ -169,12 +170,14 @@ from .selectors import upstream as upstream
 from .signature import Signature as Signature
 from .state_closure import complete_state as complete_state
 from .state_closure import without_shared as without_shared
+from .state_initializers import FILLED_BY_RUNNING as FILLED_BY_RUNNING
 from .state_initializers import TABLE as TABLE
 from .state_initializers import StateWriters as StateWriters
 from .state_initializers import computed_from_outside as computed_from_outside
 from .state_initializers import first_contents as first_contents
 from .state_initializers import from_outside as from_outside
 from .state_initializers import initializers as initializers
+from .state_initializers import waiting_tensors as waiting_tensors
 from .stateful_resources import by_key as by_key
 from .stateful_resources import handle_kind as handle_kind
 from .stateful_resources import key_of as key_of

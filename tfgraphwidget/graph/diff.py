@@ -16,6 +16,7 @@ from tfgraphwidget.graph.edges import Mask, no_collections
 from tfgraphwidget.graph.function_refs import FunctionRef, called_functions, reachable_functions
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_matching import match_ops
+from tfgraphwidget.graph.signature import Signature
 from tfgraphwidget.graph.stateful_resources import key_of, persistent_state
 from tfgraphwidget.graph.table import frame
 from tfgraphwidget.graph.traversal import mask_of
@@ -77,6 +78,29 @@ class FunctionChanges(NamedTuple):
 
 _NONE = FunctionChanges()
 
+
+class SignatureChange(NamedTuple):
+    """A signature that both graphs have, with the keys that one of them lacks or that name another tensor."""
+
+    name: str
+    details: tuple[Detail, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {'; '.join(map(str, self.details))}"
+
+
+class SignatureChanges(NamedTuple):
+    """Names of signatures, and those that changed; those renamed as (before, after)."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[SignatureChange, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+
+
+_SAME_SIGNATURES = SignatureChanges()
+
+
 OpenBody = Callable[[GraphIndex, int, FunctionRef], GraphIndex]
 """The body of a function that an op calls, as a graph. Raises GraphEditError for a body that cannot be read."""
 
@@ -95,8 +119,9 @@ class Difference:
     `renamed` are (name before, name after) of ops that are the same by what is around them; those of them that changed
     too are among the `changed`. `inside` has the differences of functions that ops of both graphs call; `functions` the
     others of the libraries. False when there is no difference; its length is the number of ops that differ. `values`
-    are the variables whose values differ, where these were compared. `between` says in words what it leads from and to,
-    where that is known; it is printed first.
+    are the variables whose values differ, where these were compared, and `signatures` what differs in those of files.
+    `between` says in words what it leads from and to, where that is known; it is printed first. `function` is the path
+    of the function that alone was compared, where the graphs around it were not.
     """
 
     added: tuple[str, ...] = ()
@@ -106,10 +131,12 @@ class Difference:
     functions: FunctionChanges = _NONE
     inside: tuple[Inside, ...] = ()
     values: tuple[ChangedValue, ...] = ()
+    signatures: SignatureChanges = _SAME_SIGNATURES
     between: tuple[str, str] | None = field(default=None, compare=False)
+    function: str = field(default="", compare=False)
 
     def __bool__(self) -> bool:
-        return bool(len(self) or any(self.functions) or self.inside or self.values)
+        return bool(len(self) or any(self.functions) or self.inside or self.values or any(self.signatures))
 
     def __len__(self) -> int:
         both = {change.name for change in self.changed} | {after for _, after in self.renamed}
@@ -128,7 +155,7 @@ class Difference:
         return {kind: mask_of(index, (index.ids[n] for n in names if n in index.ids)) for kind, names in kinds.items()}
 
     def rows(self) -> list[dict[str, str]]:
-        """A dict with the keys COLUMNS for each op added, removed or renamed, each detail, and each function."""
+        """A dict with the keys COLUMNS for each op added, removed or renamed, each detail, function and signature."""
         names = FunctionChanges._fields
         entries = [("added", name, "", "op", "", "") for name in self.added]
         entries += [("removed", name, name, "op", "", "") for name in self.removed]
@@ -137,6 +164,14 @@ class Difference:
         for kind, group in zip(names[:3], self.functions[:3], strict=True):
             entries += [(kind, str(name), "", "function", "", "") for name in group]
         entries += [("renamed", after, before, "function", before, after) for before, after in self.functions.renamed]
+        entries += [("added", name, "", "signature", "", "") for name in self.signatures.added]
+        entries += [("removed", name, name, "signature", "", "") for name in self.signatures.removed]
+        entries += [
+            ("changed", c.name, c.name, f"signature {d.what}", d.before, d.after)
+            for c in self.signatures.changed
+            for d in c.details
+        ]
+        entries += [("renamed", after, before, "signature", before, after) for before, after in self.signatures.renamed]
         entries += [("changed", v.name, v.was, "value", "", f"{v.distance:.6g}") for v in self.values]
         rows = [dict(zip(COLUMNS, row, strict=True)) for row in entries]
         for path, difference in self.inside:
@@ -149,7 +184,8 @@ class Difference:
 
     def __repr__(self) -> str:
         if not self:
-            return "No difference."
+            whole = "which alone was compared; editor.leave(0), and compare again, for the whole graph"
+            return f"No difference in {self.function!r}, {whole}." if self.function else "No difference."
         groups: list[tuple[str, Sequence[object], Sequence[object]]] = [
             ("op added", self.added, self.added),
             ("op removed", self.removed, self.removed),
@@ -159,6 +195,10 @@ class Difference:
             *(
                 (f"function {kind}", names, names)
                 for kind, names in zip(FunctionChanges._fields, self.functions, strict=True)
+            ),
+            *(
+                (f"signature {kind}", names, names)
+                for kind, names in zip(SignatureChanges._fields, self.signatures, strict=True)
             ),
         ]
         first = [f"{' → '.join(self.between)}:"] if self.between else []
@@ -221,6 +261,58 @@ def difference(
         return Difference()
     with no_collections():
         return _Comparison(before, after, renamed or {}, bodies, set()).difference(whole_library=whole_library)
+
+
+def signature_changes(
+    before: Iterable[Signature], after: Iterable[Signature], renamed: Mapping[str, str] | None
+) -> SignatureChanges:
+    """Compare the signatures of two graphs, by name and key.
+
+    Args:
+        before: Those of the first graph.
+        after: Those of the second graph.
+        renamed: Names of ops in the first graph -> names in the second; None where the graphs were not compared, so
+            that of the tensors nothing is said.
+
+    Returns:
+        What differs in `after`. One that has another name alone, with the same keys of the same tensors, is renamed.
+    """
+
+    def details(was: Signature, now: Signature) -> tuple[Detail, ...]:
+        old, new = _tensors(was), _tensors(now)
+        return tuple(
+            Detail(key, old.get(key, ""), new.get(key, ""))
+            for key in {**old, **new}
+            if key not in old or key not in new or (renamed is not None and _new_name(old[key], renamed) != new[key])
+        )
+
+    old, new = {signature.name: signature for signature in before}, {signature.name: signature for signature in after}
+    removed, added = [name for name in old if name not in new], [name for name in new if name not in old]
+    moves: list[tuple[str, str]] = []
+    for name in removed:
+        same = next((other for other in added if not details(old[name], new[other])), None)
+        if same is not None:
+            added.remove(same)
+            moves.append((name, same))
+    pairs = ((name, details(old[name], new[name])) for name in old if name in new)
+    return SignatureChanges(
+        added=tuple(added),
+        removed=tuple(name for name in removed if name not in dict(moves)),
+        changed=tuple(SignatureChange(name, changes) for name, changes in pairs if changes),
+        renamed=tuple(moves),
+    )
+
+
+def _tensors(signature: Signature) -> dict[str, str]:
+    """The tensors of a signature, by what they are and their keys: {"input image": "x:0"}."""
+    sides = (("input", signature.inputs), ("output", signature.outputs))
+    return {f"{side} {key}": tensor for side, pairs in sides for key, tensor in pairs}
+
+
+def _new_name(tensor: str, renamed: Mapping[str, str]) -> str:
+    """The name of a tensor whose op may have another name now."""
+    op, colon, port = tensor.partition(":")
+    return f"{renamed.get(op, op)}{colon}{port}"
 
 
 class _Comparison:

@@ -16,9 +16,9 @@ from tfgraphwidget.graph.edges import Mask, make_read_only
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import HANDLES, REQUIRED_PLACEHOLDERS, V1_LOOPS
-from tfgraphwidget.graph.stateful_resources import kind_of, of_type, persistent_state, users
+from tfgraphwidget.graph.stateful_resources import by_key, kind_of, of_type, persistent_state, users
 from tfgraphwidget.graph.variables import comes_from_outside
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import split_input, split_tensor
 
 TABLE = "hash table"
 _TABLE_INITIALIZERS = "table_initializer"
@@ -35,6 +35,12 @@ _FILLS = {
     **dict.fromkeys(("reader", "stack", "staging area", "map of sparse tensors", "variable"), _NOTHING),
 }
 _FILLED_BY_HAND = frozenset({"barrier", "accumulator", "staging area", "map of sparse tensors"})
+FILLED_BY_RUNNING = frozenset({"queue", "barrier", "accumulator", "staging area", "reader", "map of sparse tensors"})
+"""The kinds of state whose content no op of the graph gives by itself: what a running session puts in."""
+_WAITS = re.compile(
+    r"QueueDequeue\w*|BarrierTakeMany|\w*AccumulatorTakeGradient|Unstage|StagePeek|(Ordered)?Map(Unstage|Peek)\w*"
+    r"|ReaderRead(UpTo)?(V2)?"
+)
 _WITHOUT_CONTENT = re.compile(r"(Un)?[Bb]atch(Grad|Function)?|(Experimental)?ThreadPoolHandle|NcclAllReduce|MutexV2")
 _ENDS = re.compile(r"(Destroy|Delete|Close|Flush|Disable)\w*")  # they end a state rather than begin it
 
@@ -100,6 +106,39 @@ def initializers(index: GraphIndex, handle: int) -> list[int]:
         if sure or (_may_initialize(index, i, handle, kind) and _is_free(index, i, handle)):
             ops.append(i)
     return ops
+
+
+def waiting_tensors(index: GraphIndex, ops: Mask, feeds: Collection[str], fetches: Collection[str]) -> tuple[str, ...]:
+    """The tensors for which a run would wait until something else fills what they are taken from, a queue for example.
+
+    Args:
+        index: The graph.
+        ops: The ops that run.
+        feeds: The tensors that are fed.
+        fetches: The tensors and ops that are computed.
+
+    Returns:
+        The tensors that have to be fed for the run not to wait; empty where it fills the queue itself.
+    """
+    waiting: set[int] = set()
+    for handles in by_key(index).values():
+        if not ops[handles].any():
+            continue
+        running = [i for handle in handles for i in users(index, handle) if ops[i]]
+        fills = _FILLS.get(kind_of(index.types[handles[0]]), _NOTHING)
+        if not any(fills.fullmatch(index.types[i]) for i in running):
+            waiting.update(i for i in running if _WAITS.fullmatch(index.types[i]))
+    if not waiting:
+        return ()
+    names = {index.names[op]: False for op in sorted(waiting)}
+    inputs = (text for op in np.flatnonzero(ops).tolist() for text in index.nodes[op].input)
+    read: dict[str, None] = {}
+    for name, port in map(split_input, (*inputs, *fetches)):
+        if port >= 0 and name in names:
+            read[f"{name}:{port}"] = None
+            names[name] = True
+    left = (f"{name}:0" for name, is_read in names.items() if not is_read)  # an op that others wait for
+    return tuple(sorted({*read, *left} - set(feeds)))
 
 
 @cached_per_index

@@ -76,6 +76,8 @@ _PATTERNS = (
         r"Select.*|FloorMod|Floor|Ceil|Round|Rint|Sin|Cos|Tan|Reciprocal.*|.*Random.*|TruncatedNormal|Cum(sum|prod)",
     ),
 )
+# What gives other values each time, of what something else has put into a queue or a reader, which are state.
+_TAKES = re.compile(r"QueueDequeue\w*|ReaderRead(UpTo)?(V2)?|BarrierTakeMany")
 _COMPILED = tuple((FAMILIES.index(name), re.compile(pattern)) for name, pattern in _PATTERNS)
 
 
@@ -267,7 +269,9 @@ def _find_input_dependent(index: GraphIndex, family: npt.NDArray[np.uint8], save
     The rest are the parameters' side of the graph: constants, variables, initializers. A graph that is fed by
     nothing has no such side, so there all ops count as fed.
     """
-    sources = (np.diff(index.inputs.start) == 0) & ~np.isin(family, STORED) & ~saver[index.scopes.scope_of] & ~captured
+    sources = (np.diff(index.inputs.start) == 0) & ~np.isin(family, STORED)
+    sources |= of_types(index, frozenset(filter(_TAKES.fullmatch, index.kinds[0])))
+    sources &= ~saver[index.scopes.scope_of] & ~captured
     if not sources.any():
         return ~np.isin(family, STORED)
     starts = np.flatnonzero(sources)

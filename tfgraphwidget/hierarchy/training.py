@@ -96,6 +96,7 @@ def _connected_with(index: GraphIndex, late: Mask, seeds: npt.NDArray[np.intp], 
 
 _GRADIENTS = re.compile(r"(gradients|gradient_tape)(_\d+)?")
 _GRAD = "_grad"
+_ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
 _APPLY = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _CONTROL, _STATE = FAMILIES.index("control"), FAMILIES.index("state")
 
@@ -159,7 +160,25 @@ def _split_ops(index: GraphIndex, facts: OpFacts, outline: Outline) -> tuple[Mas
     # A variable that is read again after it was trained serves the forward pass that goes on from there.
     trains |= waiting & ~to_forward
     to_training = reach(inputs.start, inputs.values, np.flatnonzero(trains))
-    return trains | (to_training & ~to_forward), to_forward & ~trains
+    trains |= to_training & ~to_forward
+    return trains | _find_first_values(index, facts, trains, to_forward), to_forward & ~trains
+
+
+def _find_first_values(index: GraphIndex, facts: OpFacts, trains: Mask, forward: Mask) -> Mask:
+    """The ops that compute the first values of training's variables and nothing else.
+
+    An average of a variable begins with that variable's value. To give it, TensorFlow puts a conditional on whether it
+    is initialized, and what that reads, beside the network.
+    """
+    inputs, consumers = index.inputs, index.consumers
+    restored = reach(consumers.start, consumers.values, np.flatnonzero(facts.checkpoint))
+    assigns = np.flatnonzero(of_types(index, _ASSIGNS) & ~restored & ~facts.depends_on_input)
+    assigns = assigns[np.diff(inputs.start)[assigns] > 0]
+    variables = inputs.values[inputs.start[assigns]]
+    assigns = assigns[facts.handle[variables] & trains[variables]]
+    values = reach(inputs.start, inputs.values, assigns) & ~forward
+    others = reach(inputs.start, inputs.values, np.flatnonzero(~values & ~trains))
+    return values & ~others
 
 
 def _find_gradients(index: GraphIndex, outline: Outline) -> npt.NDArray[np.intp]:

@@ -23,6 +23,24 @@ editor = tgw.edit(graph)
 editor.widget.height = 600
 """
 
+TWO_OFFERS = """
+import tensorflow as tf
+import tfgraphwidget as tgw
+
+v1 = tf.compat.v1
+with tf.Graph().as_default() as graph:
+    w = v1.get_variable("w", [4, 4])
+    h = tf.nn.relu(tf.matmul(v1.placeholder(tf.float32, [None, 4], name="x"), w), name="relu")
+    tf.identity(v1.nn.dropout(h, rate=0.5, seed=1, name="dropout"), name="y")
+session = v1.Session(graph=graph)
+with graph.as_default():
+    session.run(v1.global_variables_initializer())
+editor = tgw.edit(graph, session=session)
+editor.clone("x:0", "relu:0", into="copy_of_the_network")
+editor.bypass(editor.scope("dropout"))
+editor.widget.height = 600
+"""
+
 
 @pytest.mark.slow
 def test_unused_ops_are_removed_with_one_click(page: Page, jupyter_server: JupyterServer) -> None:
@@ -54,3 +72,20 @@ def test_unused_ops_are_removed_with_one_click(page: Page, jupyter_server: Jupyt
     expect(root.get_by_role("region", name="History")).to_be_visible()
     expect(offers).to_be_hidden()
     assert notebook.kernel_eval("list(editor.index.names)") == ["x", "relu", "y", "alone"]
+
+
+def test_two_edits_that_are_suggested_have_room_for_their_words(page: Page, jupyter_server: JupyterServer) -> None:
+    page.set_viewport_size({"width": 1280, "height": 860})
+    cells = [TWO_OFFERS, "editor"]
+    notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "offers.ipynb", cells))
+    notebook.run_cell(0)
+    root = notebook.run_cell(1).locator(".tfgraphwidget")
+    root.scroll_into_view_if_needed()
+    hand = Hand(Widget(notebook, root))
+    hand.widget.tab("History")
+    buttons = root.get_by_role("group", name="Suggested edits").locator("button")
+    expect(buttons).to_have_count(2)
+    shoot(page, "two_offers_light")
+    for button in buttons.all():
+        is_whole = "b => b.scrollHeight <= b.clientHeight && b.scrollWidth <= b.clientWidth"
+        assert button.evaluate(is_whole), button.inner_text()

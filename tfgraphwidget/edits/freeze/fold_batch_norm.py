@@ -82,7 +82,11 @@ class FoldBatchNorm(Command):
         ops = resolve_ops(index, self.what) if self.what else range(len(index))
         patch, why = _plan_folds(context, ops, _unchanging(context), frozenset(), set(index.functions))
         if patch is None:
-            raise GraphEditError(why or "There is no batch normalization here; name ops that hold one.")
+            raise GraphEditError(
+                why
+                or "There is no batch normalization whose parameters are constants here; freeze the graph first: "
+                "editor.freeze(outputs), or name ops that hold one."
+            )
         return patch
 
 

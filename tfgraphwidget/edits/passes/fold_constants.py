@@ -326,7 +326,8 @@ class _ConstantFolding:
         for op in sorted(idle):
             rewrite.wait_instead(op, ())
         most = ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common(5))
-        rewrite.notes.append(f"{count_text(sum(counts.values()), 'op')} became constants: {most}.")
+        total = sum(counts.values())
+        rewrite.notes.append(f"{count_text(total, 'op')} became {'a constant' if total == 1 else 'constants'}: {most}.")
         rewrite.notes += self._notes()
         return rewrite.patch()
 

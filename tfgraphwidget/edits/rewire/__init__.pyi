@@ -12,5 +12,6 @@ from .reroute import Reroute as Reroute
 from .reroute import Side as Side
 from .reroute import Swap as Swap
 from .validation import check_acyclic as check_acyclic
+from .validation import other_kind_text as other_kind_text
 from .validation import refusals as refusals
 from .validation import why_not as why_not

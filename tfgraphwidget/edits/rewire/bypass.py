@@ -100,9 +100,9 @@ class Bypass(Rewire):
                 _rename_output(moves, tensor, way)
         unmatched = [tensor for tensor in boundary.leaving if tensor not in ways]
         if unmatched:
-            moves.notes.append(
-                f"{names_text([moves.tensor_name(tensor) for tensor in unmatched])} of {self.what!r} is read as before."
-            )
+            tensors = names_text([moves.tensor_name(tensor) for tensor in unmatched])
+            verb = "is" if len(unmatched) == 1 else "are"
+            moves.notes.append(f"{tensors} of {self.what!r} {verb} read as before.")
             if not self.by and not set(unmatched) & set(_primary_outputs(index, boundary)):
                 moves.notes.append(
                     "What reads it comes after; if these are gradients, compute them again before you train with them."

@@ -316,6 +316,7 @@ def _set_signature_defs(meta: MetaGraphDef, edited: EditedSavedModel, objects: O
     )
     for name in before_by_name.keys() - now.keys():
         del meta.signature_def[name]
+    for name in edited.lost:
         request.add_notice(f"Signature {name!r} was not written, because its inputs or outputs were removed.")
     for name in meta.signature_def.keys() - before_by_name.keys() - now.keys() - {_INIT}:
         del meta.signature_def[name]  # one that named tensors which the graph did not have, as opening it has said

@@ -9,6 +9,7 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
+    FILLED_BY_RUNNING,
     REQUIRED_PLACEHOLDERS,
     TABLE,
     GraphIndex,
@@ -24,7 +25,6 @@ from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
 _EXPORT = "LookupTableExportV2"
-_FILLED_BY_RUNNING = frozenset({"queue", "barrier", "accumulator", "staging area", "reader", "map of sparse tensors"})
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _fill(
                 [first],
             )
         exports[first] = export
-    elif kind in _FILLED_BY_RUNNING or (kind == "iterator" and index.types[needed[0]] != "OneShotIterator"):
+    elif kind in FILLED_BY_RUNNING or (kind == "iterator" and index.types[needed[0]] != "OneShotIterator"):
         consumers = [i for op in needed for i in users(index, op) if need[i] and index.dtypes(i)]
         out = f"{index.names[consumers[0]]}:0" if consumers else f"{first}:0"
         raise GraphEditError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -254,9 +255,22 @@ def _runs(load: Callable[[], AbstractContextManager[Run]], tried: Sequence[Refer
 
 
 @contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Keep TensorFlow from writing warnings of how the check loads a model, which you did not ask for."""
+    logger = tf.get_logger()
+    level = logger.level
+    logger.setLevel(max(level, logging.ERROR))
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextmanager
 def _load_in_session(path: Path, tags: Sequence[str]) -> Iterator[Run]:
     with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact_config()) as session:
-        meta = v1.saved_model.load(session, list(tags), str(path))
+        with _without_warnings():
+            meta = v1.saved_model.load(session, list(tags), str(path))
 
         def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
             proto = meta.signature_def[signature.name]
@@ -271,7 +285,8 @@ def _load_in_session(path: Path, tags: Sequence[str]) -> Iterator[Run]:
 @contextmanager
 def _load_eagerly(path: Path) -> Iterator[Run]:
     with eager_mode(), optimizers_off():
-        loaded = tf.saved_model.load(str(path))
+        with _without_warnings():
+            loaded = tf.saved_model.load(str(path))
         dtypes = {name: f.structured_input_signature[1] for name, f in loaded.signatures.items()}
 
         def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:

@@ -32,9 +32,9 @@ def check_open(graph: tf.Graph) -> None:
     """Raise GraphFinalized if the graph takes no new ops."""
     if graph.finalized:
         raise GraphFinalized(
-            "The graph is finalized, so TensorFlow takes no new ops; edit a copy: import graph.as_graph_def() into a "
-            "new tf.Graph, or edit the graph before it is finalized (by a MonitoredSession or Supervisor: a "
-            "SessionRunHook's begin() comes before)."
+            "The graph is finalized, so TensorFlow takes no new ops; edit a copy with its values, "
+            "editor.save('copy.tgw') and tgw.edit('copy.tgw'), or edit the graph before it is finalized (by a "
+            "MonitoredSession or Supervisor: a SessionRunHook's begin() comes before)."
         )
 
 

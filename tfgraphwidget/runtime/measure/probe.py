@@ -36,6 +36,7 @@ from tfgraphwidget.tf_types import RunMetadata, Session
 Array = np.ndarray
 Run = Callable[[Sequence[str]], Sequence[np.ndarray]]
 _BINS = 20
+_PATIENCE = 20.0  # seconds for what a queue has to be filled with; an interrupt does not come into a run
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -339,7 +340,11 @@ def _run_alone(fetch: str, run: Run) -> Array | None:
 
 
 def session_runner(
-    graph: tf.Graph, session: Session | None, feeds: Mapping[str, object], metadata: RunMetadata | None = None
+    graph: tf.Graph,
+    session: Session | None,
+    feeds: Mapping[str, object],
+    metadata: RunMetadata | None = None,
+    waiting: Sequence[str] = (),
 ) -> Run:
     """Return a function that computes tensors in the session of a live graph.
 
@@ -348,6 +353,8 @@ def session_runner(
         session: The session, or None.
         feeds: Values by tensor.
         metadata: A RunMetadata that receives the costs of the run; or None.
+        waiting: Tensors that something else has to fill a queue for, see `waiting_tensors`: the run has a time limit
+            then, since Python cannot interrupt it.
 
     Raises:
         SessionRefused: There is no session, or the graph cannot run.
@@ -356,12 +363,20 @@ def session_runner(
         raise SessionRefused("There is no session to run the graph in; give tgw.edit(graph, session=session).")
     check_session(session, graph)
 
+    options = tf.compat.v1.RunOptions(timeout_in_ms=int(_PATIENCE * 1000)) if waiting else None
+
     def run(tensors: Sequence[str]) -> Sequence[np.ndarray]:
         try:
             with _allow_fetching(graph, tensors):
                 values: Sequence[np.ndarray] = TimedSession(session).run(
-                    list(tensors), dict(feeds), run_metadata=metadata
+                    list(tensors), dict(feeds), options, run_metadata=metadata
                 )
+        except tf.errors.DeadlineExceededError as error:
+            feeding = ", ".join(f"{tensor!r}: …" for tensor in waiting)
+            raise SessionRefused(
+                f"{names_text(waiting)} had no value in {_PATIENCE:.0f} seconds, since nothing fills the queue; fill "
+                f"it (tf.compat.v1.train.start_queue_runners), or give a value in its place: feeds={{{feeding}}}."
+            ) from error
         except tf.errors.OpError as error:
             if is_dead_tensor(error):
                 raise

@@ -24,8 +24,9 @@ from tfgraphwidget.graph import (
     pairs,
     persistent_state,
     readers_of,
+    waiting_tensors,
 )
-from tfgraphwidget.naming import colocated_with
+from tfgraphwidget.naming import colocated_with, names_text
 from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.module_clone import as_module
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
@@ -69,12 +70,25 @@ def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: 
         SessionRefused: The graph cannot run.
     """
     starters = _starters(index, needed_ops(index, feeds, outputs))
+    _check_not_waiting(index, outputs, feeds, starters)
     inside = np.flatnonzero(needed_ops(index, (), [*outputs, *feeds, *starters])).tolist()
     names = {index.names[i] for i in inside}
     nodes = [_without_outside_colocation(index.nodes[i], names) for i in inside]
     own_values = {handle: value for handle, value in values.items() if handle in names}
     with Sandbox(nodes, _library(index, nodes), own_values, starters) as sandbox:
         return [np.asarray(value) for value in sandbox.run(outputs, feeds)]
+
+
+def _check_not_waiting(index: GraphIndex, outputs: Sequence[str], feeds: Values, starters: Sequence[str]) -> None:
+    """Raise SessionRefused for outputs that would wait for what is in a queue: apart from the session it is empty."""
+    fetches = [*outputs, *starters]
+    tensors = waiting_tensors(index, needed_ops(index, feeds, fetches), feeds, fetches)
+    if tensors:
+        feeding = ", ".join(f"{tensor!r}: …" for tensor in tensors)
+        raise SessionRefused(
+            f"{names_text(tensors)} would be waited for without end, since the graph is run apart from its session, "
+            f"where nothing fills the queue; give a value in its place: feeds={{{feeding}}}."
+        )
 
 
 def _starters(index: GraphIndex, need: Mask) -> list[str]:

@@ -403,6 +403,22 @@ def _edits_with_output_shapes(after: PatchedGraph) -> tuple[NodeChange, ...]:
     return tuple(changed.values())
 
 
+def _narrow(shape: Shape, other: Shape) -> Shape:
+    """Return `other` with the dimensions that only `shape` has; `other` alone where the two contradict each other."""
+    if shape is None or other is None:
+        return shape if other is None else other
+    if len(shape) != len(other):
+        return other
+    return tuple(m if n is None else n for m, n in zip(shape, other, strict=True))
+
+
+def _is_narrower(shape: Shape, other: Shape) -> bool:
+    """Whether each tensor of a shape is one of the other shape too; the same shape is."""
+    if other is None or shape is None:
+        return other is None
+    return len(other) == len(shape) and all(n in (None, m) for m, n in zip(shape, other, strict=True))
+
+
 class _NeedsAllRanks(Exception):
     """The inference reaches ops that have no rank."""
 
@@ -452,7 +468,7 @@ class _Inference:
                 had, kind = (kind_of_handle(graph.node(op).op) for graph, (op, _) in origins)
                 node = after.node(name)
                 names = name, f"{was[0]}:{was[1]}", f"{now[0]}:{now[1]}"
-                why = rewire.validation.other_kind_text(node, k, after.typing.definition(node.op), (had, kind), names)
+                why = rewire.other_kind_text(node, k, after.typing.definition(node.op), (had, kind), names)
                 if why:
                     raise GraphEditError(why, [name, now[0]])
 
@@ -533,7 +549,26 @@ class _Inference:
             return [after.shape(*slots[0][1])]
         if self._differs_only_in_numbers(name, slots) and shapes == self._shapes_before(name):
             return [after.shape(name, k) for k in range(len(shapes))]
+        # What Python said of all inputs of a shape holds for those of a narrower one: of a table's lookup, for example,
+        # whose shape function tells nothing.
+        if any(shape is None or None in shape for shape in shapes) and self._only_narrows(slots):
+            inferred_before = self._shapes_before(name) or shapes
+            present = [after.shape(name, k) for k in range(len(shapes))]
+            return [
+                shape if was == python else _narrow(python, shape)
+                for shape, was, python in zip(shapes, inferred_before, present, strict=True)
+            ]
         return shapes
+
+    def _only_narrows(self, slots: list[tuple[Tensor, Tensor]]) -> bool:
+        """Return whether an op reads the tensors that it read, of the same or narrower shapes and no other numbers."""
+        after, before = self._after, self._before
+        for was, now in slots:
+            if not after.same(was, now) or not _is_narrower(after.shape(*now), before.shape(*was)):
+                return False
+            if now in self._changed and after.dtype(now) in _INTEGERS and after.may_know_value(now[0]):
+                return False
+        return True
 
     def _propagate(self, name: str, shapes: list[Shape], *, first: bool) -> None:
         """Go on to the consumers of outputs that have changed."""

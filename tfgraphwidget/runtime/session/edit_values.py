@@ -12,7 +12,7 @@ from tfgraphwidget.graph import IDENTITY, VARIABLE_READS, BodyState, GraphIndex,
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.current_values import constant_value
-from tfgraphwidget.runtime.session.variable_values import check_session, current_values
+from tfgraphwidget.runtime.session.variable_values import MissingValues, check_session, current_values
 from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, tf_protos, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import TensorProto
@@ -46,7 +46,12 @@ def read_variables(
                 [v.handle for v in variables],
             )
         check_session(source.session, source.graph)
-        return current_values(source.session, variables)
+        try:
+            return current_values(source.session, variables)
+        except MissingValues as error:
+            if source.revive is None:
+                raise
+            raise _file_without_values(source, error.missing.handles) from None
     if body is source.body and source.revive is not None and not source.refusal:
         return _file_values(source, variables)
     state = state or captured_state(source, body)
@@ -59,14 +64,18 @@ def read_variables(
 def _file_values(source: Source, variables: tuple[VariableDef, ...]) -> dict[str, Array]:
     """Read values of a file in a separate session, so that the graph that is shown does not change."""
     if not source.has_values:
-        raise SessionRefused(
-            f"{source.title} comes without values for its variables; open it with its checkpoint: "
-            "tgw.edit(path, checkpoint='model.ckpt').",
-            [v.handle for v in variables],
-        )
+        raise _file_without_values(source, [v.handle for v in variables])
     assert source.revive is not None
     with source.revive().session as session:
         return current_values(session, variables)
+
+
+def _file_without_values(source: Source, handles: Sequence[str]) -> SessionRefused:
+    return SessionRefused(
+        f"{source.title} comes without values for its variables; open it with its checkpoint: "
+        "tgw.edit(path, checkpoint='model.ckpt').",
+        handles,
+    )
 
 
 def tensor_proto(value: Array, dtype: int) -> TensorProto:

@@ -106,7 +106,11 @@ function markEdited(steps: HTMLElement, mark: (step: number) => void): void {
 
 /** What the graph suggests after the edits: to train only a clone, to remove ops that are unused. */
 function createOffers({ store, actions }: Parts): HTMLElement {
-  const root = element("div", { class: "tgw-buttons", role: "group", "aria-label": "Suggested edits" });
+  const root = element("div", {
+    class: "tgw-buttons tgw-offers",
+    role: "group",
+    "aria-label": "Suggested edits",
+  });
   let shown = "[]";
   store.watch(["state"], ({ state }) => {
     const offers = state?.offers ?? [];
