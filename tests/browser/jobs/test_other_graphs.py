@@ -78,10 +78,12 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     hand.click_at(*corner, button="right")
     hand.choose("Add a model …")
     hand.fill(hand.menu.get_by_role("combobox", name="Graph"), "head.pb")
-    page.evaluate("document.activeElement.blur()")  # nothing has the focus, as when another window is looked at
-    expect(page.locator("body")).to_be_focused()
+    # The press on Next takes the focus from the field, as in a browser where it does: both ask for the inputs at once.
+    # By hand the second one may come when they are there, and the button has moved and says Add.
+    both = "(button) => { document.activeElement.blur(); button.click(); }"
+    hand.menu.get_by_role("button", name="Next").evaluate(both)
+    hand.clicks += 1
     expect(hand.menu.get_by_role("combobox", name="Graph")).to_have_value("head.pb")
-    hand.click(hand.menu.get_by_role("button", name="Next"))  # its inputs are shown
     joint = hand.menu.get_by_role("combobox", name="scores:0")
     expect(joint).to_be_visible()
     hand.fill(joint, "net/act:0")
