@@ -83,11 +83,12 @@ class Body(Protocol):
 
 @dataclass(frozen=True)
 class ImportedGraph:
-    """A file's graph after its import into TensorFlow, with a session."""
+    """A file's graph after its import into TensorFlow, with a session; `notices` say what the session lacks."""
 
     body: Body
     graph: tf.Graph
     session: tf.compat.v1.Session
+    notices: tuple[str, ...] = ()
 
 
 class StoredData(Protocol):
@@ -259,4 +260,5 @@ class Source:
                 raise NotRunnable(self.refusal)
             revived = self.revive()
             self.body, self.graph, self.session = revived.body, revived.graph, revived.session
+            self.notices += revived.notices
         return self.graph
