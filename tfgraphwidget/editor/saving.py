@@ -322,7 +322,10 @@ def _edited_saved_model(
         modules=None,
         read_only="",
     )
-    return export.EditedSavedModel(folder, source.stored, target.first, source.signatures, graph, source.session)
+    renamed = original_names(core)
+    return export.EditedSavedModel(
+        folder, source.stored, target.first, renamed, source.signatures, graph, source.session
+    )
 
 
 def _functions(
