@@ -178,3 +178,45 @@ def test_renamed_variables_of_keras_keep_their_objects(every: str, way: str, has
         assert all(variable.name.startswith("renamed_") for variable in variables)
     (y,) = keras.layers.TFSMLayer(f"{tmp_path}/new", call_endpoint="serving_default")(tf.constant(X)).values()
     np.testing.assert_allclose(y, model(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("has_session", [False, True])
+def test_renamed_tables_and_ends_of_the_saver_keep_what_they_are_for(has_session: bool, tmp_path: Path) -> None:
+    module = tf.Module()
+    (tmp_path / "words.txt").write_text("a\nb\n")
+    lookup, lines = tf.lookup, tf.lookup.TextFileIndex
+    module.tensors = lookup.StaticHashTable(lookup.KeyValueTensorInitializer(["a", "b"], [1.0, 2.0]), -1.0)
+    text = lookup.TextFileInitializer(
+        str(tmp_path / "words.txt"), tf.string, lines.WHOLE_LINE, tf.int64, lines.LINE_NUMBER
+    )
+    module.file = lookup.StaticVocabularyTable(text, 1)
+    module.counted = lookup.experimental.MutableHashTable(tf.string, tf.float32, -1.0)
+    module.counted.insert(["a"], [7.0])
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="x")])
+    def compute(x: Any) -> Any:
+        places = tf.cast(module.file.lookup(x), tf.float32)
+        return {"y": module.tensors.lookup(x) + module.counted.lookup(x) * 10.0 + places * 100.0}
+
+    module.compute = compute
+    tf.saved_model.save(module, f"{tmp_path}/model", signatures=compute)
+    editor = opened(tmp_path / "model")
+    if has_session:
+        assert editor.session is not None
+    saver = ["saver_filename", *(name for name in editor.index.names if name.startswith("StatefulPartitionedCall"))]
+    tables = [name for name in editor.index.names if "able" in editor.index.types[editor.index.ids[name]]]
+    holders = [name for name in tables if not editor.index.input_lists[editor.index.ids[name]]]
+    assert len(holders) == 3
+    for number, op in enumerate((*saver, *holders)):
+        editor.rename(op, f"renamed_{number}")
+    editor.save(f"{tmp_path}/new/")
+    loaded = tf.saved_model.load(f"{tmp_path}/new")
+    words = tf.constant(["a", "b", "z"])
+    expected = [71.0, 92.0, 189.0]
+    assert loaded.compute(words)["y"].numpy().tolist() == expected
+    assert loaded.signatures["serving_default"](x=words)["y"].numpy().tolist() == expected
+    assert {"tensors", "file", "counted"} <= set(vars(loaded))
+    with tf.Graph().as_default(), v1.Session() as session:
+        signature = v1.saved_model.load(session, ["serve"], f"{tmp_path}/new").signature_def["serving_default"]
+        y = session.run(signature.outputs["y"].name, {signature.inputs["x"].name: ["a", "b", "z"]})
+    assert y.tolist() == expected

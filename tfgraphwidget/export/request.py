@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from tfgraphwidget.edits.serialization import Script
-from tfgraphwidget.export.formats.renamed_variables import rename_in_file, rename_in_graph, renamed_variables
+from tfgraphwidget.export.formats.renamed_state import new_state_names, rename_in_file, rename_in_graph
 from tfgraphwidget.export.html.page_input import PageInput
 from tfgraphwidget.graph import GraphIndex, Signature
 from tfgraphwidget.scene import Paint, Scene
@@ -130,19 +130,21 @@ class EditedSavedModel:
 
     @cached_property
     def meta_graph(self) -> MetaGraphDef:
-        """The MetaGraphDef that was chosen by its tags, with the names that variables have now."""
+        """The MetaGraphDef that was chosen by its tags, with the names that variables and tables have now."""
         return rename_in_file(self._file_meta_graph, self.names)
 
     @cached_property
     def before(self) -> GraphIndex:
-        """The graph as it was opened, with the names that variables have now."""
+        """The graph as it was opened, with the names that variables and tables have now."""
         return rename_in_graph(self.opened, self.names)
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The names that the handle ops of variables have now, by those that they had, where saved objects follow."""
-        has_objects = bool(self._file_meta_graph.object_graph_def.nodes)
-        return renamed_variables(self.opened, self.request.index, self.renamed) if has_objects else {}
+        """The present names of ops that hold state, by those that they had; none where no saved objects follow."""
+        file = self._file_meta_graph
+        if not file.object_graph_def.nodes:
+            return {}
+        return new_state_names(file, self.opened, self.request.index, self.renamed)
 
     @cached_property
     def _file_meta_graph(self) -> MetaGraphDef:
