@@ -194,8 +194,8 @@ class StoredCaptures(Protocol):
     def structure(self) -> object:
         """How the function is called, as it was written."""
 
-    def entries(self) -> Iterable[tuple[str, Mapping[str, object], Callable[[], object]]]:
-        """As they were written: the op, the kind and what reads the value of each."""
+    def entries(self) -> Iterable[tuple[str, Mapping[str, object], Mapping[str, Callable[[], object]]]]:
+        """As they were written: the op, the kind, and what reads each value that entries of the kind name."""
 
 
 @dataclass
