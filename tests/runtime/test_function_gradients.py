@@ -440,7 +440,7 @@ def test_a_conditional_around_a_loop_whose_gradient_was_taken_is_edited_and_has_
     np.testing.assert_allclose(gradients(module, x, [])[0], numeric_gradient(module, x), rtol=1e-6, atol=1e-8)
 
 
-def test_the_gradient_of_a_loop_that_reads_what_is_outside_of_it_alone_is_refused() -> None:
+def test_the_gradient_of_a_loop_that_reads_what_is_outside_of_it_alone_is_refused(tmp_path: Path) -> None:
     def compute(x: Any) -> Any:
         far = tf.sin(x)
         rule = tf.custom_gradient(lambda a: (a * 2.0, lambda upstream: upstream * far))
@@ -450,6 +450,24 @@ def test_the_gradient_of_a_loop_that_reads_what_is_outside_of_it_alone_is_refuse
     module = tgw.edit(function).module()
     with pytest.raises(NotClonable, match=r"The gradient of 'while/IdentityN' of the function .*tf\.stop_gradient"):
         gradients(module, X, [])
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    np.testing.assert_allclose(loaded.run(X), function(X), rtol=1e-5)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"tf\.stop_gradient"):
+        gradients(loaded.run, X, [])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("custom_gradient")])
+def test_a_module_with_a_custom_gradient_is_saved(name: str, tmp_path: Path) -> None:
+    w = tf.Variable(W, name="w")
+    body = CASES[name]
+    function = tf.function(lambda x: body(x, w), input_signature=[tf.TensorSpec([4, 5, 3], name="x")])
+    tf.saved_model.save(tgw.edit(function).module(), str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    np.testing.assert_allclose(loaded.run(X), function(X), rtol=1e-4, atol=1e-5)
+    if name in ("custom_gradient", "custom_gradient_of_a_called_function"):  # TensorFlow loads none in loops
+        np.testing.assert_allclose(gradients(loaded.run, X, [])[0], gradients(function, X, [])[0], rtol=1e-4)
 
 
 def test_second_derivatives_are_those_of_the_function() -> None:

@@ -358,8 +358,8 @@ class GraphIndex:
                 source = next(i for i in (*data, *self.control_lists[number]) if not keep[i])
                 how = "reads" if source in data else "waits for"
                 raise UnknownName(
-                    f"Op {reader!r} {how} {self.names[source]!r}, which the edit removes; connect {reader!r} to another "
-                    "op or remove it, and make the edit again.",
+                    f"Op {reader!r} {how} {self.names[source]!r}, which the edit removes; connect {reader!r} to "
+                    "another op or remove it, and make the edit again.",
                     [reader, self.names[source]],
                 )
 

@@ -118,7 +118,7 @@ def load_with_gradients(
         return variables[name[1:]].handle if name[0] == "$" else _tensor(op, name)
 
     for (name, op), gradient in gradient_names.items():
-        gradients[name][op].register(gradient, find)
+        gradients[name][op].register(gradient, find, functions_by_name[name].graph.get_operation_by_name(op))
     return functions_by_name
 
 
@@ -181,7 +181,8 @@ def import_part(
     attach_body_graphs([graph.get_operation_by_name(f"{prefix}{part.index.names[i]}") for i in part.ops])
     tensors = tensors_of(tensors_in, gradients.values(), scope)
     for op, gradient in gradients.items():
-        gradient.register(gradient_names[op], lambda _, name: tensors[name])
+        home = graph.get_operation_by_name(f"{prefix}{op}")
+        gradient.register(gradient_names[op], lambda _, name: tensors[name], home)
     added = {**tensors_in, **dict(zip(inside, imported, strict=True))}
     return [added[name] for name in names]
 

@@ -34,14 +34,15 @@ class Gradient:
     captured: tuple[Tensor | str, ...]
     results: tuple[bool, ...] = ()
 
-    def register(self, name: str, find: Callable[[Operation, str], Tensor]) -> None:
+    def register(self, name: str, find: Callable[[Operation, str], Tensor], home: Operation) -> None:
         """Register it under `name`; `find` gives for the copied op a tensor of the copy by the name of the original's.
 
-        It is asked at each gradient: TensorFlow makes the graphs of loops and conditionals again for one.
+        It is asked at each gradient: TensorFlow makes the graphs of loops and conditionals again for one. `home` is the
+        copied op as it was made first, for which `tf.saved_model.save` asks, which tells none.
         """
 
-        def gradient(op: Operation, *upstream: Tensor | None) -> object:
-            copy = op.outputs[0].op  # a tape gives something that is like the op
+        def gradient(op: Operation | None, *upstream: Tensor | None) -> object:
+            copy = home if op is None else op.outputs[0].op  # a tape gives something that is like the op
             captured = [find(copy, item) if isinstance(item, str) else item for item in self.captured]
             specs = self.function.graph.inputs
             output_gradients = [_zeros(spec) if g is None else g for g, spec in zip(upstream, specs, strict=False)]
@@ -52,7 +53,7 @@ class Gradient:
             input_gradients = iter(call(args=[*output_gradients, *captured], Tout=dtypes, f=self.function))
             return [next(input_gradients) if is_returned else None for is_returned in self.results]
 
-        tf.RegisterGradient(name)(gradient)
+        _register(name, gradient)
 
 
 def called_definitions(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, FunctionDef]:
@@ -81,16 +82,26 @@ def register_refusal(name: str, function: str = "") -> None:
     """
     place = f" of the function {function!r}" if function else ""
 
-    def gradient(op: Operation, *_: Tensor | None) -> object:
-        copied = op.outputs[0].op.name
-        raise NotClonable(
+    def why(copied: str) -> str:
+        return (
             f"The gradient of {copied!r}{place} is that of a tf.custom_gradient, which reads a tensor that the copy "
             "does not have; let the function of the tf.custom_gradient take all that its gradient reads as arguments, "
-            "or put tf.stop_gradient behind it.",
-            [copied],
+            "or put tf.stop_gradient behind it."
         )
 
-    tf.RegisterGradient(name)(gradient)
+    def gradient(op: Operation | None, *upstream: Tensor) -> object:
+        if op is None:  # `tf.saved_model.save` asks what is to be loaded, whoever will take gradients of it
+            with tf.control_dependencies([tf.debugging.Assert(False, [why(name)])]):
+                return [tf.identity(tensor) for tensor in upstream]
+        copied = op.outputs[0].op.name
+        raise NotClonable(why(copied), [copied])
+
+    _register(name, gradient)
+
+
+def _register(name: str, gradient: Callable[..., object]) -> None:
+    """Register a gradient, which `tf.saved_model.save` would convert by autograph."""
+    tf.RegisterGradient(name)(tf.autograph.experimental.do_not_convert(gradient))
 
 
 def _zeros(like: tf.Tensor) -> tf.Tensor:
