@@ -90,7 +90,7 @@ def register_refusal(name: str, function: str = "") -> None:
         )
 
     def gradient(op: Operation | None, *upstream: Tensor) -> object:
-        if op is None:  # `tf.saved_model.save` asks what is to be loaded, whoever will take gradients of it
+        if op is None:  # `tf.saved_model.save` asks for what a loaded model computes
             with tf.control_dependencies([tf.debugging.Assert(False, [why(name)])]):
                 return [tf.identity(tensor) for tensor in upstream]
         copied = op.outputs[0].op.name
