@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tensorflow as tf
@@ -352,11 +353,16 @@ def test_a_function_that_was_written_is_edited_and_written_again_without_tensorf
 ) -> None:
     module, spec = tf.Module(), {"x": tf.TensorSpec([None, 2], tf.float32, "x")}
     module.w = tf.Variable([[1.0], [2.0]], name="w")
-    module.f = tf.function(lambda x: {"y": tf.nn.relu(x["x"] @ module.w, name="Relu")}, input_signature=[spec])
+    module.t = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a"], [0.5]), 0.0)
+
+    def compute(x: Any) -> Any:
+        return {"y": tf.nn.relu(x["x"] @ module.w + module.t.lookup(tf.constant(["a"])), name="Relu")}
+
+    module.f = tf.function(compute, input_signature=[spec])
     tgw.edit(module.f).save(tmp_path / "function.tgw")
     run = run_without_tensorflow(packages, "-c", AGAIN, cwd=tmp_path)
     assert run.stdout == "('Relu',)\n", run.stderr
     for name, lines in (("again", ('editor.rename(old="Relu", new="renamed")',)), ("undone", ())):
         editor = tgw.edit(tmp_path / f"{name}.tgw")
         assert editor.lines == lines
-        assert editor.module("there")({"x": tf.constant([[3.0, 4.0]])})["y"].numpy().tolist() == [[11.0]]
+        assert editor.module("there")({"x": tf.constant([[3.0, 4.0]])})["y"].numpy().tolist() == [[11.5]]

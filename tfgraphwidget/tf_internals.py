@@ -1373,9 +1373,9 @@ def attach_body_graphs(operations: Iterable[tf.Operation]) -> None:
     Args:
         operations: The live ops.
 
-    Private: `while_v2._get_graph`, `cond_v2.get_func_graphs`, `handle_data_util.copy_handle_data`, `_body_graph`,
-    `_cond_graph`, `_true_graph`, `_false_graph`, `_branch_graph_0` and so on. Public gradients take what they
-    find there.
+    Private: `while_v2._get_graph`, `cond_v2.get_func_graphs` and `_copy_handle_data`,
+    `handle_data_util.copy_handle_data`, `_body_graph`, `_cond_graph`, `_true_graph`, `_false_graph`,
+    `_branch_graph_0` and so on. Public gradients take what they find there.
     """
     for op in operations:
         if op.type in ("While", "StatelessWhile") and not hasattr(op, "_body_graph"):
@@ -1390,26 +1390,30 @@ def attach_body_graphs(operations: Iterable[tf.Operation]) -> None:
                 setattr(op, name, graph)
             for graph in graphs:
                 _attach_inside(graph, op.inputs[1:])
-                _copy_handle_data(graph.outputs, op.outputs)
+            # What the branches hold differs where TensorFlow has added what gradients need of each.
+            cond_v2._copy_handle_data(op.outputs, *(graph.outputs for graph in graphs))
         elif op.type in ("PartitionedCall", "StatefulPartitionedCall"):
-            body = _called_graph(op)
+            called = _called_function(op)
+            body = getattr(called, "graph", None)
             if body is not None:
+                # The gradient of a loop asks the loop's body from which argument a call in it has a resource.
+                add_function(op.graph, called)
                 _attach_inside(body, op.inputs)
                 _copy_handle_data(body.outputs, op.outputs)
         elif op.type in ("Identity", "IdentityN"):
             _copy_handle_data(op.inputs, op.outputs)
 
 
-def _called_graph(op: tf.Operation) -> FuncGraph | None:
-    """Return the FuncGraph that a call runs, which a graph around it may have; None if no graph has it.
+def _called_function(op: tf.Operation) -> Any:
+    """Return the function that a call runs, which a graph around it may have; None if no graph has it.
 
     Private: `Graph._get_function`. See `attach_body_graphs`.
     """
     graph: Any = op.graph
     while graph is not None:
-        body = graph._get_function(op.get_attr("f").name)
-        if body is not None:
-            return getattr(body, "graph", None)
+        called = graph._get_function(op.get_attr("f").name)
+        if called is not None:
+            return called
         graph = getattr(graph, "outer_graph", None)
     return None
 

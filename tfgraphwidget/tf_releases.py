@@ -91,7 +91,7 @@ _OTHERS = {
     "tensorflow.python.framework.kernels:": "get_registered_kernels_for_op",
     "tensorflow.python.framework.meta_graph:": "add_collection_def create_meta_graph_def import_scoped_meta_graph",
     "tensorflow.python.grappler.tf_optimizer:": "OptimizeGraph",
-    "tensorflow.python.ops.cond_v2:": "get_func_graphs",
+    "tensorflow.python.ops.cond_v2:": "_copy_handle_data get_func_graphs",
     "tensorflow.python.ops.control_flow_util_v2:": "get_func_graph",
     "tensorflow.python.ops.custom_gradient:": "generate_name",
     "tensorflow.python.ops.handle_data_util:": "copy_handle_data",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import io
 import json
 import pickle
@@ -463,9 +464,9 @@ def holds_a_queue() -> GraphEditor:
     return tgw.edit(graph, session=session)
 
 
-def captures_a_table() -> GraphEditor:
-    table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
-    return tgw.edit(tf.function(table.lookup), signature=[tf.TensorSpec([], tf.string)])
+def captures_an_iterator() -> GraphEditor:
+    iterator = iter(tf.data.Dataset.range(10))
+    return tgw.edit(tf.function(lambda x: x + next(iterator)), signature=[tf.TensorSpec([], tf.int64)])
 
 
 def holds_a_function_in_an_edit() -> GraphEditor:
@@ -485,7 +486,7 @@ def has_a_closed_session() -> GraphEditor:
     [
         (calls_python, "Op 'mine' (PyFunc) calls a Python function of this process"),
         (holds_a_queue, "Queue 'queue' holds 1 elements, and to read one removes it"),
-        (captures_a_table, "as those of a table; save a SavedModel instead: editor.save('folder')"),
+        (captures_an_iterator, "as those of an iterator; save a SavedModel instead: editor.save('folder')"),
         (holds_a_function_in_an_edit, "Edit 1 (insert) holds the Python function"),
         (has_a_closed_session, "The session is closed; open a new one"),
     ],
@@ -501,6 +502,64 @@ def test_what_only_this_process_has_is_refused_in_one_sentence(
         assert sentence in refused.value.why
         assert "\n" not in refused.value.why
     assert (editor.index.names, editor.lines) == before
+
+
+def looks_up(kind: str, *, is_called: bool) -> tuple[Any, list[Any]]:
+    """A function of strings that captures a table, and what keeps it."""
+    lookup = tf.lookup
+    if kind == "empty":
+        table = lookup.experimental.MutableHashTable(tf.string, tf.float32, -1.0)
+    elif kind == "vectors":
+        table = lookup.experimental.MutableHashTable(tf.string, tf.float32, [-1.0, -1.0])
+        table.insert(tf.constant(["a", "b"]), tf.constant([[1.0, 2.0], [3.0, 4.0]]))
+    elif kind == "written":
+        table = lookup.experimental.MutableHashTable(tf.string, tf.float32, -1.0)
+        table.insert(tf.constant(["a", "b"]), tf.constant([1.0, 2.0]))
+    else:
+        table = lookup.StaticHashTable(lookup.KeyValueTensorInitializer(["a", "b"], [1.0, 2.0]), -1.0)
+    factor = tf.Variable(3.0, name="factor")
+    inner = tf.function(table.lookup) if is_called else table.lookup
+
+    def compute(words: Any) -> Any:
+        if kind == "written":
+            table.insert(words, tf.fill(tf.shape(words), 5.0))
+        return inner(words) * factor
+
+    function = tf.function(compute, input_signature=[tf.TensorSpec([None], tf.string, name="words")], autograph=False)
+    return function, [table, factor, inner]
+
+
+@pytest.mark.parametrize("is_called", [False, True])
+@pytest.mark.parametrize("kind", ["static", "vectors", "written", "empty"])
+def test_a_function_takes_the_contents_of_captured_tables_along(kind: str, is_called: bool) -> None:
+    function, kept = looks_up(kind, is_called=is_called)
+    words = tf.constant(["a", "b", "z"])
+    editor = tgw.edit(function)
+    multiply = editor.of_type("Mul").ops[0]
+    editor.rename(multiply, "product")
+    data = editor.to_bytes()
+    expected = function(words).numpy().tolist()
+    del kept
+    other = tgw.edit(tgw.edit(data).to_bytes())
+    module, copy = other.module(), other.clone(into="copy")
+    assert "product" in other.index.names
+    del other
+    gc.collect()
+    assert module(words).numpy().tolist() == expected
+    assert copy(words).numpy().tolist() == expected
+
+
+def test_a_model_of_keras_takes_its_vocabulary_along(tmp_path: Path) -> None:
+    layers = tf.keras.layers
+    lookup = layers.StringLookup(vocabulary=["a", "b"], output_mode="one_hot")
+    model = tf.keras.Sequential([tf.keras.Input([1], dtype="string"), lookup, layers.Dense(2)])
+    tgw.edit(model).save(tmp_path / "model.tgw")
+    words = tf.constant([["a"], ["z"]])
+    module = tgw.edit(tmp_path / "model.tgw").module()
+    np.testing.assert_allclose(module(words), model(words), rtol=1e-6)
+    tf.saved_model.save(module, str(tmp_path / "saved"))
+    loaded = tf.saved_model.load(str(tmp_path / "saved"))
+    np.testing.assert_allclose(loaded.run(words), model(words), rtol=1e-6)
 
 
 def test_a_file_of_an_editor_is_opened_described_and_replaced_whole(sources: Sources, tmp_path: Path) -> None:

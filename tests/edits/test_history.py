@@ -13,7 +13,7 @@ import tfgraphwidget as tgw
 from tests.conftest import read, v1
 from tests.slow import slow
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.errors import GraphFinalized, NothingTo, SessionRefused
+from tfgraphwidget.errors import GraphFinalized, NothingTo, SessionRefused, UnknownName
 from tfgraphwidget.runtime.live import graph_import, patch_application
 from tfgraphwidget.runtime.session import variable_values
 
@@ -277,6 +277,24 @@ def test_what_was_built_while_it_was_undone_comes_back_with_redo(mlp: tf.Graph, 
     editor.redo()
     assert "late" in editor.index.ids
     assert list(editor.index.names) == [op.name for op in mlp.get_operations()]
+
+
+def test_a_redo_that_what_was_built_meanwhile_stands_in_the_way_of_names_both_ops_and_the_way_out(
+    mlp: tf.Graph, editor: GraphEditor
+) -> None:
+    editor.remove("net/logits")
+    editor.undo()
+    with mlp.as_default():
+        tf.identity(mlp.get_tensor_by_name("net/logits:0"), name="late")
+    before = visible(editor)
+    with pytest.raises(UnknownName, match="'late' reads 'net/logits', which the edit removes") as refused:
+        editor.redo()
+    assert "connect 'late' to another op or remove it, and make the edit again" in refused.value.why
+    assert visible(editor) == before
+    editor.connect("x:0", "late")
+    editor.remove("net/logits")
+    assert "late" in editor.index.ids
+    assert "net/logits" not in editor.index.ids
 
 
 def test_an_edit_that_another_editor_took_back_is_not_taken_back_twice(

@@ -341,9 +341,8 @@ def test_a_module_that_shares_a_table_is_saved_with_what_it_holds(table: Any, tm
     words = Words(table())
     given = tf.constant(["b", "a", "b"])
     editor = tgw.edit(words.__call__)
-    with pytest.raises(GraphEditError, match=r"as those of a table; save a SavedModel instead: editor\."):
-        editor.to_bytes()
-    for k, module in enumerate((editor.module(), clone(editor, variables="shared"))):
+    other = tgw.edit(editor.to_bytes())
+    for k, module in enumerate((editor.module(), clone(editor, variables="shared"), other.module())):
         tf.saved_model.save(module, str(tmp_path / f"{k}"))
         np.testing.assert_allclose(tf.saved_model.load(str(tmp_path / f"{k}"))(given), words(given))
 
@@ -499,7 +498,7 @@ def test_the_gradient_of_a_custom_gradient_out_of_reach_is_an_error_and_never_th
     module = clone(tgw.edit(cut), ["exp"])
     assert module(3.0).numpy() == 3.0
     x = tf.Variable(3.0)
-    with pytest.raises(LookupError, match="No gradient defined"), tf.GradientTape():
+    with pytest.raises(NotClonable, match=r"The gradient of 'copy/IdentityN' is that of .*"), tf.GradientTape():
         module(x)
 
 

@@ -360,9 +360,12 @@ def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Content
         raise GraphEditError(notices[0].partition(": ")[2])
     contents, body = _Contents(), source.body
     if source.captures is not None and not tf_protos.is_tensorflow_installed():
-        captures = {op: {**kind, "key": contents.add(op, read)} for op, kind, read in source.captures.entries()}
+        captures = {
+            op: {**kind, **{key: contents.add(f"{op}{_PARTS[key]}", read) for key, read in readers.items()}}
+            for op, kind, readers in source.captures.entries()
+        }
     else:
-        captures = {op: _capture(op, live, contents) for op, live in _captures(core)}
+        captures = _captures(core, contents)
     _write_graph(core, root / ArchiveEntry.GRAPH.value, core.target.first, ())
     if edits:
         (root / ArchiveEntry.EDITS.value).write_text(json.dumps(edits), encoding="utf-8")
@@ -385,21 +388,38 @@ def _function(core: EditorCore, root: Path) -> tuple[dict[str, object], _Content
     return header, contents, notices
 
 
-def _captures(core: EditorCore) -> Iterator[tuple[str, Any]]:
-    """Each op of the function as it was opened that stands for state, and what it stands for."""
-    from tfgraphwidget.sources import captured_state
+_PARTS = {"key": "", "keys": "/keys", "values": "/values"}
+"""What the name of a value in the checkpoint has behind the op that stands for it."""
 
-    state = captured_state(core.source, core.source.body)
+
+def _captures(core: EditorCore, contents: _Contents) -> dict[str, dict[str, object]]:
+    """What each op of the function as it was opened stands for, if that is state; its values go to `contents`."""
+    from tfgraphwidget.runtime.functions import called_definitions
+    from tfgraphwidget.sources import captured_state, is_table_written, table_dtypes
+
+    state, index = captured_state(core.source, core.source.body), core.target.first
+    called = called_definitions(index, index.nodes).values()
+    nodes = [*index.nodes, *(node for definition in called for node in definition.node_def)]
+    captures = {}
     for op in sorted(state.names):
-        yield op, state.live(op)
+        live = state.live(op)
+        table = state.table(op, table_dtypes(nodes)) if live.dtype.name == "resource" else None
+        if table is None:
+            captures[op] = _capture(op, live, contents)
+        else:
+            captures[op] = {
+                key: contents.add(f"{op}{_PARTS[key]}", part.numpy)
+                for key, part in zip(("keys", "values"), table, strict=True)
+            } | {"is_written": is_table_written(nodes)}
+    return captures
 
 
 def _capture(op: str, live: Any, contents: _Contents) -> dict[str, object]:
     dtype = live.dtype.name
     if dtype in ("resource", "variant"):
         raise SessionRefused(
-            f"The function captures {op!r}, a {dtype} of this process whose contents cannot be read, as those of a "
-            "table; save a SavedModel instead: editor.save('folder').",
+            f"The function captures {op!r}, a {dtype} of this process whose contents cannot be read, as those of an "
+            "iterator; save a SavedModel instead: editor.save('folder').",
             [op],
         )
     key = contents.add(op, live.numpy)

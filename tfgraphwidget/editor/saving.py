@@ -339,7 +339,10 @@ def _edited_saved_model(
         read_only="",
     )
     lost = core.executor.lost_signatures
-    return export.EditedSavedModel(folder, source.stored, target.first, source.signatures, lost, graph, source.session)
+    renamed = original_names(core)
+    return export.EditedSavedModel(
+        folder, source.stored, target.first, renamed, source.signatures, lost, graph, source.session
+    )
 
 
 def _functions(

@@ -247,10 +247,12 @@ def _in_order(collections: Members, order: Members) -> Members:
 
 
 def _without(patch: Patch, names: frozenset[str]) -> Patch:
-    """The patch without entries of collections for variables of these names."""
+    """The patch without variables of these names, and without entries of collections for them."""
 
     def rest(change: Change) -> Change:
-        return replace(change, members=tuple(entry for entry in change.members if entry[1].name not in names))
+        members = tuple(entry for entry in change.members if entry[1].name not in names)
+        variables = tuple(variable for variable in change.variables if variable.name not in names)
+        return replace(change, members=members, variables=variables)
 
     return replace(patch, add=rest(patch.add), remove=rest(patch.remove))
 

@@ -88,6 +88,7 @@ from .rewrite.remove import Remove as Remove
 from .rewrite.rename import TRANSFERABLE_STATE as TRANSFERABLE_STATE
 from .rewrite.rename import Rename as Rename
 from .rewrite.rename import lost_state_text as lost_state_text
+from .rewrite.rename import rename_patch as rename_patch
 from .rewrite.replace_all import ReplaceAll as ReplaceAll
 from .rewrite.replace_subgraph import Replace as Replace
 from .signature_commands import AddSignature as AddSignature

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from tfgraphwidget.edits.serialization import Script
+from tfgraphwidget.export.formats.renamed_state import new_state_names, rename_in_file, rename_in_graph
 from tfgraphwidget.export.html.page_input import PageInput
 from tfgraphwidget.graph import GraphIndex, Signature
 from tfgraphwidget.scene import Paint, Scene
@@ -106,7 +107,8 @@ class EditedSavedModel:
     Attributes:
         folder: Its directory.
         stored: What the directory holds beside the graph.
-        before: The graph as it was opened.
+        opened: The graph as it was opened.
+        renamed: The names that ops had then, by their present ones, of those that edits have renamed.
         signatures: The signatures as they were opened.
         lost: The names of signatures that are not written, because edits removed ops that they name.
         request: The graph and the signatures as they are now.
@@ -115,7 +117,8 @@ class EditedSavedModel:
 
     folder: Path
     stored: StoredData
-    before: GraphIndex
+    opened: GraphIndex
+    renamed: Mapping[str, str]
     signatures: tuple[Signature, ...]
     lost: tuple[str, ...]
     request: ExportRequest
@@ -129,6 +132,23 @@ class EditedSavedModel:
 
     @cached_property
     def meta_graph(self) -> MetaGraphDef:
-        """The MetaGraphDef that was chosen by its tags."""
+        """The MetaGraphDef that was chosen by its tags, with the names that variables and tables have now."""
+        return rename_in_file(self._file_meta_graph, self.names)
+
+    @cached_property
+    def before(self) -> GraphIndex:
+        """The graph as it was opened, with the names that variables and tables have now."""
+        return rename_in_graph(self.opened, self.names)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """The present names of ops that hold state, by those that they had; none where no saved objects follow."""
+        file = self._file_meta_graph
+        if not file.object_graph_def.nodes:
+            return {}
+        return new_state_names(file, self.opened, self.request.index, self.renamed)
+
+    @cached_property
+    def _file_meta_graph(self) -> MetaGraphDef:
         tags = self.stored.tags()
         return next(meta for meta in self.model.meta_graphs if tuple(meta.meta_info_def.tags) == tags)

@@ -353,9 +353,15 @@ class GraphIndex:
         """Raise when an edge ends at an op that is gone."""
         for csr in edges:
             if (csr.values < 0).any():
-                number = csr.owner[np.argmax(csr.values < 0)]
-                reader = self.names[int(np.flatnonzero(keep)[number])]
-                raise UnknownName(f"Op {reader!r} reads an op that is to go; let it read another one first.", [reader])
+                number = int(np.flatnonzero(keep)[csr.owner[np.argmax(csr.values < 0)]])
+                reader, data = self.names[number], self.input_lists[number]
+                source = next(i for i in (*data, *self.control_lists[number]) if not keep[i])
+                how = "reads" if source in data else "waits for"
+                raise UnknownName(
+                    f"Op {reader!r} {how} {self.names[source]!r}, which the edit removes; connect {reader!r} to "
+                    "another op or remove it, and make the edit again.",
+                    [reader, self.names[source]],
+                )
 
 
 def build(

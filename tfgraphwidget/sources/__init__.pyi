@@ -47,6 +47,7 @@ from .files.formats import register_format as register_format
 from .files.formats import registered_formats as registered_formats
 from .files.formats import unregister_format as unregister_format
 from .files.importing import write_checkpoint as write_checkpoint
+from .files.object_graph import bound_variables as bound_variables
 from .files.object_graph import saved_variables as saved_variables
 from .files.opening import open_message as open_message
 from .files.signature_defs import tensor_names as tensor_names
@@ -75,6 +76,9 @@ from .functions.state import captured_state as captured_state
 from .functions.state import find_operation as find_operation
 from .functions.stored_function import NotStorable as NotStorable
 from .functions.stored_function import write_structure as write_structure
+from .functions.tables import is_table_written as is_table_written
+from .functions.tables import table_dtypes as table_dtypes
+from .functions.tables import table_of as table_of
 from .functions.traces import CONCRETE as CONCRETE
 from .functions.traces import FUNCTION as FUNCTION
 from .functions.traces import captured_body as captured_body
@@ -109,6 +113,7 @@ from .opening import open_source as open_source
 from .opening import reopen_expression as reopen_expression
 from .opening import with_variables as with_variables
 from .paths import parse_path as parse_path
+from .renaming import rename_inputs as rename_inputs
 from .renaming import rename_tensor as rename_tensor
 from .source import Body as Body
 from .source import SavedEditor as SavedEditor

@@ -83,11 +83,12 @@ class Body(Protocol):
 
 @dataclass(frozen=True)
 class ImportedGraph:
-    """A file's graph after its import into TensorFlow, with a session."""
+    """A file's graph after its import into TensorFlow, with a session; `notices` say what the session lacks."""
 
     body: Body
     graph: tf.Graph
     session: tf.compat.v1.Session
+    notices: tuple[str, ...] = ()
 
 
 class StoredData(Protocol):
@@ -193,8 +194,8 @@ class StoredCaptures(Protocol):
     def structure(self) -> object:
         """How the function is called, as it was written."""
 
-    def entries(self) -> Iterable[tuple[str, Mapping[str, object], Callable[[], object]]]:
-        """As they were written: the op, the kind and what reads the value of each."""
+    def entries(self) -> Iterable[tuple[str, Mapping[str, object], Mapping[str, Callable[[], object]]]]:
+        """As they were written: the op, the kind, and what reads each value that entries of the kind name."""
 
 
 @dataclass
@@ -259,4 +260,5 @@ class Source:
                 raise NotRunnable(self.refusal)
             revived = self.revive()
             self.body, self.graph, self.session = revived.body, revived.graph, revived.session
+            self.notices += revived.notices
         return self.graph

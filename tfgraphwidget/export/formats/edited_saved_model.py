@@ -357,7 +357,8 @@ def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> d
     # The objects of a frozen model have the values that were frozen.
     definitions_by_handle = {**definitions(before, handles(before)), **definitions_by_handle}
     variables = [v for v in definitions_by_handle.values() if v.snapshot or not v.resource]
-    keys = {v.handle: stored_data.keys(v.handle) for v in variables}
+    names_in_file = {new: old for old, new in edited.names.items()}
+    keys = {v.handle: stored_data.keys(names_in_file.get(v.handle, v.handle)) for v in variables}
     variables = [v for v in variables if keys[v.handle]]
     if not variables:
         return {}

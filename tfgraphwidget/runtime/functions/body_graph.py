@@ -18,8 +18,7 @@ from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, BodyState
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
 from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.inlining import inline
-from tfgraphwidget.runtime.functions.module_state import table_dtypes, table_of
-from tfgraphwidget.sources import Source, open_source, static_shape, tf_protos
+from tfgraphwidget.sources import Source, open_source, static_shape, table_dtypes, table_of, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, Tensor, Variable

@@ -8,14 +8,14 @@ name of its own, and each call is told the gradient of what it calls, as `tf.sav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tfgraphwidget.edits.clone import KEY, Excerpt, invalidate_gradient, reseed
+from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient, reseed
 from tfgraphwidget.errors import NotClonable
-from tfgraphwidget.graph import FUNCTION_CALLS, GraphIndex, called_functions
+from tfgraphwidget.graph import FUNCTION_CALLS
 from tfgraphwidget.naming import colocated_with, colocation, split_input
-from tfgraphwidget.runtime.functions.custom_gradients import Gradient, tensors_of
+from tfgraphwidget.runtime.functions.custom_gradients import Gradient, register_refusal, tensors_of
 from tfgraphwidget.sources import CaptureInfo, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
@@ -27,7 +27,7 @@ from tfgraphwidget.tf_internals import (
     set_gradient_function,
     unique_number,
 )
-from tfgraphwidget.tf_types import ConcreteFunction, FuncGraph, FunctionDef, NodeDef, Tensor
+from tfgraphwidget.tf_types import ConcreteFunction, FuncGraph, FunctionDef, NodeDef, Tensor, Variable
 
 # What TensorFlow writes beside a function's attributes for its own optimizer, of the function as it was.
 _REWRITES = ("forward_function_name", "backward_function_name")
@@ -50,21 +50,6 @@ class InlinedModule:
     def __call__(self, *tensors: Tensor) -> list[Tensor]:
         """Add the ops."""
         return self.call(*tensors)
-
-
-def branches(index: GraphIndex, nodes: Iterable[NodeDef]) -> set[str]:
-    """The functions that anything but a plain call calls: bodies of loops and conditionals.
-
-    Args:
-        index: The graph.
-        nodes: The NodeDefs, in the order of the graph.
-    """
-    return {
-        door.function
-        for node in nodes
-        if node.op not in FUNCTION_CALLS
-        for door in called_functions(node, index.functions)
-    }
 
 
 @dataclass(frozen=True)
@@ -91,13 +76,17 @@ _UNCHANGED = OwnNodes()
 
 
 def load_with_gradients(
-    functions: Mapping[str, FunctionDef], gradients: Mapping[str, Mapping[str, Gradient]], own: OwnNodes = _UNCHANGED
+    functions: Mapping[str, FunctionDef],
+    gradients: Mapping[str, Mapping[str, Gradient]],
+    variables: Mapping[str, Variable],
+    own: OwnNodes = _UNCHANGED,
 ) -> dict[str, ConcreteFunction]:
     """A ConcreteFunction for each FunctionDef.
 
     Args:
         functions: The FunctionDefs by name.
         gradients: Function -> op -> gradient, of single ops in functions.
+        variables: The variables that the copy reads, by the names of the ops that stand for them.
         own: The seeds and devices of the copies.
 
     Returns:
@@ -116,7 +105,7 @@ def load_with_gradients(
             if (function.signature.name, node.name) in gradient_names:
                 node.attr[KEY].s = gradient_names[function.signature.name, node.name].encode()
             else:
-                invalidate_gradient(node)
+                _refuse_gradient(node, function.signature.name)
     try:
         functions_by_name = load_functions(library)
     except ValueError as error:
@@ -124,19 +113,30 @@ def load_with_gradients(
             f"TensorFlow cannot load the functions that the part calls: {str(error)[:200]}; choose boundaries that "
             "leave the call out."
         ) from error
+
+    def find(op: tf.Operation, name: str) -> Tensor:
+        return variables[name[1:]].handle if name[0] == "$" else _tensor(op, name)
+
     for (name, op), gradient in gradient_names.items():
-        body = functions_by_name[name].graph
-        captured_names = [item for item in gradients[name][op].captured if isinstance(item, str)]
-        tensors = {k: _tensor(body, op, k) for k in captured_names}
-        gradients[name][op].register(gradient, tensors)
+        gradients[name][op].register(gradient, find, functions_by_name[name].graph.get_operation_by_name(op))
     return functions_by_name
 
 
-def _tensor(body: FuncGraph, op: str, name: str) -> Tensor:
-    """A tensor of a loaded function, by the name that `called_gradients` has for it, for the gradient of an op."""
+def _refuse_gradient(node: NodeDef, function: str = "") -> None:
+    """Let the gradient of a copied NodeDef be refused, in place, where it is a closure over the original's tensors."""
+    if has_closure_gradient(node):
+        name = new_gradient_name()
+        node.attr[KEY].s = name.encode()
+        register_refusal(name, function)
+
+
+def _tensor(op: tf.Operation, name: str) -> Tensor:
+    """A tensor of a loaded function for the gradient of an op of it, by the name that `called_gradients` has for it."""
     if name[0] == "^":
-        return body.get_operation_by_name(op).inputs[int(name[1:])]
-    return body.inputs[int(name)] if name.isdecimal() else body.get_tensor_by_name(name)
+        tensor: Tensor = op.inputs[int(name[1:])]
+    else:
+        tensor = op.graph.inputs[int(name)] if name.isdecimal() else op.graph.get_tensor_by_name(name)
+    return tensor
 
 
 def import_part(
@@ -181,7 +181,8 @@ def import_part(
     attach_body_graphs([graph.get_operation_by_name(f"{prefix}{part.index.names[i]}") for i in part.ops])
     tensors = tensors_of(tensors_in, gradients.values(), scope)
     for op, gradient in gradients.items():
-        gradient.register(gradient_names[op], tensors)
+        home = graph.get_operation_by_name(f"{prefix}{op}")
+        gradient.register(gradient_names[op], lambda _, name: tensors[name], home)
     added = {**tensors_in, **dict(zip(inside, imported, strict=True))}
     return [added[name] for name in names]
 
@@ -209,7 +210,7 @@ def _copies(part: Excerpt, functions: Mapping[str, ConcreteFunction], gradients:
         elif copy.name in gradients:
             copy.attr[KEY].s = gradients[copy.name].encode()
         else:
-            invalidate_gradient(copy)
+            _refuse_gradient(copy)
         copies.append(copy)
     return copies
 

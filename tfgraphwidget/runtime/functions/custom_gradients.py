@@ -8,10 +8,11 @@ be done the copy gets a name that is not registered, so that asking for its grad
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient
+from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, called_functions
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions.edited_function import unedited_name
@@ -33,11 +34,16 @@ class Gradient:
     captured: tuple[Tensor | str, ...]
     results: tuple[bool, ...] = ()
 
-    def register(self, name: str, tensors: Mapping[str, tf.Tensor]) -> None:
-        """Register it under `name`; `tensors` are the copy's, by the names of the original's."""
-        captured = [tensors[item] if isinstance(item, str) else item for item in self.captured]
+    def register(self, name: str, find: Callable[[Operation, str], Tensor], home: Operation) -> None:
+        """Register it under `name`; `find` gives for the copied op a tensor of the copy by the name of the original's.
 
-        def gradient(_: Operation, *upstream: Tensor | None) -> object:
+        It is asked at each gradient: TensorFlow makes the graphs of loops and conditionals again for one. `home` is the
+        copied op as it was made first, for which `tf.saved_model.save` asks, which tells none.
+        """
+
+        def gradient(op: Operation | None, *upstream: Tensor | None) -> object:
+            copy = home if op is None else op.outputs[0].op  # a tape gives something that is like the op
+            captured = [find(copy, item) if isinstance(item, str) else item for item in self.captured]
             specs = self.function.graph.inputs
             output_gradients = [_zeros(spec) if g is None else g for g, spec in zip(upstream, specs, strict=False)]
             if not self.results:
@@ -47,7 +53,7 @@ class Gradient:
             input_gradients = iter(call(args=[*output_gradients, *captured], Tout=dtypes, f=self.function))
             return [next(input_gradients) if is_returned else None for is_returned in self.results]
 
-        tf.RegisterGradient(name)(gradient)
+        _register(name, gradient)
 
 
 def called_definitions(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, FunctionDef]:
@@ -65,6 +71,37 @@ def called_definitions(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str,
                 definitions[door.function] = index.extras.function(door.function)
                 stack += definitions[door.function].node_def
     return definitions
+
+
+def register_refusal(name: str, function: str = "") -> None:
+    """Let the gradient that an op has under `name` be refused in one sentence.
+
+    Args:
+        name: The name, which is registered but once.
+        function: The function that the op is in; "" for what is copied itself.
+    """
+    place = f" of the function {function!r}" if function else ""
+
+    def why(copied: str) -> str:
+        return (
+            f"The gradient of {copied!r}{place} is that of a tf.custom_gradient, which reads a tensor that the copy "
+            "does not have; let the function of the tf.custom_gradient take all that its gradient reads as arguments, "
+            "or put tf.stop_gradient behind it."
+        )
+
+    def gradient(op: Operation | None, *upstream: Tensor) -> object:
+        if op is None:  # `tf.saved_model.save` asks for what a loaded model computes
+            with tf.control_dependencies([tf.debugging.Assert(False, [why(name)])]):
+                return [tf.identity(tensor) for tensor in upstream]
+        copied = op.outputs[0].op.name
+        raise NotClonable(why(copied), [copied])
+
+    _register(name, gradient)
+
+
+def _register(name: str, gradient: Callable[..., object]) -> None:
+    """Register a gradient, which `tf.saved_model.save` would convert by autograph."""
+    tf.RegisterGradient(name)(tf.autograph.experimental.do_not_convert(gradient))
 
 
 def _zeros(like: tf.Tensor) -> tf.Tensor:
@@ -89,17 +126,36 @@ def gradients(part: Excerpt, body_state: BodyState) -> dict[str, Gradient]:
     return result
 
 
+def reads_outside(part: Excerpt, body_state: BodyState) -> set[int]:
+    """The ops of the part's graph that are not in the part, and that gradients of its ops read.
+
+    Args:
+        part: The part of the graph.
+        body_state: What the state that the body reads stands for.
+    """
+    index = part.index
+    names: set[str] = set()
+    for name in (index.names[i] for i in part.ops if has_closure_gradient(index.nodes[i])):
+        op, saved = body_state.operation(name), body_state.saved_gradient(name)
+        function = None if op is None else _function(op)
+        names |= set(saved.captured if saved is not None else ())
+        captured_inputs = [] if function is None else [t for t in function.captured_inputs if not hasattr(t, "numpy")]
+        names |= {tensor_name for t in captured_inputs if (tensor_name := body_state.tensor_name(t)) is not None}
+    return {index.op(name) for name in names if split_tensor(name)[0] in index.ids and not _is_there(part, name)}
+
+
 def called_gradients(body_state: BodyState, functions: Mapping[str, FunctionDef]) -> dict[str, dict[str, Gradient]]:
     """Function -> name of an op in it -> its gradient, for FunctionDefs that were traced from `held.graph`.
 
     What these gradients read is named by number for arguments, "^0" for what the op itself reads, which an edit may
-    have changed, else by the tensor's name.
+    have changed, "$name" for a variable that the body reads, else by the tensor's name.
 
     Args:
         body_state: What the state that the body reads stands for.
         functions: The FunctionDefs by name.
     """
     result: dict[str, dict[str, Gradient]] = {}
+    handles = {id(handle): f"${n}" for n in body_state.names if (handle := _handle(body_state, n)) is not None}
     for name, definition in functions.items():
         traced = None if body_state.graph is None else graph_functions(body_state.graph).get(unedited_name(name))
         graph: FuncGraph | None = getattr(traced, "graph", None)
@@ -112,10 +168,16 @@ def called_gradients(body_state: BodyState, functions: Mapping[str, FunctionDef]
             function = None if op is None else _function(op)
             if op is None or function is None:
                 continue
-            captured = _all_present(_in_function(op, tensor, there) for tensor in function.captured_inputs)
+            captured = _all_present(
+                handles.get(id(tensor)) or _in_function(op, tensor, there) for tensor in function.captured_inputs
+            )
             if captured is not None:
                 result.setdefault(name, {})[closure] = Gradient(function, captured)
     return result
+
+
+def _handle(body_state: BodyState, name: str) -> Tensor | None:
+    return getattr(body_state.live(name), "handle", None)
 
 
 def _op_of_key(graph: FuncGraph, key: bytes) -> tf.Operation | None:
@@ -130,7 +192,7 @@ def _all_present(captured: Iterable[Tensor | str | None]) -> tuple[Tensor | str,
     return present if len(present) == len(items) else None
 
 
-def _in_function(op: tf.Operation, tensor: Tensor, there: Collection[str]) -> str | None:
+def _in_function(op: tf.Operation, tensor: Tensor, there: Collection[str]) -> Tensor | str | None:
     """How `called_gradients` names a tensor that the gradient of an op reads; `there` are the function's ops now."""
     graph = op.graph
     read = {id(inside): f"^{k}" for k, inside in enumerate(op.inputs)}
@@ -138,6 +200,8 @@ def _in_function(op: tf.Operation, tensor: Tensor, there: Collection[str]) -> st
     inside = next((inside for outside, inside in graph.captures if outside is tensor), tensor)
     if id(inside) in read or id(inside) in arguments:
         return read.get(id(inside)) or arguments[id(inside)]
+    if hasattr(tensor, "numpy") and tensor.dtype != tf.resource:
+        return tensor  # a value that the gradient alone reads
     is_here = getattr(tensor, "graph", None) is graph and tensor.op.name in there
     return str(tensor.name) if is_here else None
 
@@ -203,7 +267,7 @@ def _in_copy(part: Excerpt, body_state: BodyState, tensor: Tensor) -> Tensor | s
     index = part.index
     if hasattr(tensor, "numpy"):
         state_names = [index.names[i] for i in part.reused]
-        same = (n for n in state_names if getattr(body_state.live(n), "handle", None) is tensor)
+        same = (n for n in state_names if _handle(body_state, n) is tensor)
         return next((f"{name}:0" for name in same), None if tensor.dtype == tf.resource else tensor)
     name = body_state.tensor_name(tensor)
     return None if name is None or not _is_there(part, name) else name

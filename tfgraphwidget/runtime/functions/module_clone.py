@@ -27,11 +27,15 @@ from tfgraphwidget.naming import free_name, identifier, is_scope_name, split_ten
 from tfgraphwidget.runtime.functions.body_import import (
     InlinedModule,
     OwnNodes,
-    branches,
     import_part,
     load_with_gradients,
 )
-from tfgraphwidget.runtime.functions.custom_gradients import called_definitions, called_gradients, gradients
+from tfgraphwidget.runtime.functions.custom_gradients import (
+    called_definitions,
+    called_gradients,
+    gradients,
+    reads_outside,
+)
 from tfgraphwidget.runtime.functions.module_state import (
     Init,
     StateNames,
@@ -181,14 +185,14 @@ def _make(
 ) -> ModuleCopy:
     index, body_state = origin.index, origin.body_state
     part, structure = origin.excerpt(ends, also)
+    if not any(ends) and (read := reads_outside(part, body_state)):
+        part, structure = origin.excerpt(ends, {*also, *read})
     copied_names(index, part.reused, state[3], into)  # refuses a scope that does not hold all variables
     definitions = called_definitions(index, (index.nodes[i] for i in part.ops))
     states = make_states(part, body_state, definitions.values(), into, *state)
-    # TensorFlow makes the graphs of loops' and conditionals' bodies again for each gradient: no closure fits them.
-    nodes = [index.nodes[i] for i in part.ops] + [node for d in definitions.values() for node in d.node_def]
-    plain = {name: definitions[name] for name in definitions.keys() - branches(index, nodes)}
     own = OwnNodes(into if reseed else None, state[2])
-    functions = load_with_gradients(definitions, called_gradients(body_state, plain), own)
+    variables = {**states.variables, **states.shared}
+    functions = load_with_gradients(definitions, called_gradients(body_state, definitions), variables, own)
     own_gradients = gradients(part, body_state)
     from tfgraphwidget.runtime.functions.module_copy import ModuleCopy  # a tf.Module
 

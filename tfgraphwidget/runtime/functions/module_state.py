@@ -8,11 +8,11 @@ from typing import Any
 
 from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName, first_sentence
-from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, TABLE_WRITES, BodyState, GraphIndex, Table, definition_of
+from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, BodyState, GraphIndex, definition_of
 from tfgraphwidget.naming import known_instead, split_tensor
-from tfgraphwidget.sources import static_shape
+from tfgraphwidget.sources import static_shape, table_dtypes, table_of
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import FunctionDef, LookupTable, MutableLookupTable, NodeDef, Tensor
+from tfgraphwidget.tf_types import FunctionDef, LookupTable, Tensor
 
 Variables = str | Mapping[str, str]
 Init = str | Callable[[Sequence[str]], Mapping[str, object]]
@@ -253,30 +253,3 @@ def _variable(
             f'{first_sentence(error.message).rstrip(".")}; give another device, or device="" for none.',
             [name],
         ) from error
-
-
-def table_dtypes(nodes: Iterable[NodeDef]) -> list[tuple[int, int]]:
-    """(key, value) dtypes of the tables that ops read.
-
-    Args:
-        nodes: The NodeDefs, in the order of the graph.
-    """
-    reads = [node for node in nodes if node.op.startswith("LookupTable") and {"Tin", "Tout"} <= set(node.attr)]
-    return list(dict.fromkeys((node.attr["Tin"].type, node.attr["Tout"].type) for node in reads))
-
-
-def table_of(content: Table, nodes: Iterable[NodeDef]) -> LookupTable:
-    """A lookup table of the same content: one that can be written where any op writes to a table.
-
-    Args:
-        content: The keys and the values.
-        nodes: The NodeDefs, in the order of the graph.
-    """
-    keys, values = map(tf.convert_to_tensor, content)
-    default = tf.zeros(values.shape[1:], values.dtype)
-    if values.shape.rank == 1 and not any(node.op in TABLE_WRITES for node in nodes):
-        static: LookupTable = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default)
-        return static
-    table: MutableLookupTable = tf.lookup.experimental.MutableHashTable(keys.dtype, values.dtype, default)
-    table.insert(keys, values)
-    return table

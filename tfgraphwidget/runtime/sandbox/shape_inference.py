@@ -566,7 +566,7 @@ class _Inference:
         for was, now in slots:
             if not after.same(was, now) or not _is_narrower(after.shape(*now), before.shape(*was)):
                 return False
-            if now in self._changed and after.dtype(now) in _INTEGERS and after.may_know_value(now[0]):
+            if now in self._changed and after.dtype(now) in _DTYPES_OF_VALUES and after.may_know_value(now[0]):
                 return False
         return True
 

@@ -215,7 +215,7 @@ def _open(root: Path, header: Mapping[str, Any], where: str, options: OpenOption
             root / ArchiveEntry.MODEL.value, where, chosen, header.get("signature")
         )
     else:
-        open_graph = partial(_open_graph, root, where, chosen, header.get("signature"))
+        open_graph = partial(_open_graph, root, header, where, chosen)
     is_edited = (root / ArchiveEntry.EDITS.value).is_file()
     source = open_graph(
         ArchiveEntry.OPENED.value if (root / ArchiveEntry.OPENED.value).is_file() else ArchiveEntry.GRAPH.value
@@ -261,12 +261,12 @@ def _message(kind: type[_Message], file: Path) -> _Message:
         raise ValueError(f"{file.name} is no {kind.__name__}") from error
 
 
-def _open_graph(root: Path, where: str, options: OpenOptions, signature: str | None, file: str) -> Source:
-    meta = _message(tf_protos.MetaGraphDef, root / file)
+def _open_graph(root: Path, header: Mapping[str, Any], where: str, options: OpenOptions, file: str) -> Source:
+    meta, signature = _message(tf_protos.MetaGraphDef, root / file), header.get("signature")
     # protobuf 4 looks up no None. Edits may have removed the signature.
     if options.signature is None and signature is not None and signature in meta.signature_def:
         options = replace(options, signature=signature)
-    return open_message(meta, "", where, replace(options, tags=None))
+    return open_message(meta, "", where, replace(options, tags=None), fills_tables=not header["tables"])
 
 
 def _open_model(folder: Path, where: str, options: OpenOptions, signature: str | None) -> Source:

@@ -87,11 +87,20 @@ def _make_constant(node: NodeDef, path: str) -> None:
     node.attr["value"].tensor.CopyFrom(tf_protos.string_tensor(path))
 
 
-def _table_initializers(meta: MetaGraphDef, by_name: Mapping[str, NodeDef]) -> list[str]:
-    """The ops that run at loading and have a hash table as input."""
+def loading_ops(meta: MetaGraphDef) -> list[str]:
+    """The ops that a SavedModel runs when it is loaded.
+
+    Args:
+        meta: The MetaGraphDef.
+    """
     init_op = meta.signature_def[_INIT].outputs[_INIT].name if _INIT in meta.signature_def else ""
     roots = [init_op, *(name for key in _MAIN_OPS for name in _collection_names(meta, key))]
-    stack, visited, fillers = [split_tensor(name)[0] for name in roots], set(), []
+    return [split_tensor(name)[0] for name in roots if name]
+
+
+def _table_initializers(meta: MetaGraphDef, by_name: Mapping[str, NodeDef]) -> list[str]:
+    """The ops that run at loading and have a hash table as input."""
+    stack, visited, fillers = loading_ops(meta), set(), []
     while stack:
         name = stack.pop()
         node = by_name.get(name)

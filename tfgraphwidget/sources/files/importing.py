@@ -55,6 +55,7 @@ def import_file(file: FileGraph) -> ImportedGraph:
     try:
         with graph.as_default():
             _fill(file, graph, session)
+            notices = _fill_tables(file, graph, session)
     except NotRunnable:
         session.close()
         raise
@@ -64,7 +65,7 @@ def import_file(file: FileGraph) -> ImportedGraph:
         raise NotRunnable(
             why or f"TensorFlow cannot import {file.where}: {first_line(error)[:_LONGEST]}; it can be looked at only."
         ) from error
-    return ImportedGraph(GraphBody(graph, saved_names=file.body.saved_names), graph, session)
+    return ImportedGraph(GraphBody(graph, saved_names=file.body.saved_names), graph, session, notices)
 
 
 def _damaged_value(checkpoint: Checkpoint | None) -> str:
@@ -181,19 +182,34 @@ def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.
 
 
 def _initialize(variables: Iterable[VariableDef], graph: tf.Graph, session: tf.compat.v1.Session) -> None:
-    """Run the initializers of variables, each once those ran whose values it reads; what cannot run stays without."""
+    """Run the initializers of variables; what cannot run stays without."""
     there = {op.name for op in graph.get_operations()}
-    waiting = [v.initializer for v in variables if v.initializer in there]
+    _run_each([v.initializer for v in variables if v.initializer in there], graph, session)
+
+
+def _fill_tables(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> tuple[str, ...]:
+    """Run the initializers of tables; return a sentence for each that fails."""
+    return tuple(
+        f"{op!r} cannot fill its hash table, which is empty in the editor's session: "
+        f"{first_line(error)[:_LONGEST].rstrip('.')}; run editor.session.run({op!r}) when what it reads is there."
+        for op, error in _run_each(file.table_contents.initializers, graph, session).items()
+    )
+
+
+def _run_each(ops: Iterable[str], graph: tf.Graph, session: tf.compat.v1.Session) -> dict[str, tf.errors.OpError]:
+    """Run ops, each once those ran whose state it reads; return the errors of those that cannot run."""
+    waiting = list(ops)
     while waiting:
-        failed = []
-        for initializer in waiting:
+        errors = {}
+        for op in waiting:
             try:
-                session.run(graph.get_operation_by_name(initializer))
-            except tf.errors.OpError:  # noqa: PERF203
-                failed.append(initializer)
-        if len(failed) == len(waiting):
-            return
-        waiting = failed
+                session.run(graph.get_operation_by_name(op))
+            except tf.errors.OpError as error:  # noqa: PERF203
+                errors[op] = error
+        if len(errors) == len(waiting):
+            return errors
+        waiting = list(errors)
+    return {}
 
 
 def _assign(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint, value_type
 from tfgraphwidget.sources.files.checkpoint_keys import checkpoint_keys, graph_variables, restored_names
+from tfgraphwidget.sources.files.table_contents import TableContents, table_contents
 from tfgraphwidget.sources.functions.library import function_nodes
 from tfgraphwidget.sources.inference.bounds import Bounds, Excess
 from tfgraphwidget.sources.inference.call_depth import ITSELF, TOO_DEEP, endless_functions
@@ -31,6 +33,7 @@ class FileGraph:
 
     `meta` is an empty MetaGraphDef where only a GraphDef was given; `folder` is the directory of a SavedModel. `values`
     read the values of variables, by their handle ops, where no checkpoint has them; a session initializes the others.
+    `fills_tables` is False where what the tables held is loaded afterwards.
     """
 
     where: str
@@ -40,6 +43,20 @@ class FileGraph:
     checkpoint: Checkpoint | None = None
     folder: Path | None = None
     values: Mapping[str, Callable[[], object]] | None = None
+    fills_tables: bool = True
+
+    @cached_property
+    def table_contents(self) -> TableContents:
+        """How its tables are filled in a session."""
+        if not self.fills_tables:
+            return TableContents()
+        checkpoint, restore_op = self.checkpoint, self.meta.saver_def.restore_op_name
+        return table_contents(
+            self.body,
+            self.meta,
+            is_loaded=self.folder is not None,
+            is_restored=bool(restore_op) and checkpoint is not None and not missing_checkpoint_names(self, checkpoint),
+        )
 
 
 class Obstacle(NamedTuple):
@@ -62,6 +79,7 @@ def find_obstacles(file: FileGraph) -> list[Obstacle]:
         *_assets(file),
         *_absent_devices(file),
         *_checkpoint(file),
+        *_tables(file),
     ]
 
 
@@ -210,6 +228,12 @@ def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:
             "in the session to give it one.",
             stops=False,
         )
+
+
+def _tables(file: FileGraph) -> Iterator[Obstacle]:
+    with suppress(GraphEditError):  # of a checkpoint, which `_checkpoint` tells
+        for notice in file.table_contents.notices:
+            yield Obstacle(notice, stops=False)
 
 
 def _unlike(file: FileGraph, checkpoint: Checkpoint) -> str:

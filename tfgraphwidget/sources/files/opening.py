@@ -31,6 +31,8 @@ def open_message(
     options: OpenOptions,
     folder: Path | None = None,
     values: Mapping[str, Callable[[], object]] | None = None,
+    *,
+    fills_tables: bool = True,
 ) -> Source:
     """Open a message that holds a graph, as data; TensorFlow imports the graph when something in it is to run.
 
@@ -42,6 +44,7 @@ def open_message(
         folder: The directory of a SavedModel with its variables' values.
         values: Read the values of variables, by their handle ops, where no checkpoint has them. A session gives the
             others those that their initializers compute.
+        fills_tables: Whether a session fills the tables by their initializers; False where their contents are loaded.
 
     Raises:
         NotAGraph: When there are no ops in it.
@@ -77,7 +80,7 @@ def open_message(
             checkpoint, folder = replacement, None
         else:
             checkpoint = other_checkpoint(checkpoint, replacement, meta, body)
-    file = FileGraph(where, graph_def, meta, body, checkpoint, folder, values)
+    file = FileGraph(where, graph_def, meta, body, checkpoint, folder, values, fills_tables)
     obstacles = find_obstacles(file)
     return Source(
         title,

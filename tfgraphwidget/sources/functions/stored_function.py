@@ -11,6 +11,7 @@ import numpy as np
 
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.functions.call_structure import CallStructure
+from tfgraphwidget.sources.functions.tables import make_table
 from tfgraphwidget.sources.live.shapes import dimensions, static_shape
 from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
 from tfgraphwidget.sources.source import Source
@@ -20,6 +21,8 @@ from tfgraphwidget.tf_types import MetaGraphDef
 
 _PLAIN = (bool, int, float, str)
 _TENSOR = {"tensor": None}
+VALUES = ("key", "keys", "values")
+"""The entries of a capture that are keys of values in the checkpoint."""
 
 
 class NotStorable(Exception):
@@ -30,7 +33,8 @@ class FileCaptures:
     """Variables and tensors of a function, made of values in a checkpoint when they are first used.
 
     Args:
-        kinds: For each op that stands for state: the key of its value, and of a variable its name and how it is used.
+        kinds: For each op that stands for state: the key of its value, and of a variable its name and how it is used;
+            of a table the keys of its keys and values, and whether it is written.
         values: The checkpoint.
         structure: How the function is called, as `write_structure` writes it.
     """
@@ -50,10 +54,10 @@ class FileCaptures:
         """How the function is called, as it was written."""
         return self._structure
 
-    def entries(self) -> Iterator[tuple[str, Mapping[str, object], Callable[[], object]]]:
-        """As they were written, for who writes them again without TensorFlow: op, kind, and what reads the value."""
+    def entries(self) -> Iterator[tuple[str, Mapping[str, object], Mapping[str, Callable[[], object]]]]:
+        """As they were written, for who writes them again without TensorFlow: op, kind, readers by entries of it."""
         for op, kind in self._kinds.items():
-            yield op, kind, partial(self._value, kind)
+            yield op, kind, {key: partial(self._value, kind, key) for key in VALUES if key in kind}
 
     def live(self) -> Mapping[str, tf.Variable | tf.Tensor]:
         """The variables and tensors, by op; the same at each call."""
@@ -64,12 +68,17 @@ class FileCaptures:
         with tf.init_scope():
             return {op: self._make(kind) for op, kind in self._kinds.items()}
 
-    def _value(self, kind: Mapping[str, Any]) -> np.ndarray | bytes:
+    def _value(self, kind: Mapping[str, Any], key: str) -> np.ndarray | bytes:
         assert self._values is not None  # an archive that lacks them is refused
-        return self._values.value(kind["key"])
+        return self._values.value(kind[key])
 
     def _make(self, kind: Mapping[str, Any]) -> tf.Variable | tf.Tensor:
-        value = tf.constant(self._value(kind))
+        if "keys" in kind:
+            table = make_table((self._value(kind, "keys"), self._value(kind, "values")), is_written=kind["is_written"])
+            handle: tf.Tensor = table.resource_handle
+            vars(handle)["_table"] = table  # which deletes what the handle is of when it goes itself
+            return handle
+        value = tf.constant(self._value(kind, "key"))
         if "name" not in kind:
             return value
         return tf.Variable(

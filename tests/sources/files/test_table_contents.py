@@ -1,0 +1,156 @@
+"""Hash tables of a file hold in the editor's session what their initializers, or a checkpoint, put into them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*(from which tables|keeps hash|Collection)")  # notices of `save`
+v1 = tf.compat.v1
+WORDS = ["apple", "banana", "cherry"]
+Y = ["prices:0", "places:0", "counts:0"]
+FILLED: list[Any] = [[20.0, 40.0, -2.0], [0, 1, -1], [5.0, -1.0, -1.0]]
+
+
+@pytest.fixture
+def vocabulary(tmp_path: Path) -> Path:
+    path = tmp_path / "vocabulary.txt"
+    path.write_text("apple\nbanana\n")
+    return path
+
+
+@pytest.fixture
+def session(vocabulary: Path) -> Iterator[Any]:
+    """A session with a table that is filled from tensors, one from a file, and one that can be written to."""
+    tables, from_file = tf.lookup, tf.lookup.TextFileIndex
+    with tf.Graph().as_default() as graph:
+        words = v1.placeholder(tf.string, [None], name="words")
+        prices = tables.KeyValueTensorInitializer(tf.constant(WORDS[:2]), tf.constant([10.0, 20.0]))
+        places = tables.TextFileInitializer(
+            str(vocabulary), tf.string, from_file.WHOLE_LINE, tf.int64, from_file.LINE_NUMBER
+        )
+        counts = tables.experimental.MutableHashTable(tf.string, tf.float32, -1.0, name="counted")
+        fill = counts.insert(tf.constant(WORDS[:1]), tf.constant([5.0]), name="count")
+        factor = v1.get_variable("factor", initializer=2.0, use_resource=True)
+        tf.multiply(tables.StaticHashTable(prices, -1.0).lookup(words), factor, name="prices")
+        tf.identity(tables.StaticHashTable(places, -1).lookup(words), name="places")
+        tf.identity(counts.lookup(words), name="counts")
+        with v1.Session(graph=graph) as session:
+            session.run([v1.global_variables_initializer(), v1.tables_initializer()])
+            session.run(fill)
+            yield session
+
+
+def run(editor: Any, outputs: list[str]) -> list[Any]:
+    return [value.tolist() for value in editor.session.run(outputs, {"words:0": WORDS})]
+
+
+def notices_of_tables(editor: Any) -> list[str]:
+    return [notice for notice in editor.notices if "table" in notice]
+
+
+def test_tables_of_a_meta_graph_are_filled_and_one_that_nothing_fills_is_told(session: Any, tmp_path: Path) -> None:
+    tgw.edit(session.graph, session=session).save(tmp_path / "m.meta")
+    editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
+    (notice,) = notices_of_tables(editor)
+    assert notice.startswith("Hash table 'counted' is empty in the editor's session")
+    insert = next(name for name in editor.index.names if name.endswith("LookupTableInsertV2"))
+    assert repr(insert) in notice
+    assert run(editor, Y) == [*FILLED[:2], [-1.0] * 3]
+    editor.session.run(insert)
+    assert run(editor, Y) == FILLED
+
+
+def test_a_saver_that_restores_a_table_leaves_nothing_to_tell(session: Any, tmp_path: Path) -> None:
+    with session.graph.as_default():
+        v1.train.Saver().save(session, str(tmp_path / "saved"))
+    editor = tgw.edit(tmp_path / "saved.meta", checkpoint=tmp_path / "saved")
+    assert notices_of_tables(editor) == []
+    assert run(editor, Y) == FILLED
+
+
+@pytest.mark.parametrize("name", ["frozen.pb", "frozen.pbtxt"])
+def test_tables_of_a_frozen_graph_are_filled(name: str, session: Any, tmp_path: Path) -> None:
+    tgw.edit(session.graph, session=session).save(tmp_path / name, outputs=Y, frozen=True)
+    editor = tgw.edit(tmp_path / name)
+    assert notices_of_tables(editor) == []
+    assert run(editor, Y) == FILLED
+
+
+def test_tables_are_filled_in_the_editor_of_a_file_that_was_edited_and_written_before_it_ran(
+    session: Any, tmp_path: Path
+) -> None:
+    tgw.edit(session.graph, session=session).save(tmp_path / "m.meta")
+    editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
+    editor.rename("places", "lines")
+    editor.save(tmp_path / "e.tgw")
+    outputs = [Y[0], "lines:0"]
+    assert run(tgw.edit(tmp_path / "e.tgw"), outputs) == FILLED[:2]
+    assert run(editor, outputs) == FILLED[:2]
+
+
+def test_an_archive_has_what_tables_held_whatever_has_become_of_the_file(
+    session: Any, tmp_path: Path, vocabulary: Path
+) -> None:
+    tgw.edit(session.graph, session=session).save(tmp_path / "e.tgw")
+    vocabulary.write_text("cherry\n")
+    assert run(tgw.edit(tmp_path / "e.tgw"), Y) == FILLED
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_file_that_is_not_there_and_one_that_cannot_be_read_are_told(
+    is_there: bool, session: Any, tmp_path: Path, vocabulary: Path
+) -> None:
+    tgw.edit(session.graph, session=session).save(tmp_path / "m.pb", outputs=Y[1], frozen=True)
+    other = tmp_path / "other.txt"
+    other.write_text(vocabulary.read_text())
+    vocabulary.unlink()
+    if is_there:
+        vocabulary.write_text("apple\napple\n")  # one key twice
+    editor = tgw.edit(tmp_path / "m.pb")
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        run(editor, [Y[1]])
+    (notice,) = notices_of_tables(editor)
+    assert ("cannot fill its hash table" if is_there else f"{str(vocabulary)!r}, which is not there") in notice
+    call = notice[notice.index("editor.session.run(") :].rstrip(".").partition(" when")[0]
+    if is_there:
+        vocabulary.write_text(other.read_text())
+    eval(call, {"editor": editor, "path": str(other)})  # what the notice says
+    assert run(editor, [Y[1]]) == FILLED[1:2]
+
+
+def test_nothing_but_a_file_is_opened_for_a_table(session: Any, tmp_path: Path, vocabulary: Path) -> None:
+    tgw.edit(session.graph, session=session).save(tmp_path / "m.meta")
+    vocabulary.unlink()
+    vocabulary.mkdir()
+    assert any("which is not there" in notice for notice in tgw.edit(tmp_path / "m.meta").notices)
+
+
+def test_a_saved_model_of_tensorflow_1_fills_its_tables_from_its_assets(
+    session: Any, tmp_path: Path, vocabulary: Path
+) -> None:
+    graph = session.graph
+    with graph.as_default():
+        builder = v1.saved_model.Builder(str(tmp_path / "model"))
+        builder.add_meta_graph_and_variables(session, ["serve"], main_op=v1.tables_initializer())
+        builder.save()
+    editor = tgw.edit(tmp_path / "model")
+    assert notices_of_tables(editor) == []
+    assert run(editor, Y) == FILLED
+    np.testing.assert_array_equal(run(editor, Y)[2], FILLED[2])
+
+
+def test_a_saved_model_whose_start_leaves_a_table_out_is_told(session: Any, tmp_path: Path) -> None:
+    with session.graph.as_default():
+        builder = v1.saved_model.Builder(str(tmp_path / "model"))
+        builder.add_meta_graph_and_variables(session, ["serve"])
+        builder.save()
+    (notice,) = notices_of_tables(tgw.edit(tmp_path / "model"))
+    assert notice.startswith("Hash tables 'hash_table' and 'hash_table_1' are empty in the editor's session")

@@ -1,0 +1,125 @@
+"""Hash tables of a file's graph: the ops that fill them in a new session, and those that nothing fills there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    FUNCTION_CALLS,
+    TABLE,
+    TABLE_FILE_INITIALIZERS,
+    TABLE_WRITES,
+    GraphIndex,
+    build,
+    by_key,
+    first_contents,
+    initializers,
+    kind_of,
+    needed_ops,
+    types_of,
+    users,
+)
+from tfgraphwidget.naming import names_text
+from tfgraphwidget.sources.files.assets import loading_ops
+from tfgraphwidget.sources.node_body import NodeBody
+from tfgraphwidget.tf_types import MetaGraphDef
+
+
+class TableContents(NamedTuple):
+    """How the tables of a file's graph are filled in a new session.
+
+    Attributes:
+        initializers: The ops to run once the variables have values, in order.
+        notices: A sentence on the tables that hold nothing then, for each reason.
+    """
+
+    initializers: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def table_contents(body: NodeBody, meta: MetaGraphDef, *, is_loaded: bool, is_restored: bool) -> TableContents:
+    """How tables are filled.
+
+    Args:
+        body: The graph.
+        meta: The MetaGraphDef that it is of; an empty one for a GraphDef.
+        is_loaded: Whether the graph is loaded as a SavedModel, which runs what the model begins with.
+        is_restored: Whether the ops of the graph's Saver restore a checkpoint.
+    """
+    if not any(kind_of(op_type) == TABLE for op_type in types_of(body.protos)):
+        return TableContents()
+    try:
+        index = build(body.protos, body.collections()[0], typing=body.typing, functions=body.functions(), extras=body)
+    except GraphEditError:  # of a damaged graph, which is refused where it is drawn
+        return TableContents()
+    tables = [ops for (kind, _, _), ops in by_key(index).items() if kind == TABLE]
+    by_loading = _run_by_loading(index, meta, is_loaded=is_loaded, is_restored=is_restored)
+    waiting = {name for ops in tables for op in ops for name in initializers(index, op)}
+    alone = [] if is_loaded else first_contents(index, {*waiting, *(op for ops in tables for op in ops)})
+    missing = {op: path for op in alone if (path := _missing_file(index, op)) is not None}
+    run = tuple(index.names[op] for op in alone if op not in missing)
+    filled = {*by_loading, *alone}
+    unfilled = [ops for ops in tables if filled.isdisjoint(i for op in ops for i in users(index, op))]
+    return TableContents(run, (*_missing_notices(index, missing), *_empty_notices(index, unfilled)))
+
+
+def _run_by_loading(index: GraphIndex, meta: MetaGraphDef, *, is_loaded: bool, is_restored: bool) -> set[int]:
+    """The ops that may fill tables and that run when a SavedModel is loaded, or a checkpoint restored."""
+    roots = [*loading_ops(meta)] if is_loaded else []
+    roots += [meta.saver_def.restore_op_name] if is_loaded or is_restored else []
+    there = [name for name in roots if name in index.ids]
+    if not there:
+        return set()
+    needed = needed_ops(index, (), there)
+    fills = TABLE_WRITES | FUNCTION_CALLS
+    return {
+        i
+        for i in np.flatnonzero(needed).tolist()
+        if index.types[i] in fills or index.types[i].startswith("InitializeTable")
+    }
+
+
+def _missing_file(index: GraphIndex, op: int) -> str | None:
+    """The path of the file that an op is to fill a table from, if it is not there; "" if it is not said."""
+    if index.types[op] not in TABLE_FILE_INITIALIZERS:
+        return None
+    source = index.input_lists[op][1:2]
+    tensor = index.nodes[source[0]].attr["value"].tensor if source and index.types[source[0]] in CONSTANTS else None
+    if tensor is None or len(tensor.string_val) != 1:
+        return ""  # TensorFlow would open whatever it is, and wait for a pipe
+    path = tensor.string_val[0].decode(errors="surrogateescape")
+    try:
+        return None if "://" in path or Path(path).is_file() else path
+    except (OSError, ValueError):  # no path, as one with a zero in it
+        return path
+
+
+def _missing_notices(index: GraphIndex, missing: dict[int, str]) -> Iterator[str]:
+    for op, path in missing.items():
+        table = index.names[index.input_lists[op][0]]
+        source = f"the file {path[:200]!r}, which is not there" if path else "a file whose name is computed"
+        yield (
+            f"Hash table {table!r} is filled from {source}, so it is empty in the editor's session; "
+            f"{'put the file there and open the graph again, or ' if path else ''}run the op with the name of a file: "
+            f"editor.session.run({index.names[op]!r}, {{'{index.names[index.input_lists[op][1]]}:0': path}})."
+        )
+
+
+def _empty_notices(index: GraphIndex, tables: list[list[int]]) -> Iterator[str]:
+    if not tables:
+        return
+    names = [index.names[ops[0]] for ops in tables]
+    readers = {i for ops in tables for op in ops for i in users(index, op)}
+    inserts = [index.names[i] for i in sorted(readers) if index.types[i].startswith("LookupTableInsert")]
+    it, are = ("it", "Hash table {} is") if len(names) == 1 else ("them", "Hash tables {} are")
+    run = f"run what fills {it} in editor.session, such as {inserts[0]!r}, or " if inserts else ""
+    yield (
+        f"{are.format(names_text(names))} empty in the editor's session, as neither an initializer nor a checkpoint "
+        f"fills {it}; {run}open a '.tgw' or SavedModel, which have the contents of tables."
+    )

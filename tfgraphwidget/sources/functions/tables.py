@@ -1,0 +1,57 @@
+"""Lookup tables of functions: their dtypes, and tables of the same content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tfgraphwidget.graph import TABLE_WRITES, Table
+from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_types import LookupTable, MutableLookupTable, NodeDef
+
+
+def table_dtypes(nodes: Iterable[NodeDef]) -> list[tuple[int, int]]:
+    """(key, value) dtypes of the tables that ops read.
+
+    Args:
+        nodes: The NodeDefs, in the order of the graph.
+    """
+    reads = [node for node in nodes if node.op.startswith("LookupTable") and {"Tin", "Tout"} <= set(node.attr)]
+    return list(dict.fromkeys((node.attr["Tin"].type, node.attr["Tout"].type) for node in reads))
+
+
+def is_table_written(nodes: Iterable[NodeDef]) -> bool:
+    """Whether any op writes to a table.
+
+    Args:
+        nodes: The NodeDefs.
+    """
+    return any(node.op in TABLE_WRITES for node in nodes)
+
+
+def table_of(content: Table, nodes: Iterable[NodeDef]) -> LookupTable:
+    """A lookup table of the same content: one that can be written where any op writes to a table.
+
+    Args:
+        content: The keys and the values.
+        nodes: The NodeDefs, in the order of the graph.
+    """
+    return make_table(content, is_written=is_table_written(nodes))
+
+
+def make_table(content: Table, *, is_written: bool) -> LookupTable:
+    """A lookup table.
+
+    Args:
+        content: The keys and the values.
+        is_written: Whether it can be written.
+    """
+    keys, values = map(tf.convert_to_tensor, content)
+    default = tf.zeros(values.shape[1:], values.dtype)
+    is_empty = keys.shape[0] == 0  # TensorFlow initializes no table with nothing
+    if values.shape.rank == 1 and not is_written and not is_empty:
+        static: LookupTable = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default)
+        return static
+    table: MutableLookupTable = tf.lookup.experimental.MutableHashTable(keys.dtype, values.dtype, default)
+    if not is_empty:
+        table.insert(keys, values)
+    return table
