@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,25 @@ def test_a_file_that_is_not_there_and_one_that_cannot_be_read_are_told(
         vocabulary.write_text(other.read_text())
     eval(call, {"editor": editor, "path": str(other)})  # what the notice says
     assert run(editor, [Y[1]]) == FILLED[1:2]
+
+
+@pytest.mark.parametrize("name", ["m.pb", "m.meta", "m.tgw", "message"])
+def test_a_file_that_is_not_beside_the_graph_is_opened_when_the_user_says_so(
+    name: str, session: Any, tmp_path: Path, vocabulary: Path
+) -> None:
+    """A table is saved with what it holds, and a graph of others may name any file."""
+    (tmp_path / "elsewhere").mkdir()
+    path = tmp_path / "elsewhere" / name.replace("message", "m.pb")
+    with warnings.catch_warnings(action="ignore"):
+        editor = tgw.edit(session.graph.as_graph_def()) if name == "m.tgw" else tgw.edit(session.graph, session=session)
+        editor.save(path, outputs=None if name == "m.tgw" else Y[1], frozen=name.endswith("pb") or name == "message")
+    other = tgw.edit(v1.GraphDef.FromString(path.read_bytes()) if name == "message" else path)
+    notice = next(notice for notice in notices_of_tables(other) if str(vocabulary) in notice)
+    assert "which is not beside the graph, so it is empty in the editor's session; if you trust the graph" in notice
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        run(other, [Y[1]])
+    eval(notice[notice.index("editor.session.run(") :].rstrip("."), {"editor": other})  # what the notice says
+    assert run(other, [Y[1]]) == FILLED[1:2]
 
 
 def test_nothing_but_a_file_is_opened_for_a_table(session: Any, tmp_path: Path, vocabulary: Path) -> None:

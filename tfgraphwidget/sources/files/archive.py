@@ -106,7 +106,7 @@ def open_archive(container: Container, options: OpenOptions) -> Source:
     folder = _Folder()
     header = _unpack(container, folder.path)
     with _damage_refused(container.where):
-        return _open(folder.path, header, container.where, options, folder)
+        return _open(folder.path, header, container, options, folder)
 
 
 @contextmanager
@@ -195,7 +195,8 @@ _VALUED = ("variables", "removed", "tables", "iterators")
 """What of a header names values."""
 
 
-def _open(root: Path, header: Mapping[str, Any], where: str, options: OpenOptions, folder: object) -> Source:
+def _open(root: Path, header: Mapping[str, Any], container: Container, options: OpenOptions, folder: object) -> Source:
+    where, table_folder = container.where, None if container.file is None else container.file.parent
     _check_complete(root, header, where, needs_values=options.checkpoint is None or header["kind"] == "function")
     checkpoint = (
         str(root / ArchiveEntry.VALUES.value) if (root / f"{ArchiveEntry.VALUES.value}.index").is_file() else None
@@ -215,7 +216,7 @@ def _open(root: Path, header: Mapping[str, Any], where: str, options: OpenOption
             root / ArchiveEntry.MODEL.value, where, chosen, header.get("signature")
         )
     else:
-        open_graph = partial(_open_graph, root, header, where, chosen)
+        open_graph = partial(_open_graph, root, header, where, chosen, table_folder)
     is_edited = (root / ArchiveEntry.EDITS.value).is_file()
     source = open_graph(
         ArchiveEntry.OPENED.value if (root / ArchiveEntry.OPENED.value).is_file() else ArchiveEntry.GRAPH.value
@@ -261,12 +262,15 @@ def _message(kind: type[_Message], file: Path) -> _Message:
         raise ValueError(f"{file.name} is no {kind.__name__}") from error
 
 
-def _open_graph(root: Path, header: Mapping[str, Any], where: str, options: OpenOptions, file: str) -> Source:
+def _open_graph(
+    root: Path, header: Mapping[str, Any], where: str, options: OpenOptions, table_folder: Path | None, file: str
+) -> Source:
     meta, signature = _message(tf_protos.MetaGraphDef, root / file), header.get("signature")
     # protobuf 4 looks up no None. Edits may have removed the signature.
     if options.signature is None and signature is not None and signature in meta.signature_def:
         options = replace(options, signature=signature)
-    return open_message(meta, "", where, replace(options, tags=None), fills_tables=not header["tables"])
+    options = replace(options, tags=None)
+    return open_message(meta, "", where, options, fills_tables=not header["tables"], table_folder=table_folder)
 
 
 def _open_model(folder: Path, where: str, options: OpenOptions, signature: str | None) -> Source:

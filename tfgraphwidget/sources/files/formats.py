@@ -254,7 +254,8 @@ def _open_graph(name: str) -> Callable[[Container, OpenOptions], Source]:
 
         message = container.message(name)
         container.data = b""  # not read any more, and of a million ops 200 MB
-        source = open_message(message, container.title, container.where, options)
+        folder = None if container.file is None else container.file.parent
+        source = open_message(message, container.title, container.where, options, table_folder=folder)
         source.notices += container.notices(name)
         if options.checkpoint is None:
             source.notices += _unread_checkpoint(container, source)

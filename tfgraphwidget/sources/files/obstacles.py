@@ -33,7 +33,8 @@ class FileGraph:
 
     `meta` is an empty MetaGraphDef where only a GraphDef was given; `folder` is the directory of a SavedModel. `values`
     read the values of variables, by their handle ops, where no checkpoint has them; a session initializes the others.
-    `fills_tables` is False where what the tables held is loaded afterwards.
+    `fills_tables` is False where what the tables held is loaded afterwards. `table_folder` is the directory of the
+    files that tables may be filled from: an untrusted graph may name any file, and what a table holds is saved with it.
     """
 
     where: str
@@ -44,6 +45,7 @@ class FileGraph:
     folder: Path | None = None
     values: Mapping[str, Callable[[], object]] | None = None
     fills_tables: bool = True
+    table_folder: Path | None = None
 
     @cached_property
     def table_contents(self) -> TableContents:
@@ -54,6 +56,7 @@ class FileGraph:
         return table_contents(
             self.body,
             self.meta,
+            self.table_folder,
             is_loaded=self.folder is not None,
             is_restored=bool(restore_op) and checkpoint is not None and not missing_checkpoint_names(self, checkpoint),
         )

@@ -33,6 +33,7 @@ def open_message(
     values: Mapping[str, Callable[[], object]] | None = None,
     *,
     fills_tables: bool = True,
+    table_folder: Path | None = None,
 ) -> Source:
     """Open a message that holds a graph, as data; TensorFlow imports the graph when something in it is to run.
 
@@ -45,6 +46,7 @@ def open_message(
         values: Read the values of variables, by their handle ops, where no checkpoint has them. A session gives the
             others those that their initializers compute.
         fills_tables: Whether a session fills the tables by their initializers; False where their contents are loaded.
+        table_folder: The directory of the files that tables may be filled from; None for no file.
 
     Raises:
         NotAGraph: When there are no ops in it.
@@ -80,7 +82,7 @@ def open_message(
             checkpoint, folder = replacement, None
         else:
             checkpoint = other_checkpoint(checkpoint, replacement, meta, body)
-    file = FileGraph(where, graph_def, meta, body, checkpoint, folder, values, fills_tables)
+    file = FileGraph(where, graph_def, meta, body, checkpoint, folder, values, fills_tables, table_folder)
     obstacles = find_obstacles(file)
     return Source(
         title,

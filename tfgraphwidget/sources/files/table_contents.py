@@ -43,12 +43,15 @@ class TableContents(NamedTuple):
     notices: tuple[str, ...] = ()
 
 
-def table_contents(body: NodeBody, meta: MetaGraphDef, *, is_loaded: bool, is_restored: bool) -> TableContents:
+def table_contents(
+    body: NodeBody, meta: MetaGraphDef, folder: Path | None, *, is_loaded: bool, is_restored: bool
+) -> TableContents:
     """How tables are filled.
 
     Args:
         body: The graph.
         meta: The MetaGraphDef that it is of; an empty one for a GraphDef.
+        folder: The directory of the files that tables may be filled from; None for no file.
         is_loaded: Whether the graph is loaded as a SavedModel, which runs what the model begins with.
         is_restored: Whether the ops of the graph's Saver restore a checkpoint.
     """
@@ -62,11 +65,11 @@ def table_contents(body: NodeBody, meta: MetaGraphDef, *, is_loaded: bool, is_re
     by_loading = _run_by_loading(index, meta, is_loaded=is_loaded, is_restored=is_restored)
     waiting = {name for ops in tables for op in ops for name in initializers(index, op)}
     alone = [] if is_loaded else first_contents(index, {*waiting, *(op for ops in tables for op in ops)})
-    missing = {op: path for op in alone if (path := _missing_file(index, op)) is not None}
-    run = tuple(index.names[op] for op in alone if op not in missing)
+    left = {op: why for op in alone if (why := _why_not_filled(index, op, folder))}
+    run = tuple(index.names[op] for op in alone if op not in left)
     filled = {*by_loading, *alone}
     unfilled = [ops for ops in tables if filled.isdisjoint(i for op in ops for i in users(index, op))]
-    return TableContents(run, (*_missing_notices(index, missing), *_empty_notices(index, unfilled)))
+    return TableContents(run, (*left.values(), *_empty_notices(index, unfilled)))
 
 
 def _run_by_loading(index: GraphIndex, meta: MetaGraphDef, *, is_loaded: bool, is_restored: bool) -> set[int]:
@@ -85,30 +88,29 @@ def _run_by_loading(index: GraphIndex, meta: MetaGraphDef, *, is_loaded: bool, i
     }
 
 
-def _missing_file(index: GraphIndex, op: int) -> str | None:
-    """The path of the file that an op is to fill a table from, if it is not there; "" if it is not said."""
+def _why_not_filled(index: GraphIndex, op: int, folder: Path | None) -> str:
+    """A sentence on the file that an op is to fill a table from, where it is not to be opened; "" where it may be."""
     if index.types[op] not in TABLE_FILE_INITIALIZERS:
-        return None
-    source = index.input_lists[op][1:2]
+        return ""
+    table, *source = index.input_lists[op][:2]
     tensor = index.nodes[source[0]].attr["value"].tensor if source and index.types[source[0]] in CONSTANTS else None
-    if tensor is None or len(tensor.string_val) != 1:
-        return ""  # TensorFlow would open whatever it is, and wait for a pipe
+    call = f"editor.session.run({index.names[op]!r}"
+    with_path = f"{call}, {{'{index.names[source[0]]}:0': path}})" if source else f"{call})"
+    empty = f"Hash table {index.names[table]!r} is filled from {{}}, so it is empty in the editor's session; {{}}."
+    if tensor is None or len(tensor.string_val) != 1:  # TensorFlow would open whatever it is, and wait for a pipe
+        return empty.format("a file whose name is computed", f"run the op with the name of a file: {with_path}")
     path = tensor.string_val[0].decode(errors="surrogateescape")
+    file = f"the file {path[:200]!r}"
     try:
-        return None if "://" in path or Path(path).is_file() else path
-    except (OSError, ValueError):  # no path, as one with a zero in it
-        return path
-
-
-def _missing_notices(index: GraphIndex, missing: dict[int, str]) -> Iterator[str]:
-    for op, path in missing.items():
-        table = index.names[index.input_lists[op][0]]
-        source = f"the file {path[:200]!r}, which is not there" if path else "a file whose name is computed"
-        yield (
-            f"Hash table {table!r} is filled from {source}, so it is empty in the editor's session; "
-            f"{'put the file there and open the graph again, or ' if path else ''}run the op with the name of a file: "
-            f"editor.session.run({index.names[op]!r}, {{'{index.names[index.input_lists[op][1]]}:0': path}})."
-        )
+        is_there, folders = Path(path).is_file(), Path(path).resolve().parents
+    except (OSError, RuntimeError, ValueError):  # no path, as one with a zero in it
+        is_there, folders = False, ()
+    if is_there and folder is not None and folder.resolve() in folders:
+        return ""
+    if is_there or "://" in path:
+        return empty.format(f"{file}, which is not beside the graph", f"if you trust the graph, run the op: {call})")
+    there = "put the file there and open the graph again, or run the op with the name of a file"
+    return empty.format(f"{file}, which is not there", f"{there}: {with_path}")
 
 
 def _empty_notices(index: GraphIndex, tables: list[list[int]]) -> Iterator[str]:
