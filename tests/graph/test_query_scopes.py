@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import v1
 from tfgraphwidget.graph import find_scopes, query
 from tfgraphwidget.graph.index import GraphIndex, build
+from tfgraphwidget.sources.tf_protos import NodeDef
 
 pytestmark = pytest.mark.no_tensorflow
 
 
 def names_of(*names: str) -> GraphIndex:
-    return build([v1.NodeDef(name=name, op="Relu") for name in names])
+    return build([NodeDef(name=name, op="Relu") for name in names])
 
 
 def scopes(index: GraphIndex, text: str) -> list[str]:

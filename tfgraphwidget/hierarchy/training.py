@@ -14,7 +14,7 @@ import re
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import ZEROS, GraphIndex, first_to_reach, reach, rows_of
+from tfgraphwidget.graph import ASSIGNS, ZEROS, GraphIndex, first_to_reach, reach, rows_of
 from tfgraphwidget.hierarchy.op_facts import FAMILIES, NONE, Mask, OpFacts, of_types
 from tfgraphwidget.hierarchy.tree import TRAINING, Outline, SiblingGroup
 from tfgraphwidget.naming import last_part
@@ -96,7 +96,6 @@ def _connected_with(index: GraphIndex, late: Mask, seeds: npt.NDArray[np.intp], 
 
 _GRADIENTS = re.compile(r"(gradients|gradient_tape)(_\d+)?")
 _GRAD = "_grad"
-_ASSIGNS = frozenset({"Assign", "AssignVariableOp"})
 _APPLY = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _CONTROL, _STATE = FAMILIES.index("control"), FAMILIES.index("state")
 
@@ -172,7 +171,7 @@ def _find_first_values(index: GraphIndex, facts: OpFacts, trains: Mask, forward:
     """
     inputs, consumers = index.inputs, index.consumers
     restored = reach(consumers.start, consumers.values, np.flatnonzero(facts.checkpoint))
-    assigns = np.flatnonzero(of_types(index, _ASSIGNS) & ~restored & ~facts.depends_on_input)
+    assigns = np.flatnonzero(of_types(index, ASSIGNS) & ~restored & ~facts.depends_on_input)
     assigns = assigns[np.diff(inputs.start)[assigns] > 0]
     variables = inputs.values[inputs.start[assigns]]
     assigns = assigns[facts.handle[variables] & trains[variables]]

@@ -35,10 +35,13 @@ class Gradient:
     results: tuple[bool, ...] = ()
 
     def register(self, name: str, find: Callable[[Operation, str], Tensor], home: Operation) -> None:
-        """Register it under `name`; `find` gives for the copied op a tensor of the copy by the name of the original's.
+        """Register it under a name.
 
-        It is asked at each gradient: TensorFlow makes the graphs of loops and conditionals again for one. `home` is the
-        copied op as it was made first, for which `tf.saved_model.save` asks, which tells none.
+        Args:
+            name: The name.
+            find: Gives for the copied op a tensor of the copy by the name of the original's. It is called at each
+                gradient, for which TensorFlow makes the graphs of loops and conditionals again.
+            home: The copied op as it was made first: `tf.saved_model.save` asks for the gradient of no op.
         """
 
         def gradient(op: Operation | None, *upstream: Tensor | None) -> object:
