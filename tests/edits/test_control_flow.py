@@ -575,8 +575,23 @@ def live_names(graph: tf.Graph) -> set[str]:
         (lambda e: e.insert("z:0", "NextIteration"), "of type NextIteration would be alone"),
         (lambda e: e.insert("x:0", "Enter", attributes={"frame_name": "w/while_context"}), "of type Enter would be"),
         (lambda e: e.insert("z:0", lambda t: tf.raw_ops.Exit(data=t)), "of type Exit would be alone"),
+        (
+            lambda e: e.insert(
+                "z:0", lambda t: tf.raw_ops.Exit(data=tf.while_loop(lambda a: a < 9.0, lambda a: a * 2, [t]))
+            ),
+            "of type Exit would be alone",
+        ),
     ],
-    ids=["Enter-Exit", "NextIteration-Identity", "replace", "replace_all", "insert", "Enter", "function"],
+    ids=[
+        "Enter-Exit",
+        "NextIteration-Identity",
+        "replace",
+        "replace_all",
+        "insert",
+        "Enter",
+        "function",
+        "behind a loop",
+    ],
 )
 @pytest.mark.parametrize("is_file", [False, True], ids=["live", "file"])
 def test_an_op_that_holds_a_loop_together_is_not_made_alone(

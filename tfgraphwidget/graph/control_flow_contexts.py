@@ -240,3 +240,13 @@ def shared_prefix(rows: Sequence[list[str]] | Sequence[tuple[int, ...]]) -> int:
         return 0
     low, high = min(rows), max(rows)
     return next((k for k, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low))
+
+
+def ends_outside_loops(contexts: Contexts) -> list[int]:
+    """The Exits and NextIterations that run outside of all loops: TensorFlow's executor may end the process there.
+
+    Args:
+        contexts: The contexts of a graph.
+    """
+    ends = (op for op, kind in enumerate(contexts.index.types) if kind in EXIT or kind in NEXT)
+    return [op for op in ends if not contexts.frame(reversed(contexts.path(contexts.inside[op])))]

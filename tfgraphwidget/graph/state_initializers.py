@@ -78,7 +78,7 @@ class StateWriters:
         if kind in _FILLED_BY_HAND:
             return True
         starts_filled = kind in _FILLS and kind != TABLE
-        by_itself = (i for i in initializers(self.index, handle) if not _must_be_fed(self.index, i))
+        by_itself = (i for i in initializers(self.index, handle) if not _must_be_fed(self.index)[i])
         return not starts_filled and not _WITHOUT_CONTENT.fullmatch(kind) and next(by_itself, None) is None
 
     def _run_by_runners(self, queue: int) -> set[int]:
@@ -186,13 +186,13 @@ def first_contents(index: GraphIndex, ops: Collection[int]) -> tuple[int, ...]:
     states = [i for i in np.flatnonzero(persistent_state(index)).tolist() if i in ops and index.types[i] not in HANDLES]
     states.sort(key=lambda i: (kind_of(index.types[i]) == "iterator", i))
     ops_to_run = dict.fromkeys(i for handle in states for i in initializers(index, handle) if i in ops)
-    return tuple(i for i in ops_to_run if not _must_be_fed(index, i))
+    return tuple(i for i in ops_to_run if not _must_be_fed(index)[i])
 
 
-def _must_be_fed(index: GraphIndex, op: int) -> bool:
-    """Whether an op needs, or only waits for, a placeholder that has no default."""
-    fed = of_type(index, REQUIRED_PLACEHOLDERS.__contains__)
-    return bool(fed.any() and (traversal.backward(index, [op]) & fed).any())
+@cached_per_index
+def _must_be_fed(index: GraphIndex) -> Mask:
+    """The ops that need, or only wait for, a placeholder that has no default."""
+    return traversal.forward(index, np.flatnonzero(of_type(index, REQUIRED_PLACEHOLDERS.__contains__)).tolist())
 
 
 @cached_per_index

@@ -146,6 +146,65 @@ def test_a_file_that_is_not_beside_the_graph_is_opened_when_the_user_says_so(
     assert run(other, [Y[1]]) == FILLED[1:2]
 
 
+def _reads_a_file(folder: Path) -> Any:
+    return tf.reshape(tf.io.read_file(str(folder / "secret.txt")), [1])
+
+
+def _writes_a_file(folder: Path) -> Any:
+    with tf.control_dependencies([tf.io.write_file(str(folder / "out.txt"), "x")]):
+        return tf.identity(["v"])
+
+
+def _calls_a_function(folder: Path) -> Any:
+    @tf.function
+    def read() -> tf.Tensor:
+        tf.io.write_file(str(folder / "out.txt"), "x")
+        return tf.constant(["v"])
+
+    return read.get_concrete_function()()
+
+
+def _lists_files(folder: Path) -> Any:
+    return tf.io.matching_files(str(folder / "*.txt"))
+
+
+def _waits_for_a_queue(folder: Path) -> Any:
+    return tf.reshape(v1.FIFOQueue(1, tf.string, [[]]).dequeue(), [1])
+
+
+def _waits_for_another_table(folder: Path) -> Any:
+    handle = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.string, shared_name="secret")
+    path = str(folder / "secret.txt")
+    with tf.control_dependencies(
+        [tf.raw_ops.InitializeTableFromTextFileV2(table_handle=handle, filename=path, key_index=-2, value_index=-2)]
+    ):
+        return tf.identity(["v"])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [_reads_a_file, _writes_a_file, _calls_a_function, _lists_files, _waits_for_a_queue, _waits_for_another_table],
+)
+def test_the_initializer_of_a_table_makes_nothing_run_that_reads_files_writes_them_or_waits(
+    values: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "secret.txt").write_text("secret")
+    with tf.Graph().as_default() as graph:
+        handle = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.string, shared_name="table")
+        filled = values(tmp_path)
+        tf.raw_ops.InitializeTableV2(
+            table_handle=handle, keys=tf.fill(tf.shape(filled), "k"), values=filled, name="init"
+        )
+        tf.raw_ops.LookupTableSizeV2(table_handle=handle, name="size")
+    (tmp_path / "elsewhere" / "m.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    editor = tgw.edit(tmp_path / "elsewhere" / "m.pb")
+    assert editor.session.run("size:0") == 0
+    assert not (tmp_path / "out.txt").exists()
+    notice = next(notice for notice in notices_of_tables(editor) if "'init'" in notice)
+    assert notice.endswith("if you trust the graph, run the op: editor.session.run('init').")
+
+
 def test_nothing_but_a_file_is_opened_for_a_table(session: Any, tmp_path: Path, vocabulary: Path) -> None:
     tgw.edit(session.graph, session=session).save(tmp_path / "m.meta")
     vocabulary.unlink()

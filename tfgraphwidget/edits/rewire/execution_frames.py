@@ -26,8 +26,10 @@ from tfgraphwidget.graph import (
     Contexts,
     GraphIndex,
     Mask,
+    ends_outside_loops,
     traversal,
 )
+from tfgraphwidget.tf_types import NodeDef
 
 Tensor = tuple[int, int]
 
@@ -299,20 +301,27 @@ def check_loops(index: GraphIndex, patch: Patch) -> None:
             )
     new_names = {new for _, new in patch.renamed}
     new = [node for node in patch.add.nodes if node.op in ENTER | EXIT | NEXT and node.name not in new_names]
-    if not new or any(node.op in LOOP_CONDITION for node in patch.add.nodes):
-        return  # a whole loop is added
-    contexts, graph = frames_of(index).contexts, apply_patch(index, patch)
+    if not new:
+        return
+    graph = apply_patch(index, patch)
+    alone = {graph.names[op] for op in ends_outside_loops(Contexts(graph))}
+    if not any(node.op in LOOP_CONDITION for node in patch.add.nodes):  # no whole loop is added
+        alone |= {node.name for node in new if node.op not in ENTER or not _enters_a_loop(node, index, graph)}
     for node in new:
-        # An Enter may bring a tensor into the loop of those that read it.
-        readers = (index.ids.get(graph.names[op]) for op in graph.consumer_lists[graph.ids[node.name]])
-        inside = (0 if op is None else contexts.frame(reversed(contexts.path(contexts.inside[op]))) for op in readers)
-        keys = {contexts.key[context] for context in inside}
-        if node.op not in ENTER or keys != {node.attr["frame_name"].s.decode(errors="surrogateescape")}:
+        if node.name in alone:
             raise GraphEditError(
                 f"Op {node.name!r} of type {node.op} would be alone, and is a part of a while loop only; give a "
                 "function that makes the whole loop with tf.while_loop.",
                 [node.name],
             )
+
+
+def _enters_a_loop(node: NodeDef, index: GraphIndex, graph: GraphIndex) -> bool:
+    """Whether a new Enter brings a tensor into the loop of `index` in which those run that read it in `graph`."""
+    contexts = frames_of(index).contexts
+    readers = (index.ids.get(graph.names[op]) for op in graph.consumer_lists[graph.ids[node.name]])
+    inside = (0 if op is None else contexts.frame(reversed(contexts.path(contexts.inside[op]))) for op in readers)
+    return {contexts.key[context] for context in inside} == {node.attr["frame_name"].s.decode(errors="surrogateescape")}
 
 
 def _role(op_type: str) -> frozenset[str]:

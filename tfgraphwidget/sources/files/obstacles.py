@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import EXIT, HANDLES, NEXT, Contexts, build, called_functions, types_of
+from tfgraphwidget.graph import EXIT, HANDLES, NEXT, Contexts, build, called_functions, ends_outside_loops, types_of
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint, value_type
@@ -176,18 +176,18 @@ def _loop_parts(body: NodeBody) -> Iterator[Obstacle]:
             continue
         with suppress(GraphEditError):  # of a damaged function, which TensorFlow refuses to import
             graph = build(function_nodes(body.function(place), OpTypes(body.function), {}).nodes if place else nodes)
-            contexts = Contexts(graph)
-            for op, kind in enumerate(graph.types):
-                if kind in EXIT | NEXT and not contexts.frame(reversed(contexts.path(contexts.inside[op]))):
-                    where = f" in function {place!r}" if place else ""
-                    yield Obstacle(
-                        f"Op {shorten(graph.names[op])}{where} is of type {kind} and in no while loop, and TensorFlow "
-                        "ends the process when it runs that, so the graph can be looked at only; save it again with "
-                        "the whole loop to run it.",
-                        stops=True,
-                        ops=() if place else (graph.names[op],),
-                    )
-                    return
+            ends = ends_outside_loops(Contexts(graph))
+            if ends:
+                name, kind = graph.names[ends[0]], graph.types[ends[0]]
+                where = f" in function {place!r}" if place else ""
+                yield Obstacle(
+                    f"Op {shorten(name)}{where} is of type {kind} and in no while loop, and TensorFlow ends the "
+                    "process when it runs that, so the graph can be looked at only; save it again with the whole loop "
+                    "to run it.",
+                    stops=True,
+                    ops=() if place else (name,),
+                )
+                return
 
 
 def _others(count: int) -> str:

@@ -10,18 +10,30 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
+    CHECKPOINT_OPS,
+    CHECKPOINT_VALUES,
+    CONSTANT_LIKE,
     CONSTANTS,
     FUNCTION_CALLS,
+    HANDLES,
+    IDENTITY,
+    RESOURCE_READS,
+    SHAPE_ARITHMETIC,
+    STATIC_TABLES,
     TABLE,
     TABLE_FILE_INITIALIZERS,
+    TABLE_INITIALIZERS,
     TABLE_WRITES,
+    ZEROS,
     GraphIndex,
     build,
     by_key,
     first_contents,
     initializers,
     kind_of,
+    mask_of,
     needed_ops,
+    traversal,
     types_of,
     users,
 )
@@ -64,12 +76,12 @@ def table_contents(
     tables = [ops for (kind, _, _), ops in by_key(index).items() if kind == TABLE]
     by_loading = _run_by_loading(index, meta, is_loaded=is_loaded, is_restored=is_restored)
     waiting = {name for ops in tables for op in ops for name in initializers(index, op)}
-    alone = [] if is_loaded else first_contents(index, {*waiting, *(op for ops in tables for op in ops)})
-    left = {op: why for op in alone if (why := _why_not_filled(index, op, folder))}
-    run = tuple(index.names[op] for op in alone if op not in left)
-    filled = {*by_loading, *alone}
+    first = () if is_loaded else first_contents(index, {*waiting, *(op for ops in tables for op in ops)})
+    fills = _Initializers(index, [op for op in first if op not in by_loading], folder)
+    filled = {*by_loading, *fills.run, *fills.left}
     unfilled = [ops for ops in tables if filled.isdisjoint(i for op in ops for i in users(index, op))]
-    return TableContents(run, (*left.values(), *_empty_notices(index, unfilled)))
+    run = tuple(index.names[op] for op in fills.run)
+    return TableContents(run, (*fills.left.values(), *_empty_notices(index, unfilled)))
 
 
 def _run_by_loading(index: GraphIndex, meta: MetaGraphDef, *, is_loaded: bool, is_restored: bool) -> set[int]:
@@ -88,10 +100,50 @@ def _run_by_loading(index: GraphIndex, meta: MetaGraphDef, *, is_loaded: bool, i
     }
 
 
-def _why_not_filled(index: GraphIndex, op: int, folder: Path | None) -> str:
+# They compute from what is in the graph and in its variables, and do nothing else. What an untrusted file has beside
+# them may read any file, write one, or wait without end.
+_HARMLESS = frozenset(
+    (
+        *(CONSTANT_LIKE - {"ImmutableConst"}),  # which reads a file
+        *(*HANDLES, *RESOURCE_READS, *IDENTITY, *SHAPE_ARITHMETIC, *ZEROS, *STATIC_TABLES, *TABLE_INITIALIZERS),
+        *("NoOp", "Placeholder", "PlaceholderWithDefault", "Size", "StringJoin", "AsString"),
+        *("LookupTableFind", "LookupTableFindV2", "LookupTableSize", "LookupTableSizeV2", "LookupTableImport"),
+        *("LookupTableImportV2", "MutableHashTable", "MutableHashTableV2", "MutableDenseHashTableV2"),
+    )
+)
+
+
+class _Initializers:
+    """The ops that may fill tables alone, those to `run` and those that are `left` to the user, with a sentence."""
+
+    def __init__(self, index: GraphIndex, ops: list[int], folder: Path | None) -> None:
+        self._index = index
+        kinds = index.types
+        from_files = [i for i, kind in enumerate(kinds) if kind in TABLE_FILE_INITIALIZERS]
+        self._of_files = {op: why for op in from_files if (why := _why_no_file(index, op, folder))}
+        others = (i for i, kind in enumerate(kinds) if kind not in _HARMLESS and kind not in TABLE_FILE_INITIALIZERS)
+        self._suspects = mask_of(index, (*others, *self._of_files))
+        behind = traversal.forward(index, np.flatnonzero(self._suspects).tolist())
+        self.run = [op for op in ops if not behind[op]]
+        self.left = {op: why for op in ops if behind[op] and (why := self._why(op))}
+
+    def _why(self, op: int) -> str:
+        """Why an op is left; "" for one that a checkpoint serves, which runs where there is one."""
+        if op in self._of_files:
+            return self._of_files[op]
+        index = self._index
+        first = int(np.flatnonzero(traversal.backward(index, [op]) & self._suspects)[0])
+        if index.types[first] in CHECKPOINT_VALUES | CHECKPOINT_OPS:
+            return ""
+        return (
+            f"The initializer {index.names[op]!r} of a hash table makes {index.names[first]!r} ({index.types[first]}) "
+            "run, which no file makes run unasked, so the table is empty in the editor's session; if you trust the "
+            f"graph, run the op: editor.session.run({index.names[op]!r})."
+        )
+
+
+def _why_no_file(index: GraphIndex, op: int, folder: Path | None) -> str:
     """A sentence on the file that an op is to fill a table from, where it is not to be opened; "" where it may be."""
-    if index.types[op] not in TABLE_FILE_INITIALIZERS:
-        return ""
     table, *source = index.input_lists[op][:2]
     tensor = index.nodes[source[0]].attr["value"].tensor if source and index.types[source[0]] in CONSTANTS else None
     call = f"editor.session.run({index.names[op]!r}"
@@ -100,12 +152,13 @@ def _why_not_filled(index: GraphIndex, op: int, folder: Path | None) -> str:
     if tensor is None or len(tensor.string_val) != 1:  # TensorFlow would open whatever it is, and wait for a pipe
         return empty.format("a file whose name is computed", f"run the op with the name of a file: {with_path}")
     path = tensor.string_val[0].decode(errors="surrogateescape")
-    file = f"the file {path[:200]!r}"
     try:
-        is_there, folders = Path(path).is_file(), Path(path).resolve().parents
+        is_there, parent = Path(path).is_file(), Path(path).resolve().parent
+        path = path if "://" in path else str(Path(path).absolute())  # TensorFlow looks from the present directory
     except (OSError, RuntimeError, ValueError):  # no path, as one with a zero in it
-        is_there, folders = False, ()
-    if is_there and folder is not None and folder.resolve() in folders:
+        is_there, parent = False, None
+    file = f"the file {path[:200]!r}"
+    if is_there and folder is not None and parent in (folder.resolve(), folder.resolve() / "assets"):
         return ""
     if is_there or "://" in path:
         return empty.format(f"{file}, which is not beside the graph", f"if you trust the graph, run the op: {call})")
