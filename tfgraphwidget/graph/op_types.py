@@ -210,6 +210,17 @@ SHAPE_ARITHMETIC = frozenset(
         *("StridedSlice", "Sub", "Sum", "Tile", "Transpose", "TruncateDiv", "Unpack", "ZerosLike"),
     }
 )
+# The initializer of a table that needs no other ops computes from what is in the graph and in its variables, and does
+# nothing else. What an untrusted file has beside them may read a file, as ImmutableConst, write one, or wait without end.
+SAFE_INITIALIZATION = frozenset(
+    (
+        *CONSTANTS,
+        *(*HANDLES, *RESOURCE_READS, *IDENTITY, *SHAPE_ARITHMETIC, *ZEROS, *STATIC_TABLES, *TABLE_INITIALIZERS),
+        *("NoOp", "Placeholder", "PlaceholderWithDefault", "GuaranteeConst", "Size", "StringJoin", "AsString"),
+        *("LookupTableFind", "LookupTableFindV2", "LookupTableSize", "LookupTableSizeV2", "LookupTableImport"),
+        *("LookupTableImportV2", "MutableHashTable", "MutableHashTableV2", "MutableDenseHashTableV2"),
+    )
+)
 # Their inputs have the same sizes, up to broadcasting and to the axis that a concatenation joins.
 EQUAL_SIZES = frozenset(
     {

@@ -12,19 +12,12 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CHECKPOINT_OPS,
     CHECKPOINT_VALUES,
-    CONSTANT_LIKE,
     CONSTANTS,
     FUNCTION_CALLS,
-    HANDLES,
-    IDENTITY,
-    RESOURCE_READS,
-    SHAPE_ARITHMETIC,
-    STATIC_TABLES,
+    SAFE_INITIALIZATION,
     TABLE,
     TABLE_FILE_INITIALIZERS,
-    TABLE_INITIALIZERS,
     TABLE_WRITES,
-    ZEROS,
     GraphIndex,
     build,
     by_key,
@@ -100,19 +93,6 @@ def _run_by_loading(index: GraphIndex, meta: MetaGraphDef, *, is_loaded: bool, i
     }
 
 
-# They compute from what is in the graph and in its variables, and do nothing else. What an untrusted file has beside
-# them may read any file, write one, or wait without end.
-_HARMLESS = frozenset(
-    (
-        *(CONSTANT_LIKE - {"ImmutableConst"}),  # which reads a file
-        *(*HANDLES, *RESOURCE_READS, *IDENTITY, *SHAPE_ARITHMETIC, *ZEROS, *STATIC_TABLES, *TABLE_INITIALIZERS),
-        *("NoOp", "Placeholder", "PlaceholderWithDefault", "Size", "StringJoin", "AsString"),
-        *("LookupTableFind", "LookupTableFindV2", "LookupTableSize", "LookupTableSizeV2", "LookupTableImport"),
-        *("LookupTableImportV2", "MutableHashTable", "MutableHashTableV2", "MutableDenseHashTableV2"),
-    )
-)
-
-
 class _Initializers:
     """The ops that may fill tables alone, those to `run` and those that are `left` to the user, with a sentence."""
 
@@ -121,7 +101,9 @@ class _Initializers:
         kinds = index.types
         from_files = [i for i, kind in enumerate(kinds) if kind in TABLE_FILE_INITIALIZERS]
         self._of_files = {op: why for op in from_files if (why := _why_no_file(index, op, folder))}
-        others = (i for i, kind in enumerate(kinds) if kind not in _HARMLESS and kind not in TABLE_FILE_INITIALIZERS)
+        others = (
+            i for i, kind in enumerate(kinds) if kind not in SAFE_INITIALIZATION and kind not in TABLE_FILE_INITIALIZERS
+        )
         self._suspects = mask_of(index, (*others, *self._of_files))
         behind = traversal.forward(index, np.flatnonzero(self._suspects).tolist())
         self.run = [op for op in ops if not behind[op]]
