@@ -211,7 +211,7 @@ SHAPE_ARITHMETIC = frozenset(
     }
 )
 # The initializer of a table that needs no other ops computes from what is in the graph and in its variables, and does
-# nothing else. What an untrusted file has beside them may read a file, as ImmutableConst, write one, or wait without end.
+# nothing else. What an untrusted file has beside them may read a file (ImmutableConst), write one, wait without end.
 SAFE_INITIALIZATION = frozenset(
     (
         *CONSTANTS,
