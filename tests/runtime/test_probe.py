@@ -287,7 +287,7 @@ def test_the_time_limit_of_a_session_is_not_taken_for_an_empty_queue(from_queue:
         add_slow(queue.dequeue() if from_queue else tf.constant(1.0), 1.5)
     session = v1.Session(graph=graph, config=v1.ConfigProto(operation_timeout_in_ms=300))
     session.run(fill)
-    with pytest.raises(SessionRefused, match="The graph cannot run: [^;]+; give other feeds") as refusal:
+    with pytest.raises(SessionRefused, match=r"The graph cannot run: [^;]+; give other feeds") as refusal:
         tgw.edit(graph, session=session).probe("slow:0")
     assert "queue" not in str(refusal.value)
 
