@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -230,8 +231,9 @@ def test_a_queue_that_nothing_fills_is_named_and_nobody_waits_for_it_without_end
 ) -> None:
     graph, session = queue_fed()
     editor = tgw.edit(graph, session=session)
-    monkeypatch.setattr("tfgraphwidget.runtime.measure.probe._PATIENCE", 0.5)
-    with pytest.raises(SessionRefused, match=r"'dequeue:0' had no value in .*start_queue_runners.*'dequeue:0': …"):
+    monkeypatch.setattr("tfgraphwidget.runtime.measure.probe.QUEUE_PATIENCE", 0.5)
+    late = r"longer than 0.5 seconds, and 'dequeue:0' is taken from a queue that may be.*start_queue.*'dequeue:0': …"
+    with pytest.raises(SessionRefused, match=late):
         editor.probe("y:0")
     assert editor.probe("y:0", {"dequeue:0": [1, 1]})["y:0"].value.tolist() == [2, 2]
     session.run("enqueue")
@@ -247,3 +249,62 @@ def test_a_graph_is_not_compared_apart_by_what_only_a_session_has_in_a_queue() -
         editor.compare({}, "y:0")
     assert editor.compare({"dequeue:0": [1, 1]}, "y:0")["y:0"].same
     assert editor.compare({}, "filled:0")["filled:0"].same  # the run fills the queue itself
+
+
+def add_slow(x: tf.Tensor, seconds: float) -> None:
+    """Add "slow": 0 times a tensor, after some seconds."""
+
+    def wait(value: np.ndarray) -> np.ndarray:
+        time.sleep(seconds)
+        return value * 0
+
+    result = v1.py_func(wait, [x], tf.float32, name="wait")
+    result.set_shape(x.shape)
+    tf.identity(result, name="slow")
+
+
+def test_a_slow_run_that_queue_runners_feed_is_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tfgraphwidget.runtime.measure.probe.QUEUE_PATIENCE", 0.5)
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        (value,) = v1.train.slice_input_producer([tf.constant([1.0, 2.0])], shuffle=False)
+        add_slow(value, 1.5)
+        session.run(v1.local_variables_initializer())
+        editor = tgw.edit(graph, session=session)
+        with pytest.raises(SessionRefused, match=r"longer than 0.5 seconds.*may be empty"):
+            editor.probe("slow:0")
+        coordinator = tf.train.Coordinator()
+        threads = v1.train.start_queue_runners(session, coordinator)
+        assert editor.probe("slow:0")["slow:0"].value == 0
+        coordinator.request_stop()
+        coordinator.join(threads)
+
+
+@pytest.mark.parametrize("from_queue", [False, True])
+def test_the_time_limit_of_a_session_is_not_taken_for_an_empty_queue(from_queue: bool) -> None:
+    with tf.Graph().as_default() as graph:
+        queue = v1.FIFOQueue(4, [tf.float32], shapes=[[]])
+        fill = queue.enqueue(1.0)
+        add_slow(queue.dequeue() if from_queue else tf.constant(1.0), 1.5)
+    session = v1.Session(graph=graph, config=v1.ConfigProto(operation_timeout_in_ms=300))
+    session.run(fill)
+    with pytest.raises(SessionRefused, match=r"The graph cannot run: [^;]+; give other feeds") as refusal:
+        tgw.edit(graph, session=session).probe("slow:0")
+    assert "queue" not in str(refusal.value)
+
+
+def test_a_branch_that_is_not_taken_does_not_wait_for_its_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    v1.disable_control_flow_v2()
+    monkeypatch.setattr("tfgraphwidget.runtime.sandbox.evaluation.QUEUE_PATIENCE", 0.5)
+    with tf.Graph().as_default() as graph:
+        queue = v1.FIFOQueue(4, [tf.float32], shapes=[[]], name="queue")
+        use, x = v1.placeholder(tf.bool, [], name="use"), v1.placeholder(tf.float32, [], name="x")
+        tf.identity(v1.cond(use, lambda: queue.dequeue(name="dequeue"), lambda: x + 1.0), name="y")
+        before = queue.dequeue(name="before")
+        tf.identity(v1.cond(use, lambda: before * 2.0, lambda: x + 1.0), name="z")
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    assert editor.compare({"use": False, "x": 1.0}, "y:0")["y:0"].same
+    late = r"longer than 0.5 seconds, and 'cond/dequeue:0' may be waited for without end.*feeds={'cond/dequeue:0': …}"
+    with pytest.raises(SessionRefused, match=late):
+        editor.compare({"use": True, "x": 1.0}, "y:0")
+    with pytest.raises(SessionRefused, match=r"'before:0' would be waited for without end"):
+        editor.compare({"use": False, "x": 1.0}, "z:0")

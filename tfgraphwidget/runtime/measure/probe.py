@@ -6,6 +6,7 @@ v1 while loop, and gives nothing for the branch of a v1 conditional that was not
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,16 +28,15 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.progress import tell
-from tfgraphwidget.runtime.session.run import TimedSession
+from tfgraphwidget.runtime.session.run import QUEUE_PATIENCE, TimedSession
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text, is_dead_tensor
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import unfetchable_operations
+from tfgraphwidget.tf_internals import session_config, unfetchable_operations
 from tfgraphwidget.tf_types import RunMetadata, Session
 
 Array = np.ndarray
 Run = Callable[[Sequence[str]], Sequence[np.ndarray]]
 _BINS = 20
-_PATIENCE = 20.0  # seconds for what a queue has to be filled with; an interrupt does not come into a run
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -353,8 +353,8 @@ def session_runner(
         session: The session, or None.
         feeds: Values by tensor.
         metadata: A RunMetadata that receives the costs of the run; or None.
-        waiting: Tensors that something else has to fill a queue for, see `waiting_tensors`: the run has a time limit
-            then, since Python cannot interrupt it.
+        waiting: Tensors that something else has to fill a queue for, see `waiting_tensors`: unless queue runners fill
+            it, or the session has a time limit of its own, the run has one then, since Python cannot interrupt it.
 
     Raises:
         SessionRefused: There is no session, or the graph cannot run.
@@ -363,7 +363,8 @@ def session_runner(
         raise SessionRefused("There is no session to run the graph in; give tgw.edit(graph, session=session).")
     check_session(session, graph)
 
-    options = tf.compat.v1.RunOptions(timeout_in_ms=int(_PATIENCE * 1000)) if waiting else None
+    limit = QUEUE_PATIENCE if waiting and not _has_own_limit(session) and not _runners_run(graph) else 0.0
+    options = tf.compat.v1.RunOptions(timeout_in_ms=int(limit * 1000)) if limit else None
 
     def run(tensors: Sequence[str]) -> Sequence[np.ndarray]:
         try:
@@ -371,15 +372,17 @@ def session_runner(
                 values: Sequence[np.ndarray] = TimedSession(session).run(
                     list(tensors), dict(feeds), options, run_metadata=metadata
                 )
-        except tf.errors.DeadlineExceededError as error:
-            feeding = ", ".join(f"{tensor!r}: …" for tensor in waiting)
-            raise SessionRefused(
-                f"{names_text(waiting)} had no value in {_PATIENCE:.0f} seconds, since nothing fills the queue; fill "
-                f"it (tf.compat.v1.train.start_queue_runners), or give a value in its place: feeds={{{feeding}}}."
-            ) from error
         except tf.errors.OpError as error:
             if is_dead_tensor(error):
                 raise
+            if limit and isinstance(error, tf.errors.DeadlineExceededError):
+                feeding = ", ".join(f"{tensor!r}: …" for tensor in waiting)
+                raise SessionRefused(
+                    f"The run took longer than {limit:g} seconds, and {names_text(waiting)} "
+                    f"{'is' if len(waiting) == 1 else 'are'} taken from a queue that may be empty; fill it "
+                    "(tf.compat.v1.train.start_queue_runners), or give a value in its place: "
+                    f"feeds={{{feeding}}}."
+                ) from error
             raise SessionRefused(
                 f"The graph cannot run: {error_text(error)}; give other feeds, or initialize what it names."
             ) from error
@@ -388,6 +391,23 @@ def session_runner(
         return values
 
     return run
+
+
+def _has_own_limit(session: Session) -> bool:
+    """Whether runs of a session have a time limit from its ConfigProto, which RunOptions would replace."""
+    return bool(getattr(session_config(session), "operation_timeout_in_ms", 0))
+
+
+def _runners_run(graph: tf.Graph) -> bool:
+    """Whether a graph has queue runners and threads of queue runners run, so that a run is slow rather than stuck.
+
+    An edit may have given the runners new names, so theirs are not looked for; the thread that closes a queue at the
+    end fills nothing.
+    """
+    if not graph.get_collection_ref(tf.compat.v1.GraphKeys.QUEUE_RUNNERS):
+        return False
+    names = [thread.name for thread in threading.enumerate()]
+    return any(name.startswith("QueueRunnerThread-") and not name.endswith("-close_on_stop") for name in names)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from tfgraphwidget.graph import (
     Mask,
     VariableDef,
     definitions,
+    enclosing_blocks,
     first_contents,
     forward,
     initializers,
@@ -29,8 +30,9 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import colocated_with, names_text
 from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.module_clone import as_module
-from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
+from tfgraphwidget.runtime.sandbox.sandbox import PATIENCE, Sandbox
 from tfgraphwidget.runtime.session.feed_ranks import check_call_ranks
+from tfgraphwidget.runtime.session.run import QUEUE_PATIENCE
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -70,25 +72,43 @@ def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: 
         SessionRefused: The graph cannot run.
     """
     starters = _starters(index, needed_ops(index, feeds, outputs))
-    _check_not_waiting(index, outputs, feeds, starters)
+    waiting = _check_not_waiting(index, outputs, feeds, starters)
     inside = np.flatnonzero(needed_ops(index, (), [*outputs, *feeds, *starters])).tolist()
     names = {index.names[i] for i in inside}
     nodes = [_without_outside_colocation(index.nodes[i], names) for i in inside]
     own_values = {handle: value for handle, value in values.items() if handle in names}
-    with Sandbox(nodes, _library(index, nodes), own_values, starters) as sandbox:
-        return [np.asarray(value) for value in sandbox.run(outputs, feeds)]
+    patience = QUEUE_PATIENCE if waiting else PATIENCE
+    try:
+        with Sandbox(nodes, _library(index, nodes), own_values, starters, patience) as sandbox:
+            return [np.asarray(value) for value in sandbox.run(outputs, feeds)]
+    except SessionRefused as refusal:
+        if waiting and isinstance(refusal.__cause__, tf.errors.DeadlineExceededError):
+            why = f"The run took longer than {patience:g} seconds, and {names_text(waiting)} may be"
+            raise _waiting_refusal(why, waiting) from refusal.__cause__
+        raise
 
 
-def _check_not_waiting(index: GraphIndex, outputs: Sequence[str], feeds: Values, starters: Sequence[str]) -> None:
-    """Raise SessionRefused for outputs that would wait for what is in a queue: apart from the session it is empty."""
+def _check_not_waiting(
+    index: GraphIndex, outputs: Sequence[str], feeds: Values, starters: Sequence[str]
+) -> tuple[str, ...]:
+    """Raise SessionRefused for outputs that would wait for what is in a queue: apart from the session it is empty.
+
+    Returns:
+        The tensors that are waited for if a branch of a conditional is taken, or a loop runs, which the run shows.
+    """
     fetches = [*outputs, *starters]
     tensors = waiting_tensors(index, needed_ops(index, feeds, fetches), feeds, fetches)
-    if tensors:
-        feeding = ", ".join(f"{tensor!r}: …" for tensor in tensors)
-        raise SessionRefused(
-            f"{names_text(tensors)} would be waited for without end, since the graph is run apart from its session, "
-            f"where nothing fills the queue; give a value in its place: feeds={{{feeding}}}."
-        )
+    if always := [tensor for tensor in tensors if not enclosing_blocks(index, index.op(tensor))]:
+        raise _waiting_refusal(f"{names_text(always)} would be", always)
+    return tensors
+
+
+def _waiting_refusal(tensors_are: str, tensors: Sequence[str]) -> SessionRefused:
+    feeding = ", ".join(f"{tensor!r}: …" for tensor in tensors)
+    return SessionRefused(
+        f"{tensors_are} waited for without end, since the graph is run apart from its session, where nothing fills the "
+        f"queue; give a value in its place: feeds={{{feeding}}}."
+    )
 
 
 def _starters(index: GraphIndex, need: Mask) -> list[str]:

@@ -19,7 +19,7 @@ from tfgraphwidget.sources import wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_types import ConfigProto, FunctionDefLibrary, NodeDef, Operation, Tensor
 
-_PATIENCE = 120.0  # seconds: what waits for a queue that is never filled would wait for ever
+PATIENCE = 120.0  # seconds: what waits for a queue that is never filled would wait for ever
 
 
 def exact_config() -> ConfigProto:
@@ -67,7 +67,7 @@ class Sandbox:
         library: FunctionDefLibrary | None = None,
         values: Mapping[str, object] | None = None,
         starters: Sequence[str] = (),
-        patience: float = _PATIENCE,
+        patience: float = PATIENCE,
     ) -> None:
         self.graph = tf.Graph()
         import_nodes(self.graph, map(without_remote_device, nodes), library)
