@@ -286,7 +286,7 @@ class SessionState:
         export = next((op for op in readers if op.type in TABLE_EXPORTS), None)  # a mutable table has one
         if export is not None:
             keys, values = session.run(list(export.outputs))
-            return _told(Table(keys, values, is_mutable=True))
+            return _readable_table(Table(keys, values, is_mutable=True))
         fill = next((op for op in readers if op.type in TABLE_INITIALIZERS), None)
         if fill is None:
             return None
@@ -518,11 +518,11 @@ def _export_table(
         ):
             contents = run(tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values))
             table_keys, table_values = contents
-            return _told(Table(table_keys, table_values, _is_mutable(table, keys, run)))
+            return _readable_table(Table(table_keys, table_values, _is_mutable(table, keys, run)))
     return None
 
 
-def _told(table: Table) -> Table | None:
+def _readable_table(table: Table) -> Table | None:
     """What a table gave; None for all buckets of a `DenseHashTable`, the only one whose keys are a matrix."""
     return table if len(table.keys.shape) == 1 else None
 
