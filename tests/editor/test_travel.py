@@ -12,6 +12,7 @@ import subprocess
 import zipfile
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -486,7 +487,7 @@ def has_a_closed_session() -> GraphEditor:
     [
         (calls_python, "Op 'mine' (PyFunc) calls a Python function of this process"),
         (holds_a_queue, "Queue 'queue' holds 1 elements, and to read one removes it"),
-        (captures_an_iterator, "as those of an iterator; save a SavedModel instead: editor.save('folder')"),
+        (captures_an_iterator, "as those of an iterator, a DenseHashTable or a table that is not initialized; save a"),
         (holds_a_function_in_an_edit, "Edit 1 (insert) holds the Python function"),
         (has_a_closed_session, "The session is closed; open a new one"),
     ],
@@ -547,6 +548,84 @@ def test_a_function_takes_the_contents_of_captured_tables_along(kind: str, is_ca
     gc.collect()
     assert module(words).numpy().tolist() == expected
     assert copy(words).numpy().tolist() == expected
+
+
+def static_table(*pairs: Any, default: Any) -> Any:
+    return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(*pairs), default)
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_of_two_captured_tables_only_the_mutable_one_is_mutable_where_the_function_travelled(
+    tmp_path: Path, *, is_inside: bool
+) -> None:
+    names = static_table(["a"], ["x"], default="D")  # of strings there is no mutable table
+    numbers = static_table(tf.constant([8], tf.int32), ["eight"], default="D")
+    counts = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+
+    def write(words: Any) -> Any:
+        counts.insert(words, tf.fill(tf.shape(words), tf.constant(8, tf.int64)))
+        return tf.constant(0)
+
+    def compute(words: Any) -> Any:
+        written = tf.cond(tf.size(words) > 0, partial(write, words), lambda: 0) if is_inside else write(words)
+        with tf.control_dependencies([written]):
+            counted = counts.lookup(words)
+        return names.lookup(words), counted, numbers.lookup(tf.cast(counted, tf.int32))
+
+    function = tf.function(compute, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+    path = tgw.edit(function).save(tmp_path / "function.tgw")
+    again = tgw.edit(path).save(tmp_path / "again.tgw")
+    for each in (path, again):
+        module = tgw.edit(each).module()
+        for run in (tgw.edit(each).function(), module, tgw.edit(each).clone(into="copy")):
+            got = [tensor.numpy().tolist() for tensor in tf.nest.flatten(run(tf.constant(["a", "z"])))]
+            assert got == [[b"x", b"D"], [8, 8], [b"eight", b"eight"]]
+
+
+def test_a_mutable_table_can_be_written_where_a_function_travelled_that_only_looks_up() -> None:
+    counts = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+    counts.insert(tf.constant(["a"]), tf.constant([7], tf.int64))
+    function = tf.function(counts.lookup, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+    other = tgw.edit(tgw.edit(function).to_bytes()).function()
+    (handle,) = other.get_concrete_function(tf.TensorSpec([None], tf.string)).captured_inputs
+    tf.raw_ops.LookupTableInsertV2(table_handle=handle, keys=["z"], values=tf.constant([9], tf.int64))
+    assert other(tf.constant(["a", "z"])).numpy().tolist() == [7, 9]
+
+
+@pytest.mark.parametrize("kind", ["dense", "vectors", "not initialized", "variants"])
+def test_a_table_whose_contents_cannot_be_read_is_refused_when_it_is_saved(kind: str) -> None:
+    lookup = tf.lookup.experimental
+    table: Any
+    if kind == "dense":
+        table = lookup.DenseHashTable(tf.int64, tf.int64, -9, -1, -2, initial_num_buckets=8)
+        table.insert(tf.constant([3], tf.int64), tf.constant([4], tf.int64))
+    elif kind == "vectors":
+        keys = [tf.constant([number, number], tf.int64) for number in (-1, -2)]
+        table = lookup.DenseHashTable(tf.int64, tf.int64, [-9, -9], *keys, initial_num_buckets=8)
+    elif kind == "variants":
+        table = tf.raw_ops.MutableHashTableV2(key_dtype=tf.int64, value_dtype=tf.variant)
+    else:
+        table = tf.raw_ops.HashTableV2(key_dtype=tf.int64, value_dtype=tf.int64)
+
+    def look_up(keys: Any) -> Any:
+        if hasattr(table, "lookup"):
+            return table.lookup(keys)
+        value = tf.raw_ops.EmptyTensorList(
+            element_shape=tf.zeros([0], tf.int32), max_num_elements=1, element_dtype=tf.int64
+        )
+        default = value if kind == "variants" else tf.constant(-9, tf.int64)
+        values = tf.raw_ops.LookupTableFindV2(table_handle=table, keys=keys, default_value=default)
+        return tf.shape(values)
+
+    shape = [None, 2] if kind == "vectors" else [None]
+    function = tf.function(look_up, input_signature=[tf.TensorSpec(shape, tf.int64)], autograph=False)
+    sentence = (
+        r"The function captures '.+', a resource of this process whose contents cannot be read, as those of an "
+        r"iterator, a DenseHashTable or a table that is not initialized; save a SavedModel instead: "
+        r"editor\.save\('folder'\)\.$"
+    )
+    with pytest.raises(tgw.GraphEditError, match=sentence):
+        tgw.edit(function).to_bytes()
 
 
 def test_a_model_of_keras_takes_its_vocabulary_along(tmp_path: Path) -> None:

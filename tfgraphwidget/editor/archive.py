@@ -395,7 +395,7 @@ _PARTS = {"key": "", "keys": "/keys", "values": "/values"}
 def _captures(core: EditorCore, contents: _Contents) -> dict[str, dict[str, object]]:
     """What each op of the function as it was opened stands for, if that is state; its values go to `contents`."""
     from tfgraphwidget.runtime.functions import called_definitions
-    from tfgraphwidget.sources import captured_state, is_table_written, table_dtypes
+    from tfgraphwidget.sources import captured_state, table_dtypes
 
     state, index = captured_state(core.source, core.source.body), core.target.first
     called = called_definitions(index, index.nodes).values()
@@ -409,8 +409,8 @@ def _captures(core: EditorCore, contents: _Contents) -> dict[str, dict[str, obje
         else:
             captures[op] = {
                 key: contents.add(f"{op}{_PARTS[key]}", part.numpy)
-                for key, part in zip(("keys", "values"), table, strict=True)
-            } | {"is_written": is_table_written(nodes)}
+                for key, part in (("keys", table.keys), ("values", table.values))
+            } | {"is_mutable": table.is_mutable}
     return captures
 
 
@@ -419,7 +419,8 @@ def _capture(op: str, live: Any, contents: _Contents) -> dict[str, object]:
     if dtype in ("resource", "variant"):
         raise SessionRefused(
             f"The function captures {op!r}, a {dtype} of this process whose contents cannot be read, as those of an "
-            "iterator; save a SavedModel instead: editor.save('folder').",
+            "iterator, a DenseHashTable or a table that is not initialized; save a SavedModel instead: "
+            "editor.save('folder').",
             [op],
         )
     key = contents.add(op, live.numpy)

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from tfgraphwidget.tf_types import FuncGraph, Operation, Tensor
 
 Pairs = Iterable[tuple[int, int]]
-Table = tuple[Any, Any]
+
+
+class Table(NamedTuple):
+    """What a lookup table holds.
+
+    Attributes:
+        keys: The keys, a tensor or an array.
+        values: Their values, in the same order.
+        is_mutable: Whether it can be written; a static table cannot, and is the only one for some pairs of dtypes.
+    """
+
+    keys: Any
+    values: Any
+    is_mutable: bool
 
 
 @dataclass(frozen=True)
@@ -75,7 +88,7 @@ class BodyState(Protocol):
         """
 
     def table(self, name: str, dtypes: Pairs) -> Table | None:
-        """(keys, values) of a lookup table whose dtypes are one of the pairs; None for what cannot be told.
+        """What a lookup table holds whose dtypes are one of the pairs; None for what cannot be told.
 
         Args:
             name: The name of the op that stands for the table.

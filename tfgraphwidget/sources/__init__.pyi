@@ -76,7 +76,6 @@ from .functions.state import captured_state as captured_state
 from .functions.state import find_operation as find_operation
 from .functions.stored_function import NotStorable as NotStorable
 from .functions.stored_function import write_structure as write_structure
-from .functions.tables import is_table_written as is_table_written
 from .functions.tables import table_dtypes as table_dtypes
 from .functions.tables import table_of as table_of
 from .functions.traces import CONCRETE as CONCRETE

@@ -146,10 +146,9 @@ class _State:
             if value is not None:
                 return tf.constant(value, live.dtype, name=name)
         with eager_mode():
-            content_of_table = body_state.table(name, table_dtypes(self.nodes))
-            content = (
-                None if content_of_table is None else (np.asarray(content_of_table[0]), np.asarray(content_of_table[1]))
-            )
+            content = body_state.table(name, table_dtypes(self.nodes))
+            if content is not None:  # eager tensors are of no graph
+                content = content._replace(keys=np.asarray(content.keys), values=np.asarray(content.values))
         if content is None:
             raise NotClonable(
                 f"{name!r} ({index.types[op]}) is state that a graph with a session cannot have; clone the function "

@@ -17,6 +17,7 @@ import numpy as np
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import (
     CONSTANTS,
+    HANDLE_DTYPES,
     PLACEHOLDERS,
     TABLE_EXPORTS,
     TABLE_INITIALIZERS,
@@ -284,11 +285,13 @@ class SessionState:
         readers = graph.get_tensor_by_name(f"{origin}:0").consumers()
         export = next((op for op in readers if op.type in TABLE_EXPORTS), None)  # a mutable table has one
         if export is not None:
-            return tuple(session.run(list(export.outputs)))
+            keys, values = session.run(list(export.outputs))
+            return _readable_table(Table(keys, values, is_mutable=True))
         fill = next((op for op in readers if op.type in TABLE_INITIALIZERS), None)
         if fill is None:
             return None
-        return tuple(session.run(list(fill.inputs[1:3])))
+        keys, values = session.run(list(fill.inputs[1:3]))
+        return Table(keys, values, is_mutable=False)
 
     @contextmanager
     def _session(self) -> Iterator[tuple[Body, tf.compat.v1.Session]]:
@@ -500,15 +503,37 @@ class EditedState:
 def _export_table(
     table: Tensor, dtypes: Pairs, run: Callable[[tuple[Tensor, ...]], Iterable[object]] = tuple
 ) -> Table | None:
-    """Keys and values of a lookup table; None for other ops and dtypes, and for a table that is not filled."""
+    """What a lookup table holds; None for other ops and dtypes, and for what cannot be told.
+
+    That is a static table that is not initialized, a table of resources or variants, and a `DenseHashTable`.
+    """
     for keys, values in dtypes:
-        if not _may_have_dtypes(table, keys, values, run):
+        if tf.as_dtype(values).name in HANDLE_DTYPES or not _may_have_dtypes(table, keys, values, run):
             continue
-        with suppress(tf.errors.InvalidArgumentError, tf.errors.NotFoundError, tf.errors.FailedPreconditionError):
+        with suppress(
+            tf.errors.InvalidArgumentError,
+            tf.errors.NotFoundError,
+            tf.errors.FailedPreconditionError,
+            tf.errors.AbortedError,  # a static table that is not initialized
+        ):
             contents = run(tf.raw_ops.LookupTableExportV2(table_handle=table, Tkeys=keys, Tvalues=values))
             table_keys, table_values = contents
-            return table_keys, table_values
+            return _readable_table(Table(table_keys, table_values, _is_mutable(table, keys, run)))
     return None
+
+
+def _readable_table(table: Table) -> Table | None:
+    """What a table gave; None for all buckets of a `DenseHashTable`, the only one whose keys are a matrix."""
+    return table if len(table.keys.shape) == 1 else None
+
+
+def _is_mutable(table: Tensor, keys: int, run: Callable[[tuple[Tensor, ...]], Iterable[object]]) -> bool:
+    """Whether a table can be written: a static one refuses even that no key is removed."""
+    try:
+        tuple(run((tf.raw_ops.LookupTableRemoveV2(table_handle=table, keys=tf.zeros([0], tf.as_dtype(keys))),)))
+    except tf.errors.UnimplementedError:
+        return False
+    return True
 
 
 def _may_have_dtypes(

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfgraphwidget.graph import Table
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.functions.call_structure import CallStructure
 from tfgraphwidget.sources.functions.tables import make_table
@@ -34,7 +35,7 @@ class FileCaptures:
 
     Args:
         kinds: For each op that stands for state: the key of its value, and of a variable its name and how it is used;
-            of a table the keys of its keys and values, and whether it is written.
+            of a table the keys of its keys and values, and whether it is mutable.
         values: The checkpoint.
         structure: How the function is called, as `write_structure` writes it.
     """
@@ -74,7 +75,8 @@ class FileCaptures:
 
     def _make(self, kind: Mapping[str, Any]) -> tf.Variable | tf.Tensor:
         if "keys" in kind:
-            table = make_table((self._value(kind, "keys"), self._value(kind, "values")), is_written=kind["is_written"])
+            content = Table(self._value(kind, "keys"), self._value(kind, "values"), kind["is_mutable"])
+            table = make_table(content)
             handle: tf.Tensor = table.resource_handle
             vars(handle)["_table"] = table  # which deletes what the handle is of when it goes itself
             return handle

@@ -19,7 +19,7 @@ def table_dtypes(nodes: Iterable[NodeDef]) -> list[tuple[int, int]]:
     return list(dict.fromkeys((node.attr["Tin"].type, node.attr["Tout"].type) for node in reads))
 
 
-def is_table_written(nodes: Iterable[NodeDef]) -> bool:
+def _is_table_written(nodes: Iterable[NodeDef]) -> bool:
     """Whether any op writes to a table.
 
     Args:
@@ -29,26 +29,25 @@ def is_table_written(nodes: Iterable[NodeDef]) -> bool:
 
 
 def table_of(content: Table, nodes: Iterable[NodeDef]) -> LookupTable:
-    """A lookup table of the same content: one that can be written where any op writes to a table.
+    """A lookup table of the same content: one that can be written if that can, and where any op writes to a table.
 
     Args:
-        content: The keys and the values.
+        content: What it holds.
         nodes: The NodeDefs, in the order of the graph.
     """
-    return make_table(content, is_written=is_table_written(nodes))
+    return make_table(content._replace(is_mutable=content.is_mutable and _is_table_written(nodes)))
 
 
-def make_table(content: Table, *, is_written: bool) -> LookupTable:
+def make_table(content: Table) -> LookupTable:
     """A lookup table.
 
     Args:
-        content: The keys and the values.
-        is_written: Whether it can be written.
+        content: What it holds.
     """
-    keys, values = map(tf.convert_to_tensor, content)
+    keys, values = tf.convert_to_tensor(content.keys), tf.convert_to_tensor(content.values)
     default = tf.zeros(values.shape[1:], values.dtype)
-    is_empty = keys.shape[0] == 0  # TensorFlow initializes no table with nothing
-    if values.shape.rank == 1 and not is_written and not is_empty:
+    is_empty = keys.shape[0] == 0  # a mutable table: TensorFlow initializes no static one with nothing
+    if values.shape.rank == 1 and not content.is_mutable and not is_empty:
         static: LookupTable = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), default)
         return static
     table: MutableLookupTable = tf.lookup.experimental.MutableHashTable(keys.dtype, values.dtype, default)
