@@ -21,6 +21,9 @@ _SPOT_AT_REST = """async (root, name) => {
         same = now && now.x === spot.x && now.y === spot.y ? same + 1 : 0;
         spot = now;
     }
+    // The minimap and the legend make way a moment later.
+    const isCovered = () => document.elementFromPoint(spot.x, spot.y)?.closest(".tgw-minimap, .tgw-legend");
+    for (let frames = 0; spot && frames < 20 && isCovered(); frames++) await frame();
     return spot;
 }"""
 AT_REST = IN_TIME % _SPOT_AT_REST
