@@ -63,7 +63,11 @@ export function opForm(
     preview?.update(true);
   };
   const likely = element("div", { class: "tgw-likely", role: "group", "aria-label": "Likely", hidden: true });
+  let likelyNames = "";
   const showLikely = (types: readonly LikelyType[]) => {
+    const names = types.map(({ name }) => name).join();
+    if (names === likelyNames) return; // a button that is pressed stays
+    likelyNames = names;
     likely.hidden = types.length === 0;
     likely.replaceChildren(...types.map((type) => likelyButton(type, use)));
   };
@@ -76,10 +80,8 @@ export function opForm(
   );
   search.input.name = key;
   search.input.value = initial;
-  const submit = element(
-    "button",
-    { type: "submit", class: "tgw-button" },
-    target.call ? "Replace all" : "Apply",
+  const submit = keepFocus(
+    element("button", { type: "submit", class: "tgw-button" }, target.call ? "Replace all" : "Apply"),
   );
   const callOf = (found: OpType | null): EditCall | null => {
     const name = search.input.value.trim();
@@ -161,7 +163,13 @@ export function opForm(
 function likelyButton(type: LikelyType, use: (type: LikelyType) => Promise<void>): HTMLElement {
   const attributes = { class: "tgw-button", title: type.summary.replaceAll("`", "") };
   const press = button(attributes, () => void whileBusy(press, () => use(type)), type.name);
-  return press;
+  return keepFocus(press);
+}
+
+/** A press on it leaves the focus in the field, whose list would close and move what is below the pointer away. */
+function keepFocus<T extends HTMLElement>(control: T): T {
+  control.addEventListener("mousedown", (event) => event.preventDefault());
+  return control;
 }
 
 function entriesOf(fields: readonly ParameterField[]): Entries {
