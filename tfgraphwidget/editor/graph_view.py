@@ -116,7 +116,7 @@ class GraphView:
     def _default_open(self) -> frozenset[str]:
         """The scopes and groups that are open at first.
 
-        To find them takes as long as to read the file, and who only edits and saves does not need them.
+        Computing them takes as long as reading the file, and edits and saves do not need them.
         """
         return visible_graph.default_open(self.index)
 

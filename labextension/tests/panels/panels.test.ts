@@ -55,7 +55,7 @@ test("text that is cut after some lines has no padding, in which the next would 
   for (const rule of clamped) expect(rule).toContain("padding: 0;");
 });
 
-test("what an edit changed is told by its first names", () => {
+test("the summary of what an edit changed has its first names", () => {
   expect(changedText(["tower/", "a/b"])).toBe("Changed: tower/, a/b");
   expect(changedText(Array.from({ length: 1504 }, (_, k) => `op_${k}`))).toBe(
     "Changed: op_0, op_1, op_2, op_3 and 1,500 more",

@@ -33,8 +33,8 @@ with graph.as_default():
 editor = tgw.edit(graph, session=sess)
 editor.widget.height = 600
 """
-# The names that several controls in view have, each with its place and what the controls are. Links to one op are the
-# same wherever they are; items of the tree of ops and scopes are told apart by where they lie in it.
+# The names that several visible controls have, each with its place and the roles of the controls. Links to one op do
+# the same everywhere, and items of the tree of ops and scopes have different places in it: both are left out.
 SHARED = """root => {
     const CONTROLS = "button, input, select, textarea, summary, a[href], [tabindex], [role=option]";
     const PLACES = "[role=toolbar], [role=tabpanel], [role=menu], [role=dialog], [role=listbox] [role=group]";

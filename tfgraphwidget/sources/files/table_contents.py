@@ -118,9 +118,9 @@ class _Initializers:
         if index.types[first] in CHECKPOINT_VALUES | CHECKPOINT_OPS:
             return ""
         return (
-            f"The initializer {index.names[op]!r} of a hash table makes {index.names[first]!r} ({index.types[first]}) "
-            "run, which no file makes run unasked, so the table is empty in the editor's session; if you trust the "
-            f"graph, run the op: editor.session.run({index.names[op]!r})."
+            f"The initializer {index.names[op]!r} of a hash table needs {index.names[first]!r} ({index.types[first]}), "
+            "which may read or write files or wait, so it was not run and the table is empty in the editor's session; "
+            f"if you trust the graph, run the op: editor.session.run({index.names[op]!r})."
         )
 
 

@@ -19,7 +19,7 @@ export interface Clear {
 
 /** What lies below a control: nothing, only lines with their labels, boxes aside of the flow, or others too. */
 const [NONE, LINES, ASIDE, MORE] = [0, 1, 2, 3] as const;
-/** Steps in which is told how much of a control is over boxes: a drawing that is moved a little moves no control. */
+/** The covered part of a control is rounded down to a multiple of 1 / STEPS, so that a small pan moves no control. */
 const STEPS = 4;
 
 /** A corner, as the classes that bring a control there. */
@@ -96,7 +96,7 @@ function placeIn(control: HTMLElement, corner: Corner): Box {
   return placeOf(control);
 }
 
-/** How much of a place lies over boxes, in steps: less than 1. */
+/** The part of a place that lies over boxes, rounded down to a multiple of 1 / STEPS: less than 1. */
 export function coveredPart(place: Box, boxes: readonly Box[]): number {
   const along = (a: number, size: number, b: number, other: number) =>
     Math.max(0, Math.min(a + size, b + other) - Math.max(a, b));
@@ -116,7 +116,7 @@ export function partToClear(scene: Scene, item: number): Box {
 }
 
 /**
- * Which place of a control covers least, the first of those alike; `hides` tells what is there. Of the places that are over
+ * Which place of a control covers least, the first of those alike; `hides` returns what is there. Of the places that are over
  * other controls, `taken`, none is chosen but the first, if there is no better.
  */
 export function leastHiding(
