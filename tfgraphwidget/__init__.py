@@ -46,6 +46,7 @@ def edit(
     signature: str | int | Sequence[object] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     tags: str | Iterable[str] | None = None,
+    trusted: bool = False,
     layout: Layout | None = None,
     watch: bool = False,
 ) -> GraphEditor:
@@ -67,6 +68,8 @@ def edit(
             TensorSpecs; of a Keras model, such a list where Keras did not record all that its `call` takes.
         checkpoint: The prefix of the checkpoint with the values of a file's variables.
         tags: The tags of one MetaGraphDef of a SavedModel.
+        trusted: Of a file: whether its ops may run that do more than compute: write or read files, use the network,
+            call Python, wait, end the process. `editor.lint("untrusted")` lists them; without any, this says nothing.
         layout: A networkx layout, or a callable that takes a graph and returns {node: (x, y)}; None for
             `tfgraphwidget.layered`, which is such a callable too.
         watch: Of a file: follow it when it changes on disk. The widget looks twice a second while the kernel is idle,
@@ -95,7 +98,12 @@ def edit(
         from tfgraphwidget.editor import GraphEditor
         from tfgraphwidget.sources import open_source
 
-        options: dict[str, Any] = {"signature": signature, "checkpoint": checkpoint, "tags": tags}
+        options: dict[str, Any] = {
+            "signature": signature,
+            "checkpoint": checkpoint,
+            "tags": tags,
+            "trusted": trusted,
+        }
         source = open_source(graph, session, **options)
         editor = GraphEditor(source, show=_widget, layout=layout)
         if watch:

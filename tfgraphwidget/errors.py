@@ -144,6 +144,10 @@ class SessionRefused(GraphEditError):
     """The session cannot do what was asked: closed, of another graph, or a value is missing."""
 
 
+class NotTrusted(SessionRefused):
+    """An op of a file that is not trusted does more than compute; the sentence says what, and how to allow it."""
+
+
 class NotRunnable(GraphEditError):
     """The graph can only be viewed; the sentence names the op or the file that is the reason."""
 

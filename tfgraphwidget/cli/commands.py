@@ -288,6 +288,7 @@ def _open_editor(options: argparse.Namespace) -> GraphEditor:
         signature=getattr(options, "signature", None),
         checkpoint=getattr(options, "checkpoint", None),
         tags=None if tags is None else tags.split(","),
+        trusted=getattr(options, "trust", False),
     )
     return GraphEditor(source, show=lambda _: None)
 

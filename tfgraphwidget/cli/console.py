@@ -10,6 +10,7 @@ from contextlib import suppress
 from shlex import quote
 from typing import TextIO
 
+from tfgraphwidget.graph import HOW_TO_TRUST
 from tfgraphwidget.naming import FIND_OPS
 
 _CALL = re.compile(r"\btgw\.edit\((?:path|'[^']*'), (\w+='[^']*')\)")
@@ -77,6 +78,8 @@ def in_option_words(why: str, options: Collection[str]) -> str:
     "This graph has no op 'softmax'; tfgraphwidget info FILE lists inputs and outputs."
     """
     why = why.replace(*_FIND_OPS)
+    if "trust" in options:
+        why = why.replace(HOW_TO_TRUST, "if you trust it, give --trust")
 
     def option(match: re.Match[str]) -> str:
         name, value = match.groups()

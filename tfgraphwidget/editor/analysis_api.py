@@ -11,7 +11,7 @@ from tfgraphwidget import argument_checks, edits, lint, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import Difference, Signature
+from tfgraphwidget.graph import Difference, Signature, effects_of_graph
 from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorKey, TensorsLike
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ class AnalysisAPI(ArgumentChecks):
 
     def lint(
         self,
-        target: Literal["", "cpu", "tflite", "onnx"] = "",
+        target: Literal["", "cpu", "tflite", "onnx", "untrusted"] = "",
         *,
         only: str | Collection[str] = (),
         never: str | Collection[str] = (),
@@ -313,7 +313,8 @@ class AnalysisAPI(ArgumentChecks):
 
         Args:
             target: What it is to run on: "cpu" finds ops without a kernel here, "tflite" and "onnx" those that the
-                converters do not take; "" for no check of that.
+                converters do not take; "untrusted" lists the ops that do more than compute, and nothing else; "" for no
+                check of that.
             only: Codes of rules, as findings have them; () for all.
             never: Codes of rules that do not run.
 
@@ -435,6 +436,7 @@ class AnalysisAPI(ArgumentChecks):
         """
         core = self._core
         if core.executor.in_function:
+            core.source.trust.check(effects_of_graph(core.index, core.source.trust), "no function was made of it")
             return core.executor.edited_module(name)
         from tfgraphwidget.editor.joining import graph_module
         from tfgraphwidget.editor.saving import signature_or_apparent

@@ -15,8 +15,10 @@ from tfgraphwidget import edits, runtime, sources
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused
 from tfgraphwidget.graph import (
     TABLE,
+    TRUSTED,
     BodyState,
     GraphIndex,
+    Trust,
     VariableDef,
     definition_of,
     definitions,
@@ -43,7 +45,7 @@ class GraphSession:
     `ends` are tensors by the names of arguments and results of a signature. `saved_name` returns how checkpoints of
     objects name a variable, by its handle op. `imported` returns this graph after TensorFlow has imported it. `fresh`
     returns new initial values by the variables' handles, for a graph made of a function, whose variables' initializers
-    are not in it.
+    are not in it. `trust` says whether its ops may run that do more than compute.
     """
 
     index: GraphIndex
@@ -53,6 +55,7 @@ class GraphSession:
     saved_name: Callable[[str], sources.SavedName] = field(repr=False)
     imported: Callable[[], GraphSession] = field(repr=False)
     fresh: Callable[[], Mapping[str, object]] | None = None
+    trust: Trust = TRUSTED
 
 
 def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Callable[[], None]:
@@ -366,7 +369,14 @@ class _GraphValues(VariableValues):
         ]
         present = {handle: np.asarray(value) for handle, value in others.items()}
         return sessions.initial_values.compute_initial_values(
-            sessions.TimedSession(self.target.session), after, copies, starters, functions, self.names, present
+            sessions.TimedSession(self.target.session),
+            after,
+            copies,
+            starters,
+            functions,
+            self.names,
+            present,
+            self.target.trust,
         )
 
 

@@ -23,6 +23,7 @@ from tfgraphwidget.graph import (
     build,
     control_flow_ops,
     difference,
+    effects_of_run,
     forward,
     key_of,
     mask_of,
@@ -161,11 +162,11 @@ class GraphRun:
             SessionRefused: The graph cannot run.
         """
         if self.is_body:
-            return runtime.sandbox.evaluation.run_body(self.index, self.state, outputs, feeds)
+            return runtime.sandbox.evaluation.run_body(self.index, self.state, outputs, feeds, self.source.trust)
         mine = {
             v.handle: values[self._key(v)] for v in runtime.sandbox.evaluation.variables_for(self.index, outputs, feeds)
         }
-        return runtime.sandbox.evaluation.run_graph(self.index, outputs, feeds, mine)
+        return runtime.sandbox.evaluation.run_graph(self.index, outputs, feeds, mine, self.source.trust)
 
     def _key(self, variable: VariableDef) -> tuple[str, bytes, str]:
         return key_of(self.index, self.index.ids[variable.handle])
@@ -370,6 +371,7 @@ class Evaluator:
         now = self.current_run()
         runtime.measure.probe.check_fetchable(now.index, fetches)
         now.check_fed(fetches, feeds)
+        now.source.trust.check(effects_of_run(now.index, fetches, feeds, now.source.trust))
         if now.is_body:
             return runtime.measure.measure_function(now.index, now.state, fetches, feeds, runs)
         run = runtime.measure.profile.tracing_runner(

@@ -20,7 +20,7 @@ from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, NothingTo, UnknownName
-from tfgraphwidget.graph import build
+from tfgraphwidget.graph import build, effects_at_import, effects_of_nodes
 from tfgraphwidget.naming import free_name, known_instead, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
@@ -238,6 +238,7 @@ class EditExecutor:
         default = self.source.signature
         signature = next((s for s in self.signatures if default is not None and s.name == default.name), None)
         source = dataclasses.replace(self.source, signature=signature)  # with the keys that edits have renamed
+        self._check_traceable()
         return function_bodies.edited_module(source, self.state(), self.view, self.function_ends(), name)
 
     def signature_modules(self) -> dict[str, ModuleCopy]:
@@ -251,7 +252,15 @@ class EditExecutor:
         Args:
             part: The signature.
         """
+        self._check_traceable()
         return function_bodies.signature_module(self.state(), self.index, part, part.name)
+
+    def _check_traceable(self) -> None:
+        """Raise NotTrusted if TensorFlow may run an op of the current function while a tf.function is made of it."""
+        trust = self.source.trust
+        trust.check(
+            effects_at_import(self.index, trust), "no function was made of it, since TensorFlow may run the op by that"
+        )
 
     def state(self) -> BodyState:
         """The state that the current function reads, with what edits brought in."""
@@ -760,6 +769,7 @@ class EditExecutor:
                 # As TensorFlow imports a file: it makes no variables of objects, which have no initializers.
                 variables = tuple(v for v in other.index.variable_defs if v.initializer in other.index.ids)
                 patch = plan(replace(other.index, variable_defs=variables), self.target.index)
+                _check_copied(patch, other, self.target)
                 if stays_in_file(patch, other.index, other, self.target):
                     planned_copy = self._in_file(patch, other.present_graph(), readers)
                     return self._carry_out(command, planned_copy, self.target, steps, pairs=patch.add.copies)[0]
@@ -931,8 +941,16 @@ def _planned_copy(plan: _CopyPlan, source: LiveTarget, target: LiveTarget, *, re
     if initial_values is not None:
         origin = replace(origin, fresh=partial(initial_values, reseed))
     patch = plan(origin.index, destination.index)
+    _check_copied(patch, source, target)
     patch = replace(patch, preview=_with_notices(patch, target))
     return origin, patch, clone_values.value_loader(patch, origin, destination)
+
+
+def _check_copied(patch: edits.Patch, source: LiveTarget, target: LiveTarget) -> None:
+    """Raise NotTrusted if a trusted graph would get ops of a graph that is not, and that do more than compute."""
+    if target.source.trust.is_given:
+        effects = effects_of_nodes(patch.add.nodes, patch.add.functions)
+        source.source.trust.check(effects, "it was not added to a graph that is")
 
 
 def _with_notices(patch: edits.Patch, target: LiveTarget) -> Preview:

@@ -76,6 +76,38 @@ class FileAPI(ArgumentChecks):
         selection_notice = self._core.view.selection_notice
         return (*self._core.source.notices, *self._core.save_notices, *([selection_notice] if selection_notice else []))
 
+    @property
+    def trusted(self) -> bool:
+        """Whether ops of the graph may run that do more than compute: write or read files, call Python, wait.
+
+        A graph that lives in the notebook is the user's own, and a file without such ops is trusted too. Of another
+        file nothing else runs, whatever is asked of the editor, until this is set to True.
+
+        Raises GraphEditError when it is set to False where it was True: open the file again for that.
+
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     contents = tf.io.read_file("/etc/hostname", name="read")
+        >>> editor = tgw.edit(graph.as_graph_def())
+        >>> editor.trusted
+        False
+        >>> [finding.ops for finding in editor.lint("untrusted")]
+        [('read',)]
+        >>> editor.trusted = True
+        """
+        return self._core.source.trust.is_given
+
+    @trusted.setter
+    def trusted(self, value: bool) -> None:
+        if value is not True and self.trusted:
+            raise GraphEditError(
+                "trusted = False: what is trusted may have run already; open the file again with tgw.edit(path)."
+            )
+        if value is True and not self.trusted:
+            self._core.source.give_trust()
+            self._core.listeners.notify()
+
     def refresh(self) -> None:
         """Read the graph again; needed only after other code changed edges in place, which TensorFlow does not report.
 

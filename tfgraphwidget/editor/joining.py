@@ -17,7 +17,16 @@ from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import GrowthResult
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
-from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, BodyState, GraphIndex, Signature, needed_ops, shape_text
+from tfgraphwidget.graph import (
+    REQUIRED_PLACEHOLDERS,
+    BodyState,
+    GraphIndex,
+    Signature,
+    effects_of_graph,
+    effects_of_run,
+    needed_ops,
+    shape_text,
+)
 from tfgraphwidget.naming import count_text, free_name, identifier, known_instead, split_tensor
 from tfgraphwidget.runtime import live
 from tfgraphwidget.sources import Source, open_source
@@ -169,6 +178,7 @@ def _joining(command: Add) -> _Joining:
         source = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
         target = LiveTarget(source)
         view, patches, signatures = opened_navigator(source, target).outermost, (), source.signatures
+    source.trust.check(effects_of_graph(view.index, source.trust), "it was not added")
     if source.refusal:
         state = function_bodies.edited_state(source, view.body, view.index, patches)
         arguments, returns = edits.track_boundary(view.body.arguments, view.body.returns, patches)
@@ -208,6 +218,8 @@ def graph_module(
     Raises:
         GraphEditError: A function cannot hold the graph.
     """
+    ends = [tensor for _, tensor in signature.inputs], [tensor for _, tensor in signature.outputs]
+    source.trust.check(effects_of_run(index, ends[1], ends[0], source.trust), "no function was made of it")
     joining = _of_graph(source, index, function_bodies.graph_state(source, index, patches), signature)
     inputs = _inputs(joining, dict.fromkeys(joining.arguments.values(), ""))
     return _module(joining, inputs, name)

@@ -40,6 +40,7 @@ def lint_editor(core: EditorCore, target: Target, only: Collection[str], never: 
         has_device=devices.has,
         has_kernel=lambda op: live.placement.has_kernel(index.types[op], index.nodes[op].attr, {"CPU"}),
         target=target,
+        trust=core.source.trust,
     )
     return lint.lint(context, only, never)
 

@@ -11,7 +11,7 @@ from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import difference
+from tfgraphwidget.graph import difference, effects_of_graph
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import DTypeLike, OpsLike, TensorKey, TensorsLike
 
@@ -396,8 +396,12 @@ class PassAPI(ArgumentChecks):
         fetched = core.arguments.outputs(outputs)
         if not fetched:
             raise GraphEditError("optimized(outputs): no output is named, and nothing is needed of none; name an op.")
+        trust = core.source.trust
+        trust.check(
+            effects_of_graph(core.index, trust), "TensorFlow's optimizer, which computes constants, was not run"
+        )
         graph_def, passes = runtime.measure.optimize(core.index, fetched)
-        editor = type(self)(open_source(graph_def), core.show)  # type: ignore[call-arg]
+        editor = type(self)(open_source(graph_def, trusted=trust.is_given), core.show)  # type: ignore[call-arg]
         change = difference(core.index, editor._core.index, whole_library=False)
         renamed = dict(change.renamed)
         names = ((name, renamed.get(name, name)) for name in core.index.names)

@@ -160,6 +160,7 @@ def export_request(
         file_part=partial(_file_part, core, ends) if core.executor.in_function else None,
         read_only=core.executor.read_only(),
         lacks_values=target.came_without_values,
+        trust=source.trust,
     )
 
 
@@ -199,7 +200,8 @@ def file_extract(core: EditorCore, command: Clone, ends: Boundary) -> Source | N
     request = export_request(core, index=index).with_signatures(())
     message = tf_protos.MetaGraphDef.FromString(export.meta_graph_bytes(request, None))
     values = None if command.init == "none" else dict(added.values)
-    source = open_message(message, core.source.title, "The part", OpenOptions(), values=values)
+    trusted = core.source.trust.is_given
+    source = open_message(message, core.source.title, "The part", OpenOptions(trusted=trusted), values=values)
     source.notices += added.preview.dropped if added.preview is not None else ()
     return source
 

@@ -800,6 +800,7 @@ class LiveTarget:
             ends,
             sources.SavedNames(self.source, {}).of,
             self.graph_session,
+            trust=self.source.trust,
         )
 
     @property

@@ -11,7 +11,7 @@ from typing import IO
 from tfgraphwidget.edits.serialization import Script
 from tfgraphwidget.export.formats.renamed_state import new_state_names, rename_in_file, rename_in_graph
 from tfgraphwidget.export.html.page_input import PageInput
-from tfgraphwidget.graph import GraphIndex, Signature
+from tfgraphwidget.graph import TRUSTED, GraphIndex, Signature, Trust
 from tfgraphwidget.scene import Paint, Scene
 from tfgraphwidget.sources import StoredData, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -60,6 +60,7 @@ class ExportRequest:
         options: Options of the kind of file, by name: see `writable.CONVERSIONS`.
         seconds: How long a converter may take.
         add_notice: Takes a sentence for the user.
+        trust: Whether ops may run that do more than compute.
     """
 
     index: GraphIndex
@@ -89,6 +90,7 @@ class ExportRequest:
     options: Mapping[str, object] = field(default_factory=dict)
     seconds: float = 600.0
     add_notice: Callable[[str], None] = _ignore
+    trust: Trust = TRUSTED
 
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:

@@ -9,6 +9,7 @@ from tfgraphwidget.lint.finding import Finding, Report
 from tfgraphwidget.lint.rule import RULES, LintContext, check_codes
 
 _MODULES = (
+    "untrusted",
     "leftovers",
     "placement",
     "weights",
@@ -37,6 +38,8 @@ def lint(context: LintContext, only: Collection[str] = (), never: Collection[str
         UnknownName: There is no rule of a code.
     """
     load_rules()
+    if context.target == "untrusted" and not only:
+        only = ("untrusted",)
     only, never = check_codes(only), check_codes(never)
     findings: list[Finding] = []
     for code, rule in RULES.items():

@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from tfgraphwidget.edits import Command, Patch
 from tfgraphwidget.errors import GraphEditError, UnknownName
-from tfgraphwidget.graph import GraphIndex, Mask, Signature, needed_ops
+from tfgraphwidget.graph import TRUSTED, GraphIndex, Mask, Signature, Trust, needed_ops
 from tfgraphwidget.lint.finding import Finding, Severity
 from tfgraphwidget.naming import did_you_mean, names_text
 
 Array = npt.NDArray[np.generic]
-Target = Literal["", "cpu", "tflite", "onnx"]
-"""What the graph is to run on: "" for no check of that."""
+Target = Literal["", "cpu", "tflite", "onnx", "untrusted"]
+"""What the graph is to run on, or "untrusted" for where its origin is not known; "" for no check of that."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class LintContext:
         has_device: Whether there is a device of that name.
         has_kernel: Whether this process has a kernel on the CPU for the op of that number.
         target: What the graph is to run on.
+        trust: Whether ops may run that do more than compute.
     """
 
     index: GraphIndex
@@ -46,6 +47,7 @@ class LintContext:
     has_device: Callable[[str], bool]
     has_kernel: Callable[[int], bool]
     target: Target = ""
+    trust: Trust = TRUSTED
 
     @cached_property
     def needed_mask(self) -> Mask:

@@ -228,7 +228,7 @@ class SourceContext:
         index = self.index
         read = np.flatnonzero(needed_ops(index, (), tensors) & of_type(index, HANDLES.__contains__)).tolist()
         values = self._present(definitions(index, read).values()) if read else {}
-        return edit_values.compute_constants(index, tensors, values)
+        return edit_values.compute_constants(index, tensors, values, self._source.trust)
 
     def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str]) -> list[Array]:
         """Compute tensors of ops that read nothing from outside; see `PlanContext.compute`.

@@ -103,6 +103,7 @@ from .live.devices import pinned_notices as pinned_notices
 from .live.graph_body import GraphBody as GraphBody
 from .live.graph_body import function_definition as function_definition
 from .live.graph_body import runner_def as runner_def
+from .live.guarded_session import open_session as open_session
 from .live.sessions import unwrap_session as unwrap_session
 from .live.shapes import dimensions as dimensions
 from .live.shapes import static_shape as static_shape

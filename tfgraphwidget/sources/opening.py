@@ -45,6 +45,7 @@ def open_source(
     signature: object = None,
     checkpoint: str | os.PathLike[str] | None = None,
     tags: object = None,
+    trusted: bool = False,
 ) -> Source:
     """Open a graph, a session's graph, a function, a Keras model, a file, a message or its bytes.
 
@@ -55,6 +56,7 @@ def open_source(
             tf.TensorSpec.
         checkpoint: The prefix of the checkpoint's files with the values of a file's variables, or their directory.
         tags: The tag set of one graph of a SavedModel.
+        trusted: Whether ops of a file may run that do more than compute.
 
     Returns:
         The source; nothing of a file has run, and TensorFlow has not imported it.
@@ -71,7 +73,7 @@ def open_source(
     if is_session(thing):
         session = session or unwrap_session(thing)
         thing = unwrap_session(thing).graph
-    options = OpenOptions(signature, checkpoint, tags)
+    options = OpenOptions(signature, checkpoint, tags, trusted)
     source = _open(thing, session, options)
     with suppress(TypeError):  # there are no weak references to texts and bytes
         source.opened = weakref.ref(thing)
@@ -79,7 +81,9 @@ def open_source(
         source.reopen_code = reopen_live_expression(has_session=source.session is not None)
     else:
         source.reopen_code = reopen_expression(
-            thing, source.title, {"signature": signature, "checkpoint": checkpoint, "tags": tags}
+            thing,
+            source.title,
+            {"signature": signature, "checkpoint": checkpoint, "tags": tags, "trusted": trusted or None},
         )
     return source
 

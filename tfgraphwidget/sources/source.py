@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from tfgraphwidget.errors import NotRunnable
-from tfgraphwidget.graph import Member, SavedGradient, Signature, Typing, VariableDef
+from tfgraphwidget.graph import TRUSTED, Member, SavedGradient, Signature, Trust, Typing, VariableDef
 from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, KerasModel, MetaGraphDef, NodeDef, QueueRunnerDef
 
 if TYPE_CHECKING:
@@ -198,6 +198,20 @@ class StoredCaptures(Protocol):
         """As they were written: the op, the kind, and what reads each value that entries of the kind name."""
 
 
+def with_trust(code: str) -> str:
+    """The expression that opens a file, with the argument that says that it is trusted.
+
+    Args:
+        code: The expression, `tgw.edit(...)` on one line, or with an argument a line.
+
+    >>> with_trust("tgw.edit('a.pb')")
+    "tgw.edit('a.pb', trusted=True)"
+    """
+    if "trusted=True" in code or not code.endswith(")"):
+        return code
+    return f"{code[:-1]}    trusted=True,\n)" if code.endswith("\n)") else f"{code[:-1]}, trusted=True)"
+
+
 @dataclass
 class Source:
     """A graph source that was opened.
@@ -225,6 +239,9 @@ class Source:
         initial_values: Draws new initial values of a function's variables, by their names; other seeds if True.
         saved_editor: What an editor had that was written to the file.
         captures: What a function captured that was written to the file.
+        trust: Whether ops of the graph may run that do more than compute; a live graph is the user's own.
+        find_obstacles: Finds again why the graph of a file cannot run, as `notices` and `live_refusal`; trust
+            changes it.
     """
 
     title: str
@@ -248,6 +265,17 @@ class Source:
     initial_values: Callable[[bool], Mapping[str, object]] | None = field(default=None, repr=False)
     saved_editor: SavedEditor | None = field(default=None, repr=False)
     captures: StoredCaptures | None = field(default=None, repr=False)
+    trust: Trust = field(default=TRUSTED, repr=False)
+    find_obstacles: Callable[[], tuple[tuple[str, ...], str]] | None = field(default=None, repr=False)
+
+    def give_trust(self) -> None:
+        """Let ops of the graph run that do more than compute, as the user says so."""
+        before = () if self.find_obstacles is None else self.find_obstacles()[0]
+        self.trust.is_given = True
+        if self.find_obstacles is not None:
+            notices, self.live_refusal = self.find_obstacles()
+            self.notices = (*notices, *(notice for notice in self.notices if notice not in before))
+        self.reopen_code = with_trust(self.reopen_code)
 
     def live(self) -> tf.Graph:
         """Return the graph that can be edited and run. The first call imports a file into TensorFlow.

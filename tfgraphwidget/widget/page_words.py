@@ -27,6 +27,7 @@ import re
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from tfgraphwidget.edits import registry
+from tfgraphwidget.graph import HOW_TO_TRUST
 from tfgraphwidget.widget.protocol.replies import Prose
 
 _Reply = TypeVar("_Reply")
@@ -70,6 +71,7 @@ CONTROLS = {
 }
 """The control of a method; that of an edit with a button is in its registration, see `control`."""
 _WORDS = (
+    (re.escape(HOW_TO_TRUST), "if you trust it, turn on 'Trust this file'"),
     (r"; checkpoint='[^']*' gives them", "; open it with its checkpoint in a cell"),
     (r"; choose a boundary, or give inputs= and outputs=, for another", "; mark an input and an output for another"),
     (r"^(?:checkpoint|session|signature|feeds)=(?:'[^']*'|[^\s:]+): (\w)", lambda match: match[1].upper()),

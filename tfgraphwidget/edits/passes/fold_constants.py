@@ -28,10 +28,12 @@ from tfgraphwidget.graph import (
     PLACEHOLDERS,
     SHAPE_QUERIES,
     V1_CONTROL_FLOW,
+    Effect,
     GraphIndex,
     Mask,
     control_flow,
     definitions,
+    effect_of,
     handles,
     side_effects,
     tensor_values,
@@ -40,8 +42,8 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import as_input, count_text, names_text, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
-# Results depend on the device, or on files; functions are folded inside.
-_NEVER = re.compile(r"Stateless\w+|\w*Random\w*|ReadFile|MatchingFiles|ImmutableConst|GuaranteeConst|FakeParam|_\w+")
+# Their results depend on the device, or hold for a session only.
+_NEVER = re.compile(r"Stateless\w+|\w*Random\w*|GuaranteeConst|FakeParam|_\w+")
 _LIMIT = 102_400
 _FEW = 3
 
@@ -156,6 +158,8 @@ class _ConstantFolding:
         if definition is None or definition.is_stateful or kind in self.index.functions:
             return False
         if kind in PLACEHOLDERS | ARGUMENTS | V1_CONTROL_FLOW | CONSTANTS or _NEVER.fullmatch(kind):
+            return False
+        if effect_of(kind) is not Effect.PURE:
             return False
         if any(attr.type in ("func", "list(func)") for attr in definition.attr):
             return False

@@ -111,7 +111,7 @@ def _verify(path: Path, edited: EditedSavedModel, tags: Sequence[str]) -> None:
     except GraphEditError as error:
         request.add_notice(f"What was written was not run: {error.why}")
         return
-    for loader in check_saved_model(path, GraphReference(request, state), tags, edited.folder):
+    for loader in check_saved_model(path, GraphReference(request, state), request.trust, tags, edited.folder):
         request.add_notice(f"{loader} cannot run what was written, nor the SavedModel that was opened.")
 
 

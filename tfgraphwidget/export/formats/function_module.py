@@ -6,6 +6,8 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,15 +15,15 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.export.verification.reference import NOT_RUN, ReferenceRun, find_external_op, next_numbers
+from tfgraphwidget.export.verification.reference import NOT_RUN, ReferenceRun, is_refused, next_numbers
 from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, optimizers_off
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds, no_value_for
-from tfgraphwidget.graph import Signature, build
+from tfgraphwidget.graph import EffectiveOp, Effects, NodesByName, Signature, build
 from tfgraphwidget.runtime.session import check_call_ranks
 from tfgraphwidget.sources import open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import is_installed, tf
 from tfgraphwidget.tf_internals import eager_mode
-from tfgraphwidget.tf_types import Module, TensorCompatible
+from tfgraphwidget.tf_types import GraphDef, Module, TensorCompatible
 
 # They change state that the function shares with others and that cannot be restored after a run.
 _SHARED = re.compile(
@@ -53,7 +55,7 @@ def save_modules(path: Path, request: ExportRequest, modules: Callable[[], Mappi
                 f"TensorFlow cannot save the function: {first_line(error)}; save its graph as a '.pb' instead."
             ) from error
     if request.verify:
-        check_saved_model(path, ModuleReference(request, exported))
+        check_saved_model(path, ModuleReference(request, exported), request.trust)
 
 
 @contextlib.contextmanager
@@ -70,7 +72,7 @@ def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
         return
     with TemporaryDirectory() as folder:
         save_modules(Path(folder) / "function", replace(request, verify=False, unedited_folder=None), request.modules)
-        source = open_source(Path(folder) / "function")
+        source = open_source(Path(folder) / "function", trusted=request.trust.is_given)
         graph = source.live()
         body, session = source.body, source.session
         assert session is not None  # a file that is live has one
@@ -99,13 +101,29 @@ class ModuleReference:
         self._request = request
         self._modules = {name: _TracedModule(name, module) for name, module in modules.items()}
 
+    def is_refused(self) -> bool:
+        """Whether an op of a file that is not trusted does more than compute; a notice says which."""
+        effects = (op for module in self._modules.values() for op in module.effects())
+        return not self._request.trust.is_given and is_refused(self._request, next(effects, None))
+
+    def add_notice(self, sentence: str) -> None:
+        """Tell the user a sentence.
+
+        Args:
+            sentence: The sentence.
+        """
+        self._request.add_notice(sentence)
+
     def run_all(self) -> list[ReferenceRun]:
         """Each signature with feeds on which it runs and its outputs; without one, with a notice, that has none."""
         return [run for module in self._modules.values() for run in self._run_one(module)]
 
     def _run_one(self, module: _TracedModule) -> list[ReferenceRun]:
-        if not self._request.feeds and (blocked := module.external_op()):
-            self._request.add_notice(NOT_RUN.format(f"op {blocked!r} does something outside of the graph"))
+        if not self._request.feeds and (op := next(module.effects(), None)):
+            self._request.add_notice(NOT_RUN.format(op.sentence[:1].lower() + op.sentence[1:]))
+            return []
+        if not self._request.feeds and (name := module.shared_op()):
+            self._request.add_notice(NOT_RUN.format(f"op {name!r} changes state that others have too"))
             return []
         feeds_given = {key: value for key, value in self._request.feeds.items() if key in module.specs}
         missing = [_input_spec(key, spec) for key, spec in module.specs.items() if key not in feeds_given]
@@ -147,11 +165,20 @@ class _TracedModule:
         inputs, outputs = [(key, key) for key in self.specs], [(key, key) for key in self._function.structured_outputs]
         self.signature = Signature(name, tuple(inputs), tuple(outputs))
 
-    def external_op(self) -> str:
-        """The name of an op that does something outside of the graph; "" without one."""
-        whole = self._function.graph.as_graph_def()
-        nodes = [*whole.node, *(node for function in whole.library.function for node in function.node_def)]
-        return next((node.name for node in nodes if _SHARED.fullmatch(node.op)), "") or find_external_op(nodes)
+    def effects(self) -> Iterator[EffectiveOp]:
+        """The ops that do more than compute."""
+        functions = {function.signature.name: function for function in self._whole.library.function}
+        return Effects(NodesByName(self._whole.node), functions.__getitem__, functions.keys()).of_graph()
+
+    def shared_op(self) -> str:
+        """The name of an op that changes state which others have too; "" without one."""
+        inside = (node for function in self._whole.library.function for node in function.node_def)
+        return next((node.name for node in chain(self._whole.node, inside) if _SHARED.fullmatch(node.op)), "")
+
+    @cached_property
+    def _whole(self) -> GraphDef:
+        graph_def: GraphDef = self._function.graph.as_graph_def()
+        return graph_def
 
     def run(self, feeds: Mapping[str, TensorCompatible], *, moved: bool) -> dict[str, np.ndarray]:
         """Run on feeds; `moved`: with other values of the variables."""

@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 
 from tfgraphwidget.edits import contexts_in, nested_contexts
-from tfgraphwidget.errors import GraphEditError, NotRunnable, TensorFlowMissing
+from tfgraphwidget.errors import GraphEditError, NotRunnable, NotTrusted, TensorFlowMissing
 from tfgraphwidget.export.formats import networkx_extras
 from tfgraphwidget.export.formats.function_library import complete_graph_def
 from tfgraphwidget.export.formats.function_module import function_as_graph
@@ -29,7 +29,7 @@ from tfgraphwidget.export.state.exported_state import (
     with_assign_ops,
 )
 from tfgraphwidget.export.state.exported_subgraph import ops_needed, ops_needed_by
-from tfgraphwidget.export.verification.reference import GraphReference
+from tfgraphwidget.export.verification.reference import GraphReference, is_refused
 from tfgraphwidget.export.verification.round_trip import Run, check, describe_difference, first_line
 from tfgraphwidget.graph import (
     ASSIGNS,
@@ -37,6 +37,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Member,
     Signature,
+    Trust,
     VariableDef,
     definitions,
     handles,
@@ -47,7 +48,14 @@ from tfgraphwidget.runtime.live import COLLECTIONS, proto_of
 from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
-from tfgraphwidget.sources import StoredTensor, checkpoint_keys, copy_unknown_fields, tf_protos, write_bundle
+from tfgraphwidget.sources import (
+    StoredTensor,
+    checkpoint_keys,
+    copy_unknown_fields,
+    open_session,
+    tf_protos,
+    write_bundle,
+)
 from tfgraphwidget.tensorflow_modules import is_installed, tf, v1
 from tfgraphwidget.tf_internals import add_collection, new_meta_graph
 from tfgraphwidget.tf_types import ContextDef, Message, MetaGraphDef, SaverDef, Session, TensorCompatible
@@ -266,8 +274,18 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
         values = [(key, v, _as_array(present[v.handle])) for key, v in _keys_to_write(request.index, variables)]
         checkpoints.write(str(path.with_suffix("")), values)
     if request.verify and not bare:
-        _check_values(path, variables, present)
+        _verify(path, request, variables, present)
+
+
+def _verify(
+    path: Path, request: ExportRequest, variables: Sequence[VariableDef], present: Mapping[str, np.ndarray]
+) -> None:
+    """Raise unless the file restores its variables and computes what the graph does; a notice says what may not run."""
+    try:
+        _check_values(path, variables, present, request.trust)
         _check_runs(path, request, present)
+    except NotTrusted as refusal:  # of a Saver that does more than to restore
+        request.add_notice(f"What was written was not run: {refusal.why}")
 
 
 def _write_unrunnable(path: Path, request: ExportRequest) -> None:
@@ -466,9 +484,11 @@ def _as_array(value: object) -> object:
     return np.array(value, dtype=object) if isinstance(value, bytes) else value
 
 
-def _check_values(path: Path, variables: Sequence[VariableDef], present: Mapping[str, np.ndarray]) -> None:
+def _check_values(
+    path: Path, variables: Sequence[VariableDef], present: Mapping[str, np.ndarray], trust: Trust
+) -> None:
     """Raise unless the file restores every variable to its value."""
-    with _restore(path) as session:
+    with _restore(path, trust) as session:
         restored = session.run({v.handle: v.snapshot or v.name for v in variables}) if variables else {}
     for handle, value in restored.items():
         if why := describe_difference(present[handle], value):
@@ -491,7 +511,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object])
 
     @contextmanager
     def load() -> Iterator[Run]:
-        with _restore(path) as session:
+        with _restore(path, request.trust) as session:
             variable_values.load_values(session, [v for v in state.variables if v.handle not in saved], state.values)
             session.run(list(state.starters))
 
@@ -519,15 +539,15 @@ def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mappi
 
 def _check_import(path: Path, request: ExportRequest) -> None:
     """Raise unless TensorFlow reads the file back; without values, there is nothing to compare."""
-    if request.verify:
-        with _restore(path, bare=True):
+    if request.verify and not is_refused(request):
+        with _restore(path, request.trust, bare=True):
             pass
 
 
 @contextmanager
-def _restore(path: Path, *, bare: bool = False) -> Iterator[Session]:
+def _restore(path: Path, trust: Trust, *, bare: bool = False) -> Iterator[Session]:
     """A session on the graph of the written file, with restored variables unless the file has no values (`bare`)."""
-    with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact_config()) as session:
+    with tf.Graph().as_default() as graph, open_session(graph, trust, exact_config()) as session:
         try:
             saver = v1.train.import_meta_graph(str(path), clear_devices=True)
         except (ValueError, KeyError, TypeError, tf.errors.OpError) as error:

@@ -34,7 +34,7 @@ from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.live import import_validated, make_variable, rebuild_contexts
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import asset_files, is_outside_assets, tf_protos
+from tfgraphwidget.sources import asset_files, is_outside_assets, open_session, tf_protos
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_types import SavedModel, SignatureDef
 
@@ -88,7 +88,7 @@ def write_saved_model(path: Path, request: ExportRequest) -> None:
     part = extract_subgraph(request.index, request.signatures, state.ops)
     _write(path, request, part, state, edited)
     if request.verify:
-        check_saved_model(path, GraphReference(request, state))
+        check_saved_model(path, GraphReference(request, state), request.trust)
 
 
 def with_apparent_signature(request: ExportRequest, kind: str) -> ExportRequest:
@@ -166,7 +166,7 @@ def _write(
     gradients = [(gradient.function_name, gradient.gradient_func) for gradient in library.gradient]
     import_validated(graph, validate(graph, nodes, library.function, gradients))
     config = v1.ConfigProto(allow_soft_placement=True)
-    with graph.as_default(), closing(v1.Session(graph=graph, config=config)) as session:
+    with graph.as_default(), closing(open_session(graph, request.trust, config)) as session:
         variables = {v.name: make_variable(graph, v) for v in state.variables}
         variable_values.load_values(session, state.variables, state.values)
         _add_collections(graph, request, {node.name for node in nodes}, variables)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -14,7 +14,15 @@ from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.state.exported_state import ExportedState
 from tfgraphwidget.export.state.exported_subgraph import fully_fed_ops, ops_needed
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds, no_value_for
-from tfgraphwidget.graph import Signature, needed_ops, pairs, side_effects
+from tfgraphwidget.graph import (
+    EffectiveOp,
+    Signature,
+    effects_at_import,
+    effects_of_run,
+    needed_ops,
+    pairs,
+    side_effects,
+)
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox
 from tfgraphwidget.tensorflow_modules import tf
@@ -24,11 +32,6 @@ ReferenceRun = tuple[Signature, Mapping[str, TensorCompatible], dict[str, np.nda
 """A signature, its feeds by key, and its outputs by key."""
 
 NOT_RUN = "What was written was loaded but not run: {}; give feeds={{input: value}} to run it."
-# They have effects outside of the process, or run Python, which the user did not ask for.
-_REACHES_OUT = re.compile(
-    r"PyFunc\w*|EagerPyFunc|WriteFile|Write\w*Summary|ImportEvent|Save(V2|Slices)?|MergeV2Checkpoints|RpcCall|RemoteCall"
-    r"|_?(Send|Recv)|_Host\w+|Collective\w+|\w+DatasetToTFRecord"
-)
 
 
 class GraphReference:
@@ -60,14 +63,29 @@ class GraphReference:
         values = next_numbers(self._state.values) if moved else self._state.values
         return Sandbox(self._nodes, library_of(self.request.index, self._nodes), values, self._state.starters)
 
+    def is_refused(self) -> bool:
+        """Whether what was written may not even be loaded: an op of a file that is not trusted does more than compute.
+
+        A notice says which.
+        """
+        return is_refused(self.request, self._find_effect())
+
+    def add_notice(self, sentence: str) -> None:
+        """Tell the user a sentence.
+
+        Args:
+            sentence: The sentence.
+        """
+        self.request.add_notice(sentence)
+
     def run_all(self) -> list[ReferenceRun]:
         """Run the signatures on the user's feeds, and on synthetic ones where there are none.
 
         Returns:
             The signatures that run, with feeds and outputs; a notice names those that do not run.
         """
-        if blocked := self._find_external_op():
-            self.request.add_notice(NOT_RUN.format(f"op {blocked!r} does something outside of the graph"))
+        if op := self._find_effect():
+            self.request.add_notice(NOT_RUN.format(op.sentence[:1].lower() + op.sentence[1:]))
             return []
         with self.sandbox() as sandbox:
             runs = [run_all for s in self.request.signatures if (run_all := self._try(sandbox, s)) is not None]
@@ -87,15 +105,20 @@ class GraphReference:
     def _has_effects(self) -> bool:
         return bool(side_effects(self.request.index, self._ops_to_run))
 
-    def _find_external_op(self) -> str:
-        """The name of an op with effects outside of the process, or "" if there is none or the user gave feeds."""
-        index = self.request.index
-        if self.request.feeds:
-            return ""
-        starters = needed_ops(index, (), [name for name in self._state.starters if name in index.ids])
-        nodes = [index.nodes[i] for i in [*self._ops_to_run, *np.flatnonzero(starters).tolist()]]
-        inside = (node for function in library_of(index, nodes).function for node in function.node_def)
-        return find_external_op([*nodes, *inside])
+    def _find_effect(self) -> EffectiveOp | None:
+        """An op that does more than compute; None without one, or where the user wants it to run."""
+        request = self.request
+        if request.feeds and request.trust.is_given:
+            return None
+        fed = [tensor for signature in request.signatures for _, tensor in signature.inputs]
+        fetches = [tensor for signature in request.signatures for _, tensor in signature.outputs]
+        # The initializers of variables run once a model is loaded by another program.
+        state = [name for name in (*self._state.starters, *self._state.ops) if name in request.index.ids]
+        effects = chain(
+            effects_of_run(request.index, fetches, fed, request.trust),
+            effects_of_run(request.index, state, (), request.trust),
+        )
+        return next(effects, None)
 
     def _try(self, sandbox: Sandbox, signature: Signature) -> ReferenceRun | None:
         fixed_feeds = self._given_feeds(signature)
@@ -130,13 +153,19 @@ class GraphReference:
         return feeds
 
 
-def find_external_op(nodes: Iterable[NodeDef]) -> str:
-    """The name of an op with effects outside of the process, or "".
+def is_refused(request: ExportRequest, op: EffectiveOp | None = None) -> bool:
+    """Whether what was written may not be loaded, since the file is not trusted; a notice says which op is why.
 
     Args:
-        nodes: The NodeDefs, in the order of the graph.
+        request: What was written.
+        op: An op that does more than compute and that would run; None for one that the import of the graph may run.
     """
-    return next((str(node.name) for node in nodes if _REACHES_OUT.fullmatch(node.op)), "")
+    if request.trust.is_given:
+        return False
+    found = op or next(effects_at_import(request.index, request.trust), None)
+    if found is not None:
+        request.add_notice(request.trust.sentence(found, "what was written was not run"))
+    return found is not None
 
 
 def next_numbers(values: Mapping[str, object]) -> dict[str, np.ndarray]:

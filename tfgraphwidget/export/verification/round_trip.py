@@ -5,21 +5,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.errors import GraphEditError, reason_of
+from tfgraphwidget.errors import GraphEditError, NotTrusted, reason_of
 from tfgraphwidget.export.verification.reference import ReferenceRun
-from tfgraphwidget.graph import Signature
+from tfgraphwidget.graph import Effects, NodesByName, Signature, Trust
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox import exact_config
 from tfgraphwidget.runtime.session import error_text
-from tfgraphwidget.sources import tensor_names
+from tfgraphwidget.sources import open_session, tensor_names, tf_protos
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_internals import eager_mode
 from tfgraphwidget.tf_types import Tensor, TensorCompatible
@@ -30,6 +32,16 @@ Run = Callable[[Signature, Mapping[str, TensorCompatible]], dict[str, np.ndarray
 
 class Reference(Protocol):
     """Gives the outputs that the written file must have."""
+
+    def is_refused(self) -> bool:
+        """Whether the written file may not even be loaded, which a notice says."""
+
+    def add_notice(self, sentence: str) -> None:
+        """Tell the user a sentence.
+
+        Args:
+            sentence: The sentence.
+        """
 
     def run_all(self) -> list[ReferenceRun]:
         """The signatures that run, each with feeds and outputs."""
@@ -73,6 +85,8 @@ def check(
     Raises:
         GraphEditError: If the file cannot be loaded or has other outputs.
     """
+    if reference.is_refused():
+        return None
     expected = reference.run_all()
     largest: list[float] = []
     for loader, load in loaders:
@@ -80,6 +94,9 @@ def check(
         try:
             with load() as run:
                 results = [run(signature, feeds) for signature, feeds, _ in expected]
+        except NotTrusted as refusal:
+            reference.add_notice(f"What was written was not run by {loader}: {refusal.why}")
+            continue
         except GraphEditError:
             raise
         except Exception as error:  # TensorFlow raises many kinds for a damaged file
@@ -208,7 +225,11 @@ def is_rounding(expected: npt.ArrayLike, actual: npt.ArrayLike, moved: npt.Array
 
 
 def check_saved_model(
-    path: Path, reference: Reference, tags: Sequence[str] = ("serve",), opened: Path | None = None
+    path: Path,
+    reference: Reference,
+    trust: Trust,
+    tags: Sequence[str] = ("serve",),
+    opened: Path | None = None,
 ) -> tuple[str, ...]:
     """Check a SavedModel of one graph with both of TensorFlow's loaders.
 
@@ -218,6 +239,7 @@ def check_saved_model(
     Args:
         path: The folder of the SavedModel.
         reference: The outputs to compare with.
+        trust: Whether ops may run that do more than compute; what runs when a model is loaded may be none else.
         tags: The tags of its graph.
         opened: The folder of the SavedModel that was edited; a loader that cannot run it need not run the new one.
 
@@ -228,9 +250,11 @@ def check_saved_model(
         GraphEditError: The model cannot be loaded, or has other outputs.
     """
     loaders: dict[str, Callable[[Path], AbstractContextManager[Run]]] = {
-        "tf.compat.v1.saved_model.load": lambda folder: _load_in_session(folder, tags),
+        "tf.compat.v1.saved_model.load": lambda folder: _load_in_session(folder, tags, trust),
         "tf.saved_model.load": _load_eagerly,
     }
+    if not trust.is_given and _functions_have_effects(path, trust):
+        del loaders["tf.saved_model.load"]  # it runs the functions that initialize and restore
     excused: list[str] = []
 
     def is_excused(loader: str, tried: Sequence[ReferenceRun]) -> bool:
@@ -266,9 +290,23 @@ def _without_warnings() -> Iterator[None]:
         logger.setLevel(level)
 
 
+def _functions_have_effects(path: Path, trust: Trust) -> bool:
+    """Whether an op or a function of a SavedModel does more than compute."""
+    model = tf_protos.SavedModel.FromString((path / "saved_model.pb").read_bytes())
+    beside = Trust(trust.origin, folders=(*trust.folders, path / "assets"))
+    for meta in model.meta_graphs:
+        functions = {function.signature.name: function for function in meta.graph_def.library.function}
+        nodes = NodesByName(meta.graph_def.node)
+        effects = Effects(nodes, functions.__getitem__, functions.keys(), beside.may_read)
+        if next(chain(effects.of_graph(), effects.of_library()), None) is not None:
+            return True
+    return False
+
+
 @contextmanager
-def _load_in_session(path: Path, tags: Sequence[str]) -> Iterator[Run]:
-    with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=exact_config()) as session:
+def _load_in_session(path: Path, tags: Sequence[str], trust: Trust) -> Iterator[Run]:
+    beside = replace(trust, folders=(*trust.folders, path / "assets"))
+    with tf.Graph().as_default() as graph, open_session(graph, beside, exact_config()) as session:
         with _without_warnings():
             meta = v1.saved_model.load(session, list(tags), str(path))
 

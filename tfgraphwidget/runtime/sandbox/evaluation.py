@@ -14,8 +14,10 @@ from tfgraphwidget.graph import (
     BodyState,
     GraphIndex,
     Mask,
+    Trust,
     VariableDef,
     definitions,
+    effects_of_run,
     enclosing_blocks,
     first_contents,
     forward,
@@ -56,7 +58,7 @@ def variables_for(index: GraphIndex, outputs: Sequence[str], feeds: Collection[s
     return tuple(definitions(index, np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()).values())
 
 
-def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: Values) -> list[Array]:
+def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: Values, trust: Trust) -> list[Array]:
     """Compute tensors of a graph.
 
     Args:
@@ -64,14 +66,17 @@ def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: 
         outputs: The tensors to compute.
         feeds: Values by tensor.
         values: Values of variables by handle op.
+        trust: Whether ops may run that do more than compute.
 
     Returns:
         The values, in order.
 
     Raises:
+        NotTrusted: An op does more than compute.
         SessionRefused: The graph cannot run.
     """
     starters = _starters(index, needed_ops(index, feeds, outputs))
+    trust.check(effects_of_run(index, [*outputs, *starters], feeds, trust))
     waiting = _check_not_waiting(index, outputs, feeds, starters)
     inside = np.flatnonzero(needed_ops(index, (), [*outputs, *feeds, *starters])).tolist()
     names = {index.names[i] for i in inside}
@@ -148,7 +153,9 @@ def _without_outside_colocation(node: NodeDef, inside: Collection[str]) -> NodeD
     return copy
 
 
-def run_body(index: GraphIndex, body_state: BodyState, outputs: Sequence[str], feeds: Values) -> list[Array]:
+def run_body(
+    index: GraphIndex, body_state: BodyState, outputs: Sequence[str], feeds: Values, trust: Trust
+) -> list[Array]:
     """Compute tensors of a function body, with copies of its variables.
 
     Args:
@@ -156,14 +163,17 @@ def run_body(index: GraphIndex, body_state: BodyState, outputs: Sequence[str], f
         body_state: The state that the function captured.
         outputs: The tensors to compute.
         feeds: Values by tensor.
+        trust: Whether ops may run that do more than compute.
 
     Returns:
         The values, in order.
 
     Raises:
         GraphEditError: A part of the body cannot be copied.
+        NotTrusted: An op does more than compute.
         SessionRefused: The body cannot run.
     """
+    trust.check(effects_of_run(index, outputs, feeds, trust))
     values = {name: np.asarray(value) for name, value in feeds.items()}
     inner = [name for name in feeds if index.types[index.op(name)] not in ARGUMENTS]
     behind = forward(index, readers_of(index, pairs(index, inner)))

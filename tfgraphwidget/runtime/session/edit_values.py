@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph import IDENTITY, VARIABLE_READS, BodyState, GraphIndex, VariableDef, needed_ops
+from tfgraphwidget.graph import (
+    IDENTITY,
+    TRUSTED,
+    VARIABLE_READS,
+    BodyState,
+    GraphIndex,
+    Trust,
+    VariableDef,
+    effects_of_run,
+    needed_ops,
+)
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
 from tfgraphwidget.runtime.session.current_values import constant_value
@@ -94,7 +104,7 @@ def tensor_proto(value: Array, dtype: int) -> TensorProto:
 
 @wrap_tf_errors("work out the constants")
 def compute_constants(
-    index: GraphIndex, tensors: Sequence[str], values: Mapping[str, Array] | None = None
+    index: GraphIndex, tensors: Sequence[str], values: Mapping[str, Array] | None = None, trust: Trust = TRUSTED
 ) -> list[Array]:
     """Return the values of tensors that depend only on constants and on variables of known value.
 
@@ -102,13 +112,15 @@ def compute_constants(
         index: The graph.
         tensors: The names of the tensors.
         values: Values of variables by handle op.
+        trust: Whether ops may run that do more than compute.
 
     Returns:
         The values, in order.
 
     Raises:
-        GraphEditError: TensorFlow cannot compute a tensor.
+        GraphEditError: TensorFlow cannot compute a tensor, or an op does more than compute and is not trusted.
     """
+    trust.check(effects_of_run(index, tensors, (), trust))
     constants = [value for name in tensors if (value := _constant_value(index, name, values or {})) is not None]
     if len(constants) == len(tensors):
         return constants

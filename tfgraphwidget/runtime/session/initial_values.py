@@ -16,6 +16,7 @@ from tfgraphwidget.graph import (
     HANDLES,
     REQUIRED_PLACEHOLDERS,
     GraphIndex,
+    Trust,
     VariableDef,
     definitions,
     initializers,
@@ -26,7 +27,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import tf_protos, wrap_tf_errors
+from tfgraphwidget.sources import open_session, tf_protos, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDef
 
@@ -40,6 +41,7 @@ def compute_initial_values(
     functions: Iterable[FunctionDef],
     originals: Mapping[str, str],
     overrides: Mapping[str, npt.ArrayLike],
+    trust: Trust,
 ) -> dict[str, np.ndarray]:
     """Compute the initial value of each variable in a sandbox, and run table initializers there as a check.
 
@@ -51,6 +53,7 @@ def compute_initial_values(
         functions: The FunctionDefs that the ops may call.
         originals: The name of the original of each copied op, for error messages.
         overrides: Values of copied variables that do not start from their initial value, by handle op.
+        trust: Whether ops may run that do more than compute.
 
     Returns:
         The value of each variable by its handle op.
@@ -73,7 +76,7 @@ def compute_initial_values(
     # Each op runs once. Optimizing the graph would cost more than that, and ever more per op as it grows.
     config = tf.compat.v1.ConfigProto(allow_soft_placement=True)
     config.graph_options.rewrite_options.disable_meta_optimizer = True
-    with tf.compat.v1.Session(graph=graph, config=config) as sandbox:
+    with open_session(graph, trust, config) as sandbox:
         variable_values.load_values(sandbox, others, {**overrides, **present})
         _run_starters(sandbox, first)
         variable_values.run_initializers(sandbox, variables)

@@ -210,7 +210,7 @@ def _open(root: Path, header: Mapping[str, Any], container: Container, options: 
     stored = None if checkpoint is None else Checkpoint(checkpoint)
     open_graph: Callable[[str], Source]
     if header["kind"] == "function":
-        open_graph = partial(_open_function, root, header, stored)
+        open_graph = partial(_open_function, root, header, stored, where, options)
     elif header["kind"] == "model":
         open_graph = lambda _: _open_model(  # noqa: E731
             root / ArchiveEntry.MODEL.value, where, chosen, header.get("signature")
@@ -280,8 +280,11 @@ def _open_model(folder: Path, where: str, options: OpenOptions, signature: str |
     return open_message(model, "", where, options, folder)
 
 
-def _open_function(root: Path, header: Mapping[str, Any], stored: Checkpoint | None, file: str) -> Source:
-    return open_function_message(_message(tf_protos.MetaGraphDef, root / file), header["function"], stored)
+def _open_function(
+    root: Path, header: Mapping[str, Any], stored: Checkpoint | None, where: str, options: OpenOptions, file: str
+) -> Source:
+    meta = _message(tf_protos.MetaGraphDef, root / file)
+    return open_function_message(meta, header["function"], stored, where, options)
 
 
 def _stored_tensor(stored: Checkpoint | None, key: str) -> StoredTensor:

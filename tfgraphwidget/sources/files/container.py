@@ -25,11 +25,13 @@ class OpenOptions:
         signature: The name of a signature, or which trace of a tf.function.
         checkpoint: The prefix of a checkpoint's files, or their directory.
         tags: The tags of one graph of a SavedModel.
+        trusted: Whether ops of the graph may run that do more than compute.
     """
 
     signature: object = None
     checkpoint: object = None
     tags: object = None
+    trusted: bool = False
 
 
 ARCHIVE_HEADER = "tfgraphwidget.json"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, NotRunnable
+from tfgraphwidget.errors import GraphEditError, NotRunnable, NotTrusted
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources.files.assets import relocate_assets
@@ -23,6 +24,7 @@ from tfgraphwidget.sources.inference.bounds import find_large_computation
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.live.graph_body import GraphBody
+from tfgraphwidget.sources.live.guarded_session import open_session
 from tfgraphwidget.sources.source import ImportedGraph
 from tfgraphwidget.sources.tf_errors import first_line, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
@@ -50,15 +52,17 @@ def import_file(file: FileGraph) -> ImportedGraph:
         raise NotRunnable(*excess_obstacle(excess)[::2])
     graph = tf.Graph()
     # Ops pinned to a device that this machine has not run on the CPU; a notice says so.
-    session = tf.compat.v1.Session(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))
+    session = open_session(graph, file.trust, tf.compat.v1.ConfigProto(allow_soft_placement=True))
     tell("Importing the graph into TensorFlow")
     try:
         with graph.as_default():
-            _fill(file, graph, session)
-            notices = _fill_tables(file, graph, session)
+            notices = (*_fill(file, graph, session), *_fill_tables(file, graph, session))
     except NotRunnable:
         session.close()
         raise
+    except NotTrusted as refusal:
+        session.close()
+        raise NotRunnable(refusal.why, refusal.ops) from refusal
     except Exception as error:  # whatever TensorFlow finds wrong with a file
         session.close()
         why = _damaged_value(file.checkpoint) if isinstance(error, tf.errors.DataLossError) else ""
@@ -80,15 +84,10 @@ def _damaged_value(checkpoint: Checkpoint | None) -> str:
     return ""
 
 
-def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
+def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> tuple[str, ...]:
+    """Import the graph and load its values; return a sentence on what was not run."""
     if file.folder is not None:
-        loader, tags = SavedModelLoader(str(file.folder)), list(file.meta.meta_info_def.tags)
-        relocate_assets(loader.get_meta_graph_def_from_tags(tags), file.folder)
-        loader.load(session, tags)
-        if isinstance(file.checkpoint, OtherCheckpoint):
-            _restore(file, file.checkpoint, session)
-        _load_unrestored(file, graph, session)
-        return
+        return _load_saved_model(file, file.folder, graph, session)
     # TensorFlow adds default attributes to the NodeDefs that it is given
     # (test_tensorflow_facts.py::test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given).
     if file.meta.HasField("meta_info_def") or file.meta.collection_def:
@@ -100,7 +99,29 @@ def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> No
     elif file.values is not None:
         readers = [(v, file.values[v.handle]) for v in graph_variables(file.body) if v.handle in file.values]
         _assign(readers, graph, session)
-        _initialize([v for v in graph_variables(file.body) if v.handle not in file.values], graph, session)
+        return _initialize([v for v in graph_variables(file.body) if v.handle not in file.values], graph, session)
+    return ()
+
+
+def _load_saved_model(file: FileGraph, folder: Path, graph: tf.Graph, session: tf.compat.v1.Session) -> tuple[str, ...]:
+    """Load as `tf.compat.v1.saved_model.load` does, and return a sentence on the ops that it runs and that were not."""
+    loader, tags = SavedModelLoader(str(folder)), list(file.meta.meta_info_def.tags)
+    relocate_assets(loader.get_meta_graph_def_from_tags(tags), folder)
+    saver, _ = loader.load_graph(graph, tags)
+    notices: list[str] = []
+    try:
+        loader.restore_variables(session, saver)
+        if isinstance(file.checkpoint, OtherCheckpoint):
+            _restore(file, file.checkpoint, session)
+    except NotTrusted:
+        if file.checkpoint is not None:
+            _assign_values(file, file.checkpoint, graph, session)
+    try:
+        loader.run_init_ops(session, tags)
+    except NotTrusted as refusal:
+        notices.append(f"What the SavedModel runs when it is loaded was not run: {refusal.why}")
+    _load_unrestored(file, graph, session)
+    return tuple(notices)
 
 
 def _restore(file: FileGraph, checkpoint: OtherCheckpoint, session: tf.compat.v1.Session) -> None:
@@ -170,8 +191,14 @@ def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.
     """Load what the checkpoint has, with no new ops: by the graph's own Saver, or by feeding what is assigned."""
     saver = file.meta.saver_def
     if saver.restore_op_name and not missing_checkpoint_names(file, checkpoint):
-        session.run(saver.restore_op_name, {saver.filename_tensor_name: checkpoint.prefix})
-        return
+        with suppress(NotTrusted):  # of a Saver that does more than to restore
+            session.run(saver.restore_op_name, {saver.filename_tensor_name: checkpoint.prefix})
+            return
+    _assign_values(file, checkpoint, graph, session)
+
+
+def _assign_values(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.compat.v1.Session) -> None:
+    """Feed the values that the checkpoint has to the ops that assign variables."""
     variables = graph_variables(file.body)
     keys = checkpoint_keys(file.body.protos, variables)
 
@@ -181,22 +208,31 @@ def _load(file: FileGraph, checkpoint: Checkpoint, graph: tf.Graph, session: tf.
     _assign([(v, partial(value, v)) for v in variables if keys[v.handle] in checkpoint.shapes], graph, session)
 
 
-def _initialize(variables: Iterable[VariableDef], graph: tf.Graph, session: tf.compat.v1.Session) -> None:
-    """Run the initializers of variables; what cannot run stays without."""
+def _initialize(variables: Iterable[VariableDef], graph: tf.Graph, session: tf.compat.v1.Session) -> tuple[str, ...]:
+    """Run the initializers of variables; what cannot run stays without. Return a sentence on what may not run."""
     there = {op.name for op in graph.get_operations()}
-    _run_each([v.initializer for v in variables if v.initializer in there], graph, session)
+    errors = _run_each([v.initializer for v in variables if v.initializer in there], graph, session)
+    return tuple(
+        f"The initializer {op!r} was not run: {error.why}"
+        for op, error in errors.items()
+        if isinstance(error, NotTrusted)
+    )
 
 
 def _fill_tables(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> tuple[str, ...]:
     """Run the initializers of tables; return a sentence for each that fails."""
     return tuple(
-        f"{op!r} cannot fill its hash table, which is empty in the editor's session: "
+        f"{op!r} cannot fill its hash table, which is empty in the editor's session: {error.why}"
+        if isinstance(error, NotTrusted)
+        else f"{op!r} cannot fill its hash table, which is empty in the editor's session: "
         f"{first_line(error)[:_LONGEST].rstrip('.')}; run editor.session.run({op!r}) when what it reads is there."
         for op, error in _run_each(file.table_contents.initializers, graph, session).items()
     )
 
 
-def _run_each(ops: Iterable[str], graph: tf.Graph, session: tf.compat.v1.Session) -> dict[str, tf.errors.OpError]:
+def _run_each(
+    ops: Iterable[str], graph: tf.Graph, session: tf.compat.v1.Session
+) -> dict[str, tf.errors.OpError | NotTrusted]:
     """Run ops, each once those ran whose state it reads; return the errors of those that cannot run."""
     waiting = list(ops)
     while waiting:
@@ -204,7 +240,7 @@ def _run_each(ops: Iterable[str], graph: tf.Graph, session: tf.compat.v1.Session
         for op in waiting:
             try:
                 session.run(graph.get_operation_by_name(op))
-            except tf.errors.OpError as error:  # noqa: PERF203
+            except (tf.errors.OpError, NotTrusted) as error:  # noqa: PERF203
                 errors[op] = error
         if len(errors) == len(waiting):
             return errors

@@ -11,7 +11,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import EXIT, HANDLES, NEXT, Contexts, build, called_functions, ends_outside_loops, types_of
+from tfgraphwidget.graph import (
+    EXIT,
+    HANDLES,
+    NEXT,
+    TRUSTED,
+    Contexts,
+    Effects,
+    NodesByName,
+    Trust,
+    build,
+    called_functions,
+    ends_outside_loops,
+    types_of,
+)
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint, value_type
@@ -35,6 +48,7 @@ class FileGraph:
     read the values of variables, by their handle ops, where no checkpoint has them; a session initializes the others.
     `fills_tables` is False where what the tables held is loaded afterwards. `table_folder` is the directory of the
     files that tables may be filled from: an untrusted graph may name any file, and what a table holds is saved with it.
+    `trust` says whether ops that do more than compute may run.
     """
 
     where: str
@@ -46,8 +60,14 @@ class FileGraph:
     values: Mapping[str, Callable[[], object]] | None = None
     fills_tables: bool = True
     table_folder: Path | None = None
+    trust: Trust = TRUSTED
 
     @cached_property
+    def effects(self) -> Effects:
+        """What finds the ops that do more than compute."""
+        return Effects(NodesByName(self.body.protos), self.body.function, self.body.functions(), self.trust.may_read)
+
+    @property
     def table_contents(self) -> TableContents:
         """How its tables are filled in a session."""
         if not self.fills_tables:
@@ -57,6 +77,7 @@ class FileGraph:
             self.body,
             self.meta,
             self.table_folder,
+            self.trust,
             is_loaded=self.folder is not None,
             is_restored=bool(restore_op) and checkpoint is not None and not missing_checkpoint_names(self, checkpoint),
         )
@@ -76,6 +97,7 @@ def find_obstacles(file: FileGraph) -> list[Obstacle]:
     return [
         *_versions(file),
         *_unknown_ops(body),
+        *_run_by_import(file),
         *_endless(body),
         *_excess(body),
         *_loop_parts(body),
@@ -114,6 +136,16 @@ def _unknown_ops(body: NodeBody) -> Iterator[Obstacle]:
             stops=True,
             ops=() if place else (first.name,),
         )
+
+
+def _run_by_import(file: FileGraph) -> Iterator[Obstacle]:
+    """TensorFlow evaluates ops without state for static shapes while it imports a graph, whatever else they do."""
+    if file.trust.is_given:
+        return
+    first = next(file.effects.at_import(file.body.typing), None)
+    if first is not None:
+        outcome = "the graph can be looked at only, since TensorFlow may run the op while it imports the graph"
+        yield Obstacle(file.trust.sentence(first, outcome), stops=True, ops=(first.root,))
 
 
 def _endless(body: NodeBody) -> Iterator[Obstacle]:

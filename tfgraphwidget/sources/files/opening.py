@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
+from tfgraphwidget.graph import Effects, NodeDefs, NodesByName, Trust, effect_of, types_of
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import relocate_assets
@@ -66,6 +68,7 @@ def open_message(
         collections if collections[1] else ({**collections[0], **object_collections[0]}, object_collections[1])
     )
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
+    trust = trust_of(where, nodes, library, table_folder if folder is None else folder / "assets", options)
     body = NodeBody(
         nodes,
         library,
@@ -82,13 +85,18 @@ def open_message(
             checkpoint, folder = replacement, None
         else:
             checkpoint = other_checkpoint(checkpoint, replacement, meta, body)
-    file = FileGraph(where, graph_def, meta, body, checkpoint, folder, values, fills_tables, table_folder)
-    obstacles = find_obstacles(file)
+    file = FileGraph(where, graph_def, meta, body, checkpoint, folder, values, fills_tables, table_folder, trust)
+
+    def obstacles() -> tuple[tuple[str, ...], str]:
+        found = find_obstacles(file)
+        return tuple(each.why for each in found), next((each.why for each in found if each.stops), "")
+
+    notices, live_refusal = obstacles()
     return Source(
         title,
         file.body,
         notices=(
-            *(obstacle.why for obstacle in obstacles),
+            *notices,
             *(
                 f"Signature {name!r} names {names_text(tensors)}, which the graph does not have, so it is left out; "
                 "lint has the edit that removes it from the file."
@@ -96,14 +104,38 @@ def open_message(
             ),
         ),
         has_values=checkpoint is not None or bool(values),
-        live_refusal=next((obstacle.why for obstacle in obstacles if obstacle.stops), ""),
+        live_refusal=live_refusal,
         signatures=signatures,
         missing_ends=missing_ends,
         signature=signature,
         entrance=entry_path(signature, nodes, library),
         revive=lambda: _import(file),
         stored=FileStoredData(file) if values is None else PartStoredData(file, values),
+        trust=trust,
+        find_obstacles=obstacles,
     )
+
+
+def trust_of(where: str, nodes: NodeDefs, library: GraphDefLibrary, folder: Path | None, options: OpenOptions) -> Trust:
+    """Whether a file's ops may run: if the user trusts it, or if none of them does more than compute.
+
+    Args:
+        where: The file, as the subject of a sentence.
+        nodes: Its ops.
+        library: Its functions.
+        folder: The directory of the files that tables may be filled from; None for no file.
+        options: What the caller chose.
+    """
+    trust = Trust(where, options.trusted, () if folder is None else (folder, folder / "assets"))
+    bodies = [library.function(name).node_def for name in library.functions()]
+    types = {*types_of(nodes), *(node.op for body in bodies for node in body)} - library.functions()
+    if any(effect_of(op_type).is_dangerous for op_type in types):
+        effects = Effects(NodesByName(nodes), library.function, library.functions(), trust.may_read)
+        first = next(chain(effects.of_graph(), effects.of_library()), None)
+        trust.is_given |= first is None
+    else:
+        trust.is_given = True
+    return trust
 
 
 def _import(file: FileGraph) -> ImportedGraph:

@@ -14,19 +14,18 @@ from tfgraphwidget.graph import (
     CHECKPOINT_VALUES,
     CONSTANTS,
     FUNCTION_CALLS,
-    SAFE_INITIALIZATION,
     TABLE,
     TABLE_FILE_INITIALIZERS,
     TABLE_WRITES,
     GraphIndex,
+    Trust,
     build,
     by_key,
+    effects_of_run,
     first_contents,
     initializers,
     kind_of,
-    mask_of,
     needed_ops,
-    traversal,
     types_of,
     users,
 )
@@ -49,7 +48,7 @@ class TableContents(NamedTuple):
 
 
 def table_contents(
-    body: NodeBody, meta: MetaGraphDef, folder: Path | None, *, is_loaded: bool, is_restored: bool
+    body: NodeBody, meta: MetaGraphDef, folder: Path | None, trust: Trust, *, is_loaded: bool, is_restored: bool
 ) -> TableContents:
     """How tables are filled.
 
@@ -57,6 +56,7 @@ def table_contents(
         body: The graph.
         meta: The MetaGraphDef that it is of; an empty one for a GraphDef.
         folder: The directory of the files that tables may be filled from; None for no file.
+        trust: Whether what does more than compute may run.
         is_loaded: Whether the graph is loaded as a SavedModel, which runs what the model begins with.
         is_restored: Whether the ops of the graph's Saver restore a checkpoint.
     """
@@ -70,7 +70,7 @@ def table_contents(
     by_loading = _run_by_loading(index, meta, is_loaded=is_loaded, is_restored=is_restored)
     waiting = {name for ops in tables for op in ops for name in initializers(index, op)}
     first = () if is_loaded else first_contents(index, {*waiting, *(op for ops in tables for op in ops)})
-    fills = _Initializers(index, [op for op in first if op not in by_loading], folder)
+    fills = _Initializers(index, [op for op in first if op not in by_loading], folder, trust)
     filled = {*by_loading, *fills.run, *fills.left}
     unfilled = [ops for ops in tables if filled.isdisjoint(i for op in ops for i in users(index, op))]
     run = tuple(index.names[op] for op in fills.run)
@@ -96,35 +96,21 @@ def _run_by_loading(index: GraphIndex, meta: MetaGraphDef, *, is_loaded: bool, i
 class _Initializers:
     """The ops that may fill tables alone, those to `run` and those that are `left` to the user, with a sentence."""
 
-    def __init__(self, index: GraphIndex, ops: list[int], folder: Path | None) -> None:
-        self._index = index
-        kinds = index.types
-        from_files = [i for i, kind in enumerate(kinds) if kind in TABLE_FILE_INITIALIZERS]
-        self._of_files = {op: why for op in from_files if (why := _why_no_file(index, op, folder))}
-        others = (
-            i for i, kind in enumerate(kinds) if kind not in SAFE_INITIALIZATION and kind not in TABLE_FILE_INITIALIZERS
-        )
-        self._suspects = mask_of(index, (*others, *self._of_files))
-        behind = traversal.forward(index, np.flatnonzero(self._suspects).tolist())
-        self.run = [op for op in ops if not behind[op]]
-        self.left = {op: why for op in ops if behind[op] and (why := self._why(op))}
-
-    def _why(self, op: int) -> str:
-        """Why an op is left; "" for one that a checkpoint serves, which runs where there is one."""
-        if op in self._of_files:
-            return self._of_files[op]
-        index = self._index
-        first = int(np.flatnonzero(traversal.backward(index, [op]) & self._suspects)[0])
-        if index.types[first] in CHECKPOINT_VALUES | CHECKPOINT_OPS:
-            return ""
-        return (
-            f"The initializer {index.names[op]!r} of a hash table needs {index.names[first]!r} ({index.types[first]}), "
-            "which may read or write files or wait, so it was not run and the table is empty in the editor's session; "
-            f"if you trust the graph, run the op: editor.session.run({index.names[op]!r})."
-        )
+    def __init__(self, index: GraphIndex, ops: list[int], folder: Path | None, trust: Trust) -> None:
+        self.run: list[int] = []
+        self.left: dict[int, str] = {}
+        for op in ops:
+            effects = list(effects_of_run(index, [index.names[op]], (), trust))
+            if index.types[op] in TABLE_FILE_INITIALIZERS and (why := _why_no_file(index, op, folder, trust)):
+                self.left[op] = why
+            elif trust.is_given or not effects:
+                self.run.append(op)
+            elif effects[0].op_type not in CHECKPOINT_VALUES | CHECKPOINT_OPS:  # these run where there is a checkpoint
+                outcome = f"the initializer {index.names[op]!r} was not run and its hash table is empty in the session"
+                self.left[op] = trust.sentence(effects[0], outcome)
 
 
-def _why_no_file(index: GraphIndex, op: int, folder: Path | None) -> str:
+def _why_no_file(index: GraphIndex, op: int, folder: Path | None, trust: Trust) -> str:
     """A sentence on the file that an op is to fill a table from, where it is not to be opened; "" where it may be."""
     table, *source = index.input_lists[op][:2]
     tensor = index.nodes[source[0]].attr["value"].tensor if source and index.types[source[0]] in CONSTANTS else None
@@ -140,10 +126,15 @@ def _why_no_file(index: GraphIndex, op: int, folder: Path | None) -> str:
     except (OSError, RuntimeError, ValueError):  # no path, as one with a zero in it
         is_there, parent = False, None
     file = f"the file {path[:200]!r}"
+    if trust.is_given and (is_there or "://" in path):
+        return ""
     if is_there and folder is not None and parent in (folder.resolve(), folder.resolve() / "assets"):
         return ""
     if is_there or "://" in path:
-        return empty.format(f"{file}, which is not beside the graph", f"if you trust the graph, run the op: {call})")
+        return empty.format(
+            f"{file}, which is not beside the graph",
+            f"if you trust the graph, set editor.trusted = True and run the op: {call})",
+        )
     there = "put the file there and open the graph again, or run the op with the name of a file"
     return empty.format(f"{file}, which is not there", f"{there}: {with_path}")
 

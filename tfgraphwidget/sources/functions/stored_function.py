@@ -11,6 +11,8 @@ import numpy as np
 
 from tfgraphwidget.graph import Table
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
+from tfgraphwidget.sources.files.container import OpenOptions
+from tfgraphwidget.sources.files.opening import trust_of
 from tfgraphwidget.sources.functions.call_structure import CallStructure
 from tfgraphwidget.sources.functions.tables import make_table
 from tfgraphwidget.sources.live.shapes import dimensions, static_shape
@@ -93,18 +95,23 @@ class FileCaptures:
         )
 
 
-def open_function_message(meta: MetaGraphDef, function: Mapping[str, Any], values: Checkpoint | None) -> Source:
+def open_function_message(
+    meta: MetaGraphDef, function: Mapping[str, Any], values: Checkpoint | None, where: str, options: OpenOptions
+) -> Source:
     """Open a function's graph.
 
     Args:
         meta: Its ops, its library and its variables.
         function: Its arguments, returns, captures and structure; see `editor.archive`.
         values: The checkpoint with the values of its captures.
+        where: The file, as the subject of sentences about it.
+        options: What the caller chose.
     """
     nodes = validate_nodes(meta.graph_def.node, "This function")
+    library = GraphDefLibrary.of(meta.graph_def)
     body = NodeBody(
         nodes,
-        GraphDefLibrary.of(meta.graph_def),
+        library,
         read_collections(meta, {node.name for node in nodes}),
         arguments=tuple(function["arguments"]),
         returns=dict(function["returns"]),
@@ -118,6 +125,7 @@ def open_function_message(meta: MetaGraphDef, function: Mapping[str, Any], value
         ),
         structure=_read_structure(function["structure"]) if is_installed() else None,
         captures=FileCaptures(function["captures"], values, function["structure"]),
+        trust=trust_of(where, nodes, library, None, options),
     )
 
 

@@ -1,0 +1,441 @@
+"""Trust: whether ops of a stranger's graph may run that do more than compute; and which ops of a graph those are.
+
+A graph that was read from a file may hold ops that write files, open connections or call Python. Such an op runs
+only if the user trusts the file. `Effects` finds the ops by `op_effects`, also in called functions, and is asked
+before TensorFlow runs anything: for a run, with its fetches and feeds, or for the whole graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from tfgraphwidget.errors import NotTrusted
+from tfgraphwidget.graph.edges import NodesByName
+from tfgraphwidget.graph.effects import Effect, effect_of, node_effect, reason_of_effect
+from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.index_cache import cached_per_index
+from tfgraphwidget.graph.op_types import CONSTANTS, IDENTITY, PLACEHOLDERS, TABLE_FILE_INITIALIZERS
+from tfgraphwidget.graph.tensors import Typing
+from tfgraphwidget.naming import split_input, split_tensor
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
+
+HOW_TO_TRUST = "if you trust it, open it with trusted=True, or set editor.trusted = True"
+MAX_HOPS = 64  # ops between a file's name and the op that takes it; a Saver has four
+_HANDLES = frozenset({"resource", "variant"})
+# The inputs of a Saver's ops that name files.
+_SAVER_FILES: Mapping[str, tuple[int, ...]] = {
+    "MergeV2Checkpoints": (0, 1),
+    "Restore": (0,),
+    "RestoreSlice": (0,),
+    "RestoreV2": (0,),
+    "Save": (0,),
+    "SaveSlices": (0,),
+    "SaveV2": (0,),
+}
+# Ops that hand the name of a file on, by their first input: to a Saver the name is given once for all shards.
+_HANDS_NAME_ON = IDENTITY | {"ExpandDims", "Pack", "Reshape", "ShardedFilename", "StopGradient"}
+# Calls whose inputs, from this one on, are the arguments of the function in order.
+_FIRST_ARGUMENT = {
+    **dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile"), 0),
+    **dict.fromkeys(("If", "StatelessIf", "Case", "StatelessCase"), 1),
+}
+
+
+class EffectiveOp(NamedTuple):
+    """An op that does more than compute.
+
+    Attributes:
+        name: Its name, in the graph or in the function.
+        op_type: Its type.
+        effect: What running it does.
+        function: The function that it is in; "" for an op of the graph itself.
+        root: The op of the graph that it is, or that calls the function; "" for a function that none calls.
+    """
+
+    name: str
+    op_type: str
+    effect: Effect
+    function: str = ""
+    root: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What it does, as the begin of a sentence: "Op 'a' is a WriteFile, which writes a file"."""
+        place = f" in function {self.function!r}" if self.function else ""
+        return f"Op {self.name!r}{place} is of type {self.op_type}, which {reason_of_effect(self.op_type)}"
+
+
+@dataclass(eq=False)
+class Trust:
+    """Whether a graph's ops may do more than compute; everything that is read of one file shares one Trust.
+
+    Attributes:
+        origin: What the graph was read from, as the subject of a sentence: "File 'model.pb'".
+        is_given: Whether the user trusts it. A graph that lives in the notebook is the user's own.
+        folders: The directories whose text files may fill hash tables without being asked: those beside the graph.
+    """
+
+    origin: str = "The graph"
+    is_given: bool = False
+    folders: tuple[Path, ...] = field(default=())
+
+    def may_read(self, path: bytes) -> bool:
+        """Whether a text file lies beside the graph, so that a table may be filled from it.
+
+        Args:
+            path: The path as the graph has it.
+        """
+        try:
+            file = Path(path.decode(errors="surrogateescape"))
+            return file.is_file() and file.resolve().parent in [folder.resolve() for folder in self.folders]
+        except (OSError, RuntimeError, ValueError):  # no path, as one with a zero in it
+            return False
+
+    def check(self, effects: Iterable[EffectiveOp], outcome: str = "nothing was run") -> None:
+        """Raise NotTrusted if an op does more than compute and the user does not trust the graph.
+
+        Args:
+            effects: The ops that do, as `Effects` finds them.
+            outcome: What follows, as a part of the sentence.
+        """
+        op = None if self.is_given else next(iter(effects), None)
+        if op is not None:
+            raise NotTrusted(self.sentence(op, outcome), (op.root,) if op.root else ())
+
+    def sentence(self, op: EffectiveOp, outcome: str) -> str:
+        """Why an op was not run, and what allows it.
+
+        Args:
+            op: The op.
+            outcome: What follows, as a part of the sentence: "nothing was run".
+        """
+        origin = self.origin[:1].lower() + self.origin[1:]
+        return f"{op.sentence}, and {origin} is not trusted, so {outcome}; {HOW_TO_TRUST}."
+
+
+TRUSTED = Trust(is_given=True)
+"""Of graphs that live in the notebook, and of what the editor makes itself."""
+
+_Text = tuple[bytes, ...]
+
+
+class _FromCaller:
+    """The name of a file that whoever runs the graph feeds."""
+
+
+_FROM_CALLER = _FromCaller()
+_Origin = _Text | _FromCaller | None
+"""What a tensor of texts holds: the texts of a constant, what the caller feeds, or None if that is computed."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """A graph, or a function's body as it is called."""
+
+    nodes: Mapping[str, NodeDef]
+    function: str = ""
+    arguments: Mapping[str, _Origin] = field(default_factory=dict)
+    root: str = ""
+
+
+class Effects:
+    """Finds the ops of a graph that do more than compute.
+
+    Args:
+        nodes: The NodeDefs by name.
+        function: Gives the FunctionDef of a name.
+        functions: The names of the functions.
+        may_read: Whether a table may be filled from the text file of that path without asking.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[str, NodeDef],
+        function: Callable[[str], FunctionDef],
+        functions: Collection[str],
+        may_read: Callable[[bytes], bool] = lambda _: False,
+    ) -> None:
+        self._graph = _Frame(nodes)
+        self._function, self._functions, self._may_read = function, functions, may_read
+
+    def of_graph(self, names: Iterable[str] | None = None) -> Iterator[EffectiveOp]:
+        """The ops of the graph and of the functions that it calls, in order; not a Saver's, whose file is fed.
+
+        Args:
+            names: The ops to look at; None for all.
+        """
+        nodes = self._graph.nodes
+        chosen = nodes.values() if names is None else [nodes[name] for name in names if name in nodes]
+        return self._look(chosen, frozenset(), is_run=False)
+
+    def of_library(self) -> Iterator[EffectiveOp]:
+        """The ops of all functions, called or not; arguments are what a caller gives."""
+        for name in sorted(self._functions):
+            definition = self._function(name)
+            arguments = {argument.name: _FROM_CALLER for argument in definition.signature.input_arg}
+            frame = _Frame({node.name: node for node in definition.node_def}, name, arguments)
+            for node in definition.node_def:
+                effect = self._effect(frame, node, frozenset(), is_run=False)
+                if effect.is_dangerous:
+                    yield EffectiveOp(node.name, node.op, effect, name)
+
+    def at_import(self, typing: Typing) -> Iterator[EffectiveOp]:
+        """The ops that TensorFlow may run while it imports the graph, to know the shapes of others.
+
+        For the shape of an op it computes the inputs that say it, if they depend on constants alone. It passes over ops
+        that are stateful and over control inputs; datasets and handles say no shape.
+
+        Args:
+            typing: Gives OpDefs and the dtypes of outputs.
+        """
+        readers: dict[str, list[tuple[str, int]]] | None = None
+        for each in self.of_graph():
+            readers = self._readers() if readers is None else readers
+            if self._may_be_computed(each.root, readers, typing):
+                yield each
+
+    def _readers(self) -> dict[str, list[tuple[str, int]]]:
+        """The ops that read tensors of each op, with the number of the output."""
+        readers: dict[str, list[tuple[str, int]]] = {}
+        for node in self._graph.nodes.values():
+            for source, port in map(split_input, node.input):
+                if port >= 0:
+                    readers.setdefault(source, []).append((node.name, port))
+        return readers
+
+    def _may_be_computed(self, op: str, readers: Mapping[str, Sequence[tuple[str, int]]], typing: Typing) -> bool:
+        """Whether some op reads a tensor for its shape that stateless ops compute of an op's."""
+        stack, seen = [op], {op}
+        while stack:
+            node = self._graph.nodes[stack.pop()]
+            definition = typing.definition(node.op)
+            if definition is not None and definition.is_stateful:
+                continue
+            dtypes = typing.dtypes(node)
+            for reader, port in readers.get(node.name, ()):
+                if port >= len(dtypes) or dtypes[port] not in _HANDLES:
+                    return True
+                if reader not in seen:
+                    seen.add(reader)
+                    stack.append(reader)
+        return False
+
+    def of_run(self, fetches: Iterable[str], feeds: Collection[str] = ()) -> Iterator[EffectiveOp]:
+        """The ops that a run needs, and those of the functions that these call.
+
+        Args:
+            fetches: The ops and tensors that are fetched.
+            feeds: The tensors that are fed.
+        """
+        fed = frozenset(split_tensor(feed)[0] + f":{split_tensor(feed)[1] or 0}" for feed in feeds)
+        return self._look(self._needed(fetches, fed), fed, is_run=True)
+
+    def _needed(self, fetches: Iterable[str], fed: Collection[str]) -> list[NodeDef]:
+        """The ops that fetches need."""
+        names = [
+            (op, port) for op, port in map(split_tensor, fetches) if f"{op}:{port or 0}" not in fed or port is None
+        ]
+        stack, found = [op for op, _ in names], dict[str, NodeDef]()
+        while stack:
+            name = stack.pop()
+            node = self._graph.nodes.get(name)
+            if name in found or node is None:
+                continue
+            found[name] = node
+            for text in node.input:
+                op, port = split_input(text)
+                if f"{op}:{port}" not in fed:
+                    stack.append(op)
+        return list(found.values())
+
+    def _look(self, nodes: Iterable[NodeDef], fed: Collection[str], *, is_run: bool) -> Iterator[EffectiveOp]:
+        frames: list[tuple[_Frame, Iterable[NodeDef]]] = [(self._graph, nodes)]
+        seen: set[tuple[object, ...]] = set()
+        while frames:
+            frame, inside = frames.pop()
+            for node in inside:
+                effect = self._effect(frame, node, fed, is_run=is_run)
+                if effect.is_dangerous:
+                    yield EffectiveOp(node.name, node.op, effect, frame.function, frame.root or node.name)
+                for name in self._called(node):
+                    arguments = self._arguments(frame, node, name, fed, is_run=is_run)
+                    key = (name, *sorted((key, value) for key, value in arguments.items() if isinstance(value, tuple)))
+                    key += tuple(sorted(key for key, value in arguments.items() if value is _FROM_CALLER))
+                    if key not in seen:
+                        seen.add(key)
+                        body = self._function(name).node_def
+                        root = frame.root or node.name
+                        frames.append((_Frame({each.name: each for each in body}, name, arguments, root), body))
+
+    def _called(self, node: NodeDef) -> Iterator[str]:
+        """The functions that an op calls, by its attributes or as its type."""
+        if not self._functions:
+            return
+        if node.op in self._functions:
+            yield node.op
+        for value in node.attr.values():
+            kind = value.WhichOneof("value")
+            called = [value.func] if kind == "func" else value.list.func if kind == "list" else ()
+            for function in called:
+                if function.name in self._functions:
+                    yield function.name
+
+    def _arguments(
+        self, frame: _Frame, node: NodeDef, name: str, fed: Collection[str], *, is_run: bool
+    ) -> dict[str, _Origin]:
+        """What the texts are that a call passes to a function."""
+        first = 0 if node.op == name else _FIRST_ARGUMENT.get(node.op)
+        if first is None:
+            return {}
+        inputs = [text for text in node.input if text[:1] != "^"][first:]
+        arguments = self._function(name).signature.input_arg
+        return {
+            argument.name: self._origin(frame, text, fed, is_run=is_run)
+            for argument, text in zip(arguments, inputs, strict=False)
+        }
+
+    def _effect(self, frame: _Frame, node: NodeDef, fed: Collection[str], *, is_run: bool) -> Effect:
+        """What an op does: by its type, its attributes, and the files that it names."""
+        if node.op in self._functions:
+            return Effect.PURE
+        effect = effect_of(node.op)
+        if not effect.is_dangerous:
+            return effect
+
+        def origin(position: int) -> _Origin:
+            return self._origin(frame, node.input[position], fed, is_run=is_run) if position < len(node.input) else None
+
+        def constant(position: int) -> Sequence[bytes] | None:
+            texts = origin(position)
+            return texts if isinstance(texts, tuple) else None
+
+        if node.op in _SAVER_FILES:
+            return Effect.OWN_STATE if all(origin(k) is _FROM_CALLER for k in _SAVER_FILES[node.op]) else effect
+        if node.op in TABLE_FILE_INITIALIZERS:
+            texts = origin(1)
+            is_beside = isinstance(texts, tuple) and all(map(self._may_read, texts))
+            return Effect.OWN_STATE if texts is _FROM_CALLER or is_beside else effect
+        return node_effect(node, constant)
+
+    def _origin(self, frame: _Frame, text: str, fed: Collection[str], *, is_run: bool) -> _Origin:
+        """What a tensor of texts holds."""
+        for _ in range(MAX_HOPS):
+            name, port = _end(text)
+            if not frame.function and f"{name}:{port}" in fed:
+                return _FROM_CALLER
+            if frame.function and name in frame.arguments:
+                return frame.arguments[name]
+            node = frame.nodes.get(name)
+            if node is None:
+                return None
+            if node.op in CONSTANTS:
+                return tuple(node.attr["value"].tensor.string_val)
+            if node.op in PLACEHOLDERS and (not node.input or not is_run):
+                return _FROM_CALLER
+            if node.op == "StringJoin":
+                return self._joined(frame, node, fed, is_run=is_run)
+            if node.op not in _HANDS_NAME_ON | PLACEHOLDERS or not node.input:
+                return None
+            text = node.input[0]
+        return None
+
+    def _joined(self, frame: _Frame, node: NodeDef, fed: Collection[str], *, is_run: bool) -> _Origin:
+        """The caller's file with the end that a Saver gives to its parts; None for what leads to another folder."""
+        first, *others = [text for text in node.input if text[:1] != "^"]
+        if self._origin(frame, first, fed, is_run=is_run) is not _FROM_CALLER:
+            return None
+        for other in others:
+            texts = self._texts(frame, other)
+            if texts is None or any(b".." in text for text in texts):
+                return None
+        return _FROM_CALLER
+
+    def _texts(self, frame: _Frame, text: str) -> _Text | None:
+        """The texts of a constant, or of both that a Select chooses from, as a Saver does for cloud storage."""
+        node = frame.nodes.get(_end(text)[0])
+        if node is None or node.op not in CONSTANTS | {"Select", "SelectV2"}:
+            return None
+        if node.op in CONSTANTS:
+            return tuple(node.attr["value"].tensor.string_val)
+        texts: list[bytes] = []
+        for each in node.input[1:3]:
+            choice = frame.nodes.get(_end(each)[0])
+            if choice is None or choice.op not in CONSTANTS:
+                return None
+            texts += choice.attr["value"].tensor.string_val
+        return tuple(texts)
+
+
+@cached_per_index
+def _may_have_effects(index: GraphIndex) -> bool:
+    """Whether an op type of a graph or of its functions does more than compute."""
+    types = set(index.kinds[0])
+    for name in index.functions:
+        types |= {node.op for node in index.extras.function(name).node_def}
+    return any(effect_of(op_type).is_dangerous for op_type in types - index.functions)
+
+
+def effects_of(index: GraphIndex, trust: Trust) -> Effects:
+    """What finds the ops of a graph that do more than compute.
+
+    Args:
+        index: The graph.
+        trust: Says which files tables may be filled from.
+    """
+    return Effects(NodesByName(index.nodes), index.extras.function, index.functions, trust.may_read)
+
+
+def effects_of_nodes(nodes: Sequence[NodeDef], functions: Iterable[FunctionDef]) -> Iterator[EffectiveOp]:
+    """The ops among some, and in some functions, that do more than compute.
+
+    Args:
+        nodes: The ops.
+        functions: The functions, called or not.
+    """
+    by_name = {function.signature.name: function for function in functions}
+    effects = Effects(NodesByName(nodes), by_name.__getitem__, by_name.keys())
+    yield from effects.of_graph()
+    yield from effects.of_library()
+
+
+def effects_of_run(
+    index: GraphIndex, fetches: Iterable[str], feeds: Collection[str] = (), trust: Trust = TRUSTED
+) -> Iterator[EffectiveOp]:
+    """The ops that a run of a graph needs and that do more than compute.
+
+    Args:
+        index: The graph.
+        fetches: The ops and tensors that are fetched.
+        feeds: The tensors that are fed.
+        trust: Says which files tables may be filled from.
+    """
+    return effects_of(index, trust).of_run(fetches, feeds) if _may_have_effects(index) else iter(())
+
+
+def effects_at_import(index: GraphIndex, trust: Trust) -> Iterator[EffectiveOp]:
+    """The ops of a graph that TensorFlow may run while it imports it, and that do more than compute.
+
+    Args:
+        index: The graph.
+        trust: Says which files tables may be filled from.
+    """
+    return effects_of(index, trust).at_import(index.typing) if _may_have_effects(index) else iter(())
+
+
+def effects_of_graph(index: GraphIndex, trust: Trust = TRUSTED) -> Iterator[EffectiveOp]:
+    """The ops of a graph, and of the functions that it calls, that do more than compute.
+
+    Args:
+        index: The graph.
+        trust: Says which files tables may be filled from.
+    """
+    return effects_of(index, trust).of_graph() if _may_have_effects(index) else iter(())
+
+
+def _end(text: str) -> tuple[str, int]:
+    """The op and the output of an input, as a graph writes it ("a:1") or a function's body ("a:output:1")."""
+    name, *rest = text.removeprefix("^").split(":")
+    return name, int(rest[-1]) if rest and rest[-1].isdigit() else 0

@@ -1,0 +1,122 @@
+"""Sessions on a stranger's graph: they run what computes, and refuse the ops that do more until the user trusts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from tfgraphwidget.graph import Effects, Trust, effect_of
+from tfgraphwidget.sources.live.graph_body import function_definition
+from tfgraphwidget.tensorflow_modules import tf
+from tfgraphwidget.tf_internals import find_operation, graph_functions
+from tfgraphwidget.tf_types import ConfigProto, FunctionDef, NodeDef
+
+
+class _NodesOfGraph(Mapping[str, NodeDef]):
+    """The NodeDefs of a live graph, read one by one."""
+
+    def __init__(self, graph: tf.Graph) -> None:
+        self._graph = graph
+
+    def __getitem__(self, name: str) -> NodeDef:
+        node: NodeDef = find_operation(self._graph, name).node_def
+        return node
+
+    def __iter__(self) -> Iterator[str]:
+        return (op.name for op in self._graph.get_operations())
+
+    def __len__(self) -> int:
+        return len(self._graph.get_operations())
+
+
+class _Guard:
+    """Refuses runs on a graph that need an op which does more than compute."""
+
+    def __init__(self, graph: tf.Graph, trust: Trust) -> None:
+        self._graph, self._trust = graph, trust
+        self._read = 0  # ops whose types are known
+        self._read_functions = 0
+        self._has_effects = False
+
+    def check(self, fetches: object, feeds: Iterable[object]) -> None:
+        """Raise NotTrusted if a run needs an op that does more than compute.
+
+        Args:
+            fetches: What is fetched, in any structure.
+            feeds: The tensors that are fed, or their names.
+        """
+        if self._trust.is_given or not self._may_have_effects():
+            return
+        names = list(_names(self._graph, tf.nest.flatten(fetches, expand_composites=True)))
+        effects = Effects(
+            _NodesOfGraph(self._graph), self._function, frozenset(graph_functions(self._graph)), self._trust.may_read
+        )
+        self._trust.check(effects.of_run(names, list(_names(self._graph, feeds))))
+
+    def _function(self, name: str) -> FunctionDef:
+        return function_definition(graph_functions(self._graph)[name])
+
+    def _may_have_effects(self) -> bool:
+        """Whether an op type of the graph or of its functions does more than compute."""
+        functions = graph_functions(self._graph)
+        operations = self._graph.get_operations()
+        if not self._has_effects and (len(operations) > self._read or len(functions) > self._read_functions):
+            types = {op.type for op in operations[self._read :]} - functions.keys()
+            bodies = (self._function(name) for name in functions)
+            types |= {node.op for body in bodies for node in body.node_def} - functions.keys()
+            self._has_effects = any(effect_of(op_type).is_dangerous for op_type in types)
+            self._read, self._read_functions = len(operations), len(functions)
+        return self._has_effects
+
+
+def _names(graph: tf.Graph, elements: Iterable[object]) -> Iterator[str]:
+    """The names of ops and tensors; what the session does not know either is left to its own refusal."""
+    for element in elements:
+        with suppress(KeyError, TypeError, ValueError):
+            yield str(graph.as_graph_element(element).name)
+
+
+@cache
+def _guarded_session() -> type[Any]:
+    """The class of sessions that ask before they run."""
+
+    class GuardedSession(tf.compat.v1.Session):  # type: ignore[misc]
+        """A session that refuses to run ops of a stranger's file that do more than compute."""
+
+        def __init__(self, graph: tf.Graph, trust: Trust, config: ConfigProto | None) -> None:
+            super().__init__(graph=graph, config=config)
+            self._guard = _Guard(graph, trust)
+
+        def run(
+            self, fetches: object, feed_dict: object = None, options: object = None, run_metadata: object = None
+        ) -> Any:
+            """Run as a session does; NotTrusted for what needs an op that does more than compute."""
+            self._guard.check(fetches, feed_dict if isinstance(feed_dict, Mapping) else ())
+            return super().run(fetches, feed_dict, options, run_metadata)
+
+        def make_callable(self, fetches: object, feed_list: Any = None, accept_options: bool = False) -> Any:
+            """Make a callable as a session does; NotTrusted as for `run`."""
+            self._guard.check(fetches, feed_list or ())
+            return super().make_callable(fetches, feed_list, accept_options)
+
+        def partial_run_setup(self, fetches: object, feeds: Any = None) -> Any:
+            """Begin a partial run as a session does; NotTrusted as for `run`."""
+            self._guard.check(fetches, feeds or ())
+            return super().partial_run_setup(fetches, feeds)
+
+    return GuardedSession
+
+
+def open_session(graph: tf.Graph, trust: Trust, config: ConfigProto | None = None) -> tf.compat.v1.Session:
+    """Open a session that asks before it runs what does more than compute, unless the graph is trusted.
+
+    Args:
+        graph: The graph.
+        trust: Whether the user trusts what the graph was read from; it may be given later.
+        config: The ConfigProto; None for TensorFlow's default.
+    """
+    if trust.is_given:
+        return tf.compat.v1.Session(graph=graph, config=config)
+    return _guarded_session()(graph, trust, config)
