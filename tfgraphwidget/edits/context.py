@@ -206,12 +206,13 @@ class PlanContext(Protocol):
     def constant_values(self, tensors: Sequence[str]) -> list[Array]:
         """Compute tensors of `index` that depend on constants only."""
 
-    def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str]) -> list[Array]:
+    def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str], seconds: float) -> list[Array]:
         """Compute tensors of ops that read nothing from outside, in a graph of their own.
 
         Args:
             nodes: The ops.
             tensors: The tensors.
+            seconds: How long it may take.
 
         Raises:
             GraphEditError: TensorFlow cannot compute a tensor.
@@ -324,12 +325,13 @@ class IndexContext:
         """Raise GraphEditError: TensorFlow computes tensors."""
         raise _needs_tensorflow("the constants were not computed")
 
-    def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str]) -> list[Array]:  # noqa: ARG002
+    def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str], seconds: float) -> list[Array]:  # noqa: ARG002
         """Raise TensorFlowMissing: TensorFlow computes tensors.
 
         Args:
             nodes: See `PlanContext.compute`.
             tensors: See `PlanContext.compute`.
+            seconds: See `PlanContext.compute`.
 
         Raises:
             TensorFlowMissing: Always.

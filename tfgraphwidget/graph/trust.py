@@ -76,11 +76,13 @@ class Trust:
         origin: What the graph was read from, as the subject of a sentence: "File 'model.pb'".
         is_given: Whether the user trusts it. A graph that lives in the notebook is the user's own.
         folders: The directories whose text files may fill hash tables without being asked: those beside the graph.
+        is_file: Whether the graph was read from a file or a message: what it computes may be without bounds.
     """
 
     origin: str = "The graph"
     is_given: bool = False
     folders: tuple[Path, ...] = field(default=())
+    is_file: bool = True
 
     def may_read(self, path: bytes) -> bool:
         """Whether a text file lies beside the graph, so that a table may be filled from it.
@@ -116,7 +118,7 @@ class Trust:
         return f"{op.sentence}, and {origin} is not trusted, so {outcome}; {HOW_TO_TRUST}."
 
 
-TRUSTED = Trust(is_given=True)
+TRUSTED = Trust(is_given=True, is_file=False)
 """Of graphs that live in the notebook, and of what the editor makes itself."""
 
 _Text = tuple[bytes, ...]

@@ -230,17 +230,18 @@ class SourceContext:
         values = self._present(definitions(index, read).values()) if read else {}
         return edit_values.compute_constants(index, tensors, values, self._source.trust)
 
-    def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str]) -> list[Array]:
+    def compute(self, nodes: Sequence[NodeDef], tensors: Sequence[str], seconds: float) -> list[Array]:
         """Compute tensors of ops that read nothing from outside; see `PlanContext.compute`.
 
         Args:
             nodes: The ops.
             tensors: The tensors.
+            seconds: How long it may take.
 
         Raises:
             GraphEditError: TensorFlow cannot compute a tensor.
         """
-        return edit_values.compute_nodes(nodes, tensors)
+        return edit_values.compute_nodes(nodes, tensors, self._source.trust, seconds)
 
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:
         """Return the values from the session, the checkpoint, or the captured variables."""

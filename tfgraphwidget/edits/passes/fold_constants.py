@@ -6,6 +6,7 @@ Common ops are computed by numpy (`kernels`), the others by TensorFlow in a scra
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -45,6 +46,8 @@ from tfgraphwidget.tf_types import NodeDef
 # Their results depend on the device, or hold for a session only.
 _NEVER = re.compile(r"Stateless\w+|\w*Random\w*|GuaranteeConst|FakeParam|_\w+")
 _LIMIT = 102_400
+MAX_HELD = 1 << 29  # bytes of values that are held at once, 512 MB: others read them, however small they are stored
+MAX_SECONDS = 30.0  # that computing may take; what is left stays as it is
 _FEW = 3
 
 
@@ -118,6 +121,9 @@ class _ConstantFolding:
     sizes: dict[int, int] = field(default_factory=dict)  # bytes of the constants that a value is computed from
     failed: dict[int, str] = field(default_factory=dict)
     large: list[int] = field(default_factory=list)
+    held: int = 0  # bytes of the values
+    late: list[int] = field(default_factory=list)  # ops that there was no more time for
+    end: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
     away: list[int] = field(default_factory=list)  # ops that only TensorFlow, which is missing, could compute
 
     @property
@@ -134,6 +140,9 @@ class _ConstantFolding:
         later: set[int] = set()
         for op in execution_order(index):
             kind = index.types[op]
+            if time.monotonic() > self.end:
+                self.late += [op] if kind in candidates else []
+                continue
             if kind in CONSTANTS:
                 self._read(op)
             elif self.shapes and kind in SHAPE_QUERIES and self._from_static_shape(op):
@@ -236,9 +245,11 @@ class _ConstantFolding:
         """Store what an op gives, unless that is too large."""
         sources = sum(self.sizes[source] for source in set(self.index.input_lists[op]))
         size = sum(_stored_size(value) for value in values)
-        if size > max(self.limit, sources):
+        in_memory = sum(size if value.dtype.hasobject else value.nbytes for value in values)
+        if size > max(self.limit, sources) or self.held + in_memory > MAX_HELD:
             self.large.append(op)
         else:
+            self.held += in_memory
             self.values[op], self.sizes[op] = list(values), max(size, sources if size > self.limit else 0)
 
     def _may_be_computed(self, op: int) -> bool:
@@ -266,7 +277,9 @@ class _ConstantFolding:
             self.away = ops
         except GraphEditError:
             for op in ops:
-                if all(source in self.values for source in self.index.input_lists[op]):
+                if time.monotonic() > self.end:
+                    self.late.append(op)
+                elif all(source in self.values for source in self.index.input_lists[op]):
                     try:
                         self._run([op])
                     except GraphEditError as error:
@@ -292,7 +305,7 @@ class _ConstantFolding:
             node.input[:] = [names.get(end) or as_input(f"op_{end[0]}", end[1]) for end in read]
             nodes.append(node)
             tensors += [f"{node.name}:{port}" for port in range(len(index.dtypes(op)))]
-        results = iter(self.context.compute(nodes, tensors))
+        results = iter(self.context.compute(nodes, tensors, max(1.0, self.end - time.monotonic())))
         for op in ops:
             values = [np.asarray(next(results), object if name == "string" else None) for name in index.dtypes(op)]
             if all(source in self.values for source in index.input_lists[op]):
@@ -392,6 +405,10 @@ class _ConstantFolding:
         if self.large:
             names = names_text([index.names[op] for op in self.large])
             notes.append(f"{names} stayed, for the result is larger than {self.limit:,} bytes.")
+        if self.late:
+            notes.append(
+                f"{count_text(len(self.late), 'op')} stayed, since the others took {MAX_SECONDS:g} seconds; fold again."
+            )
         if self.away:
             notes.append(
                 f"{count_text(len(self.away), 'op')} stayed, since TensorFlow, which computes them, is missing."

@@ -19,8 +19,8 @@ Array = np.ndarray
 Attributes = Mapping[str, AttrValue]
 Kernel = Callable[[Attributes, Sequence[Array]], "Array | Sequence[Array]"]
 
-LARGE = 1 << 26
-"""So many elements no kernel makes."""
+LARGE = 1 << 24
+"""So many elements no kernel makes: of 8 bytes each, 128 MB."""
 
 
 class TooLarge(ValueError):
@@ -77,6 +77,7 @@ def _squeeze(attributes: Attributes, values: Sequence[Array]) -> Array:
 
 
 def _pack(attributes: Attributes, values: Sequence[Array]) -> Array:
+    _check_size([sum(value.size for value in values)])
     return np.stack(values, int(attributes["axis"].i) if "axis" in attributes else 0)
 
 
@@ -86,10 +87,12 @@ def _unpack(attributes: Attributes, values: Sequence[Array]) -> Sequence[Array]:
 
 
 def _concat(_: Attributes, values: Sequence[Array]) -> Array:
+    _check_size([sum(value.size for value in values[:-1])])
     return np.concatenate([*values[:-1]], int(values[-1]))
 
 
 def _old_concat(_: Attributes, values: Sequence[Array]) -> Array:
+    _check_size([sum(value.size for value in values[1:])])
     return np.concatenate([*values[1:]], int(values[0]))
 
 
@@ -163,6 +166,7 @@ def _gather(attributes: Attributes, values: Sequence[Array]) -> Array:
     where, length = values[1], values[0].shape[axis]
     if where.size and (where.min() < 0 or where.max() >= length):
         raise IndexError(f"an index outside of a dimension of {length}")
+    _check_size([where.size, *values[0].shape[:axis], *values[0].shape[axis + 1 :]])
     return np.take(values[0], where, axis)
 
 
@@ -196,6 +200,7 @@ def _reduce(function: Callable[..., Array]) -> Kernel:
 
 def _select(_: Attributes, values: Sequence[Array]) -> Array:
     condition, yes, no = values
+    _check_size(np.broadcast_shapes(yes.shape, no.shape))
     if condition.ndim == 1 and yes.ndim > 1:
         condition = condition.reshape(-1, *[1] * (yes.ndim - 1))
     return np.where(condition, yes, no)

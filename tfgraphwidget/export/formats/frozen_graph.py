@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ from tfgraphwidget.export.state.exported_subgraph import (
     without_remote_devices,
 )
 from tfgraphwidget.export.verification.reference import GraphReference
-from tfgraphwidget.export.verification.round_trip import Run, check
+from tfgraphwidget.export.verification.round_trip import Run, check, opened_by
 from tfgraphwidget.graph import (
     HANDLES,
     REQUIRED_PLACEHOLDERS,
@@ -70,11 +71,10 @@ def write_frozen(path: Path, request: ExportRequest) -> None:
     is_alone = not tf_protos.is_tensorflow_installed()
     write_message(path, frozen.graph_def, verify=request.verify and not is_alone)
     if request.verify and not frozen.why_not_run and not is_alone:
-        check(
-            GraphReference(frozen.request, frozen.state),
-            "The frozen graph",
-            [("tf.import_graph_def", lambda: _load(path, frozen.part, frozen.state))],
-        )
+        reference = GraphReference(frozen.request, frozen.state)
+        ends = {each.name: (dict(each.inputs), dict(each.outputs)) for each in frozen.part.signatures}
+        load = partial(opened_by, reference, _load, path, ends, frozen.state.starters)
+        check(reference, "The frozen graph", [("tf.import_graph_def", load)])
 
 
 @dataclass(frozen=True)
@@ -215,11 +215,13 @@ def _report_omissions(request: ExportRequest, frozen_part: ConvertedGraph, state
 
 
 @contextmanager
-def _load(path: Path, part: ExportedSubgraph, state: ExportedState) -> Iterator[Run]:
+def _load(
+    path: Path, ends: Mapping[str, tuple[dict[str, str], dict[str, str]]], starters: Sequence[str]
+) -> Iterator[Run]:
+    """Import a frozen graph; `ends` are the tensors of the inputs and outputs of each signature, by their keys."""
     graph_def = read_graph_def(path)
-    ends = {signature.name: (dict(signature.inputs), dict(signature.outputs)) for signature in part.signatures}
     there = {node.name for node in graph_def.node}  # without inputs that no output needs
-    with Sandbox(graph_def.node, graph_def.library, {}, state.starters) as sandbox:
+    with Sandbox(graph_def.node, graph_def.library, {}, starters) as sandbox:
 
         def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
             inputs, outputs = ends[signature.name]

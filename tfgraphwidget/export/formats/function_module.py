@@ -101,6 +101,11 @@ class ModuleReference:
         self._request = request
         self._modules = {name: _TracedModule(name, module) for name, module in modules.items()}
 
+    @property
+    def is_remote(self) -> bool:
+        """False: the functions are in this process, and what was written is compared with them on the same devices."""
+        return False
+
     def is_refused(self) -> bool:
         """Whether an op of a file that is not trusted does more than compute; a notice says which."""
         effects = (op for module in self._modules.values() for op in module.effects())

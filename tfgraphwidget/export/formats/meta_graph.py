@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from tfgraphwidget.edits import contexts_in, nested_contexts
 from tfgraphwidget.errors import GraphEditError, NotRunnable, NotTrusted, TensorFlowMissing
@@ -30,7 +32,7 @@ from tfgraphwidget.export.state.exported_state import (
 )
 from tfgraphwidget.export.state.exported_subgraph import ops_needed, ops_needed_by
 from tfgraphwidget.export.verification.reference import GraphReference, is_refused
-from tfgraphwidget.export.verification.round_trip import Run, check, describe_difference, first_line
+from tfgraphwidget.export.verification.round_trip import Run, check, describe_difference, first_line, opened_by
 from tfgraphwidget.graph import (
     ASSIGNS,
     SWITCH,
@@ -45,7 +47,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import last_part, names_text, split_tensor
 from tfgraphwidget.runtime.live import COLLECTIONS, proto_of
-from tfgraphwidget.runtime.sandbox import exact_config
+from tfgraphwidget.runtime.sandbox import PATIENCE, RUNS, call_apart, exact_config
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.sync import checkpoints
 from tfgraphwidget.sources import (
@@ -488,8 +490,8 @@ def _check_values(
     path: Path, variables: Sequence[VariableDef], present: Mapping[str, np.ndarray], trust: Trust
 ) -> None:
     """Raise unless the file restores every variable to its value."""
-    with _restore(path, trust) as session:
-        restored = session.run({v.handle: v.snapshot or v.name for v in variables}) if variables else {}
+    reads = {v.handle: v.snapshot or v.name for v in variables}
+    restored = call_apart(partial(RUNS.call, _restored, path, trust, reads, seconds=PATIENCE)) if reads else {}
     for handle, value in restored.items():
         if why := describe_difference(present[handle], value):
             raise GraphEditError(
@@ -509,22 +511,41 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object])
         request.add_notice(f"What was written was not run: {error.why}")
         return
 
-    @contextmanager
-    def load() -> Iterator[Run]:
-        with _restore(path, request.trust) as session:
-            variable_values.load_values(session, [v for v in state.variables if v.handle not in saved], state.values)
-            session.run(list(state.starters))
+    reference = GraphReference(request, state)
+    unsaved = [v for v in state.variables if v.handle not in saved]
+    values = {v.handle: state.values[v.handle] for v in unsaved}
+    load = partial(opened_by, reference, _load, path, request.trust, unsaved, values, list(state.starters))
+    check(reference, _TOLD, [("tf.compat.v1.train.import_meta_graph", load)])
 
-            def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
-                fed = dict(signature.inputs)
-                values: dict[str, np.ndarray] = session.run(
-                    dict(signature.outputs), {fed[key]: value for key, value in feeds.items()}
-                )
-                return values
 
-            yield run
+def _restored(path: Path, trust: Trust, reads: Mapping[str, str]) -> dict[str, np.ndarray]:
+    """The values of tensors once a file is restored."""
+    with _restore(path, trust) as session:
+        values: dict[str, np.ndarray] = session.run(dict(reads))
+        return values
 
-    check(GraphReference(request, state), _TOLD, [("tf.compat.v1.train.import_meta_graph", load)])
+
+@contextmanager
+def _load(
+    path: Path,
+    trust: Trust,
+    unsaved: Sequence[VariableDef],
+    values: Mapping[str, npt.ArrayLike],
+    starters: Sequence[str],
+) -> Iterator[Run]:
+    """Restore a file, and give its local variables, which no checkpoint has, their values."""
+    with _restore(path, trust) as session:
+        variable_values.load_values(session, unsaved, values)
+        session.run(list(starters))
+
+        def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
+            fed = dict(signature.inputs)
+            values: dict[str, np.ndarray] = session.run(
+                dict(signature.outputs), {fed[key]: value for key, value in feeds.items()}
+            )
+            return values
+
+        yield run
 
 
 def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mapping[str, object]) -> None:
@@ -540,8 +561,13 @@ def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mappi
 def _check_import(path: Path, request: ExportRequest) -> None:
     """Raise unless TensorFlow reads the file back; without values, there is nothing to compare."""
     if request.verify and not is_refused(request):
-        with _restore(path, request.trust, bare=True):
-            pass
+        call_apart(partial(RUNS.call, _try_import, path, request.trust, seconds=PATIENCE))
+
+
+def _try_import(path: Path, trust: Trust) -> None:
+    """Import a file. Raises GraphEditError if TensorFlow does not read it."""
+    with _restore(path, trust, bare=True):
+        pass
 
 
 @contextmanager

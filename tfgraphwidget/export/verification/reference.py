@@ -24,13 +24,14 @@ from tfgraphwidget.graph import (
     side_effects,
 )
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.sandbox import Sandbox
+from tfgraphwidget.runtime.sandbox import RemoteSandbox, Sandbox
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef, TensorCompatible
 
 ReferenceRun = tuple[Signature, Mapping[str, TensorCompatible], dict[str, np.ndarray]]
 """A signature, its feeds by key, and its outputs by key."""
 
+MAX_ENDS = 2  # processes that made-up values may end before no others are tried: each takes seconds to start
 NOT_RUN = "What was written was loaded but not run: {}; give feeds={{input: value}} to run it."
 
 
@@ -54,14 +55,20 @@ class GraphReference:
         index = self.request.index
         return [int(i) for i in np.flatnonzero(ops_needed(index, self.request.signatures))]
 
-    def sandbox(self, *, moved: bool = False) -> Sandbox:
+    @property
+    def is_remote(self) -> bool:
+        """Whether the graph and what was written run in a process of their own: it may end on made-up feeds."""
+        return self.request.trust.is_file or not self.request.feeds
+
+    def sandbox(self, *, moved: bool = False) -> Sandbox | RemoteSandbox:
         """The graph in a separate session, with the written values of variables and tables, or with the next ones.
 
         Args:
             moved: Whether floating-point numbers are one bit larger.
         """
         values = next_numbers(self._state.values) if moved else self._state.values
-        return Sandbox(self._nodes, library_of(self.request.index, self._nodes), values, self._state.starters)
+        kind = RemoteSandbox if self.is_remote else Sandbox
+        return kind(self._nodes, library_of(self.request.index, self._nodes), values, self._state.starters)
 
     def is_refused(self) -> bool:
         """Whether what was written may not even be loaded: an op of a file that is not trusted does more than compute.
@@ -120,15 +127,19 @@ class GraphReference:
         )
         return next(effects, None)
 
-    def _try(self, sandbox: Sandbox, signature: Signature) -> ReferenceRun | None:
+    def _try(self, sandbox: Sandbox | RemoteSandbox, signature: Signature) -> ReferenceRun | None:
         fixed_feeds = self._given_feeds(signature)
         specs = [self._input_spec(*pair) for pair in signature.inputs if pair[0] not in fixed_feeds]
         complaints = [why] if (why := no_value_for(specs)) else []
+        ended = 0
         for feeds in () if complaints else generate_feeds(specs):
             try:
                 return signature, {**fixed_feeds, **feeds}, _run(sandbox, signature, {**fixed_feeds, **feeds})
             except SessionRefused as error:  # noqa: PERF203
                 complaints.append(error.why.removeprefix("The graph cannot run apart: ").rstrip("."))
+                ended += error.code != SessionRefused.code
+                if ended == MAX_ENDS:
+                    break
         if fixed_feeds:
             raise GraphEditError(
                 f"Signature {signature.name!r} does not run on the feeds: {complaints[0]}; give other feeds=, or "
@@ -191,7 +202,7 @@ def _without_control_inputs(node: NodeDef, fed: Collection[str]) -> NodeDef:
     return copy
 
 
-def _run(sandbox: Sandbox, signature: Signature, feeds: Mapping[str, object]) -> dict[str, np.ndarray]:
+def _run(sandbox: Sandbox | RemoteSandbox, signature: Signature, feeds: Mapping[str, object]) -> dict[str, np.ndarray]:
     tensors = dict(signature.inputs)
     values = sandbox.run([t for _, t in signature.outputs], {tensors[key]: value for key, value in feeds.items()})
     return dict(zip((key for key, _ in signature.outputs), values, strict=True))

@@ -19,7 +19,7 @@ from tfgraphwidget.export.verification.reference import ReferenceRun
 from tfgraphwidget.graph import Effects, NodesByName, Signature, Trust
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.progress import tell
-from tfgraphwidget.runtime.sandbox import exact_config
+from tfgraphwidget.runtime.sandbox import PATIENCE, RUNS, JobFailed, RemoteContext, exact_config
 from tfgraphwidget.runtime.session import error_text
 from tfgraphwidget.sources import open_session, tensor_names, tf_protos
 from tfgraphwidget.tensorflow_modules import tf, v1
@@ -32,6 +32,10 @@ Run = Callable[[Signature, Mapping[str, TensorCompatible]], dict[str, np.ndarray
 
 class Reference(Protocol):
     """Gives the outputs that the written file must have."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the written file runs in a process of its own."""
 
     def is_refused(self) -> bool:
         """Whether the written file may not even be loaded, which a notice says."""
@@ -97,9 +101,9 @@ def check(
         except NotTrusted as refusal:
             reference.add_notice(f"What was written was not run by {loader}: {refusal.why}")
             continue
-        except GraphEditError:
-            raise
         except Exception as error:  # TensorFlow raises many kinds for a damaged file
+            if isinstance(error, GraphEditError) and not error.code.startswith(f"{RUNS.code}-"):
+                raise
             if is_excused(loader, expected):
                 continue
             raise GraphEditError(
@@ -117,6 +121,8 @@ def check(
 
 def first_line(error: Exception) -> str:
     """The message of an error in one line."""
+    if isinstance(error, JobFailed):
+        return error.why
     if isinstance(error, tf.errors.OpError):
         return error_text(error)
     return reason_of(error)
@@ -250,8 +256,8 @@ def check_saved_model(
         GraphEditError: The model cannot be loaded, or has other outputs.
     """
     loaders: dict[str, Callable[[Path], AbstractContextManager[Run]]] = {
-        "tf.compat.v1.saved_model.load": lambda folder: _load_in_session(folder, tags, trust),
-        "tf.saved_model.load": _load_eagerly,
+        "tf.compat.v1.saved_model.load": lambda at: opened_by(reference, _load_in_session, at, tuple(tags), trust),
+        "tf.saved_model.load": lambda at: opened_by(reference, _load_eagerly, at),
     }
     if not trust.is_given and _functions_have_effects(path, trust):
         del loaders["tf.saved_model.load"]  # it runs the functions that initialize and restore
@@ -288,6 +294,19 @@ def _without_warnings() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
+
+
+def opened_by(
+    reference: Reference, load: Callable[..., AbstractContextManager[Run]], *arguments: object
+) -> AbstractContextManager[Run]:
+    """What loads a file, in a process of its own if the reference runs in one.
+
+    Args:
+        reference: The outputs to compare with.
+        load: A function of a module that gives a context manager, which yields a `Run`.
+        arguments: Those of the function.
+    """
+    return RemoteContext(RUNS, PATIENCE, load, *arguments) if reference.is_remote else load(*arguments)
 
 
 def _functions_have_effects(path: Path, trust: Trust) -> bool:

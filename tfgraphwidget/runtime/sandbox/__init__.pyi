@@ -1,9 +1,16 @@
 from . import evaluation as evaluation
+from .child_process import RUNS as RUNS
+from .child_process import ChildProcess as ChildProcess
+from .child_process import JobFailed as JobFailed
+from .child_process import RemoteContext as RemoteContext
 from .preflight import CONSTRUCTION_CONTEXT as CONSTRUCTION_CONTEXT
 from .preflight import check_device_names as check_device_names
 from .preflight import check_devices as check_devices
 from .preflight import check_functions as check_functions
 from .preflight import validate as validate
+from .sandbox import PATIENCE as PATIENCE
+from .sandbox import RemoteSandbox as RemoteSandbox
 from .sandbox import Sandbox as Sandbox
+from .sandbox import call_apart as call_apart
 from .sandbox import exact_config as exact_config
 from .sandbox import without_remote_device as without_remote_device

@@ -6,19 +6,24 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
+from typing import TypeVar
 
 import numpy as np
 
-from tfgraphwidget.errors import SessionRefused, reason_of
+from tfgraphwidget.errors import GraphEditError, SessionRefused, reason_of
 from tfgraphwidget.runtime.live.graph_import import import_nodes
+from tfgraphwidget.runtime.sandbox.child_process import RUNS, JobFailed, RemoteContext
 from tfgraphwidget.runtime.session.feed_ranks import check_feed_ranks
 from tfgraphwidget.runtime.session.variable_values import error_text
-from tfgraphwidget.sources import wrap_tf_errors
+from tfgraphwidget.sources import tf_protos, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_types import ConfigProto, FunctionDefLibrary, NodeDef, Operation, Tensor
 
+_Result = TypeVar("_Result")
+START_SECONDS = 20.0  # for a child process to import TensorFlow and the graph, on a slow machine
 PATIENCE = 120.0  # seconds: what waits for a queue that is never filled would wait for ever
 
 
@@ -113,6 +118,93 @@ class Sandbox:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+@contextmanager
+def run_there(
+    graph_def: bytes, values: Mapping[str, object], starters: Sequence[str], patience: float
+) -> Iterator[Callable[..., list[np.ndarray]]]:
+    """A sandbox in a child process: it yields the function that runs it.
+
+    Args:
+        graph_def: The ops and the functions, serialized.
+        values: The values of variables, by handle op.
+        starters: Ops to run once, at first.
+        patience: How many seconds a run may take.
+    """
+    graph = tf_protos.GraphDef.FromString(graph_def)
+    with Sandbox(graph.node, graph.library, values, starters, patience) as sandbox:
+        yield sandbox.run
+
+
+class RemoteSandbox:
+    """A `Sandbox` in a child process, whose crash is a refusal here; a context manager.
+
+    Args:
+        nodes: NodeDefs that read only each other.
+        library: A FunctionDefLibrary, or None.
+        values: The values of variables, by handle op.
+        starters: Ops to run once, at first: those that fill tables.
+        patience: How many seconds a run may take.
+
+    Raises:
+        SessionRefused: The ops cannot run, or the process that runs them ends.
+    """
+
+    def __init__(
+        self,
+        nodes: Iterable[NodeDef],
+        library: FunctionDefLibrary | None = None,
+        values: Mapping[str, object] | None = None,
+        starters: Sequence[str] = (),
+        patience: float = PATIENCE,
+    ) -> None:
+        graph = tf_protos.GraphDef(node=nodes, library=library).SerializeToString()
+        arguments = graph, dict(values or {}), list(starters), patience
+        self._context = RemoteContext(RUNS, patience + START_SECONDS, run_there, *arguments)
+        self._run = call_apart(self._context.__enter__)
+
+    def run(self, outputs: Sequence[str], feeds: Mapping[str, object]) -> list[np.ndarray]:
+        """Return the values of tensors as arrays, in order; `feeds` has values by tensor name.
+
+        Args:
+            outputs: The outputs.
+            feeds: Values by the name of the tensor.
+        """
+        values: list[np.ndarray] = call_apart(self._run, list(outputs), dict(feeds))
+        return values
+
+    def close(self) -> None:
+        """Close the session."""
+        self._context.__exit__()
+
+    def __enter__(self) -> RemoteSandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def call_apart(function: Callable[..., _Result], *arguments: object) -> _Result:
+    """Call what runs in a child process; what ends that process is a refusal.
+
+    Args:
+        function: The function.
+        arguments: Its arguments.
+
+    Raises:
+        SessionRefused: The process ended, or the job raised an exception of TensorFlow or Python.
+    """
+    try:
+        return function(*arguments)
+    except JobFailed as error:
+        raise SessionRefused(f"The graph cannot run apart: {error.why}.") from error
+    except GraphEditError as error:
+        if error.code not in (f"{RUNS.code}-crashed", f"{RUNS.code}-timeout"):
+            raise
+        raise SessionRefused(f"The graph cannot run apart: {error.why}.", code=error.code) from error
 
 
 def _assigns(graph: tf.Graph, values: Mapping[str, object]) -> tuple[list[Operation], dict[Tensor, object]]:

@@ -20,7 +20,7 @@ from tfgraphwidget.graph import (
     needed_ops,
 )
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
+from tfgraphwidget.runtime.sandbox.sandbox import RemoteSandbox, Sandbox
 from tfgraphwidget.runtime.session.current_values import constant_value
 from tfgraphwidget.runtime.session.variable_values import MissingValues, check_session, current_values
 from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, tf_protos, wrap_tf_errors
@@ -126,7 +126,8 @@ def compute_constants(
         return constants
     ops = np.flatnonzero(needed_ops(index, (), tensors)).tolist()
     library = tf_protos.FunctionDefLibrary(function=[index.extras.function(name) for name in sorted(index.functions)])
-    with Sandbox([_apart(index.nodes[i], values or {}) for i in ops], library, values) as sandbox:
+    sandbox_kind = RemoteSandbox if trust.is_file else Sandbox
+    with sandbox_kind([_apart(index.nodes[i], values or {}) for i in ops], library, values) as sandbox:
         return sandbox.run(tensors, {})
 
 
@@ -146,17 +147,20 @@ def _constant_value(index: GraphIndex, tensor: str, values: Mapping[str, Array])
 
 
 @wrap_tf_errors("work out the constants")
-def compute_nodes(nodes: Sequence[NodeDef], tensors: Sequence[str]) -> list[Array]:
+def compute_nodes(nodes: Sequence[NodeDef], tensors: Sequence[str], trust: Trust, seconds: float) -> list[Array]:
     """Return the values of tensors of ops that read nothing from outside.
 
     Args:
         nodes: The ops.
         tensors: The names of the tensors.
+        trust: Of what the ops are of; those of a file run in a process of their own.
+        seconds: How long it may take.
 
     Raises:
         GraphEditError: TensorFlow cannot compute a tensor.
     """
-    with Sandbox(list(nodes), tf_protos.FunctionDefLibrary(), None) as sandbox:
+    sandbox_kind = RemoteSandbox if trust.is_file else Sandbox
+    with sandbox_kind(list(nodes), tf_protos.FunctionDefLibrary(), None, (), seconds) as sandbox:
         return [np.asarray(value) for value in sandbox.run(tensors, {})]
 
 
