@@ -54,6 +54,12 @@ from .edges import Rows as Rows
 from .edges import names_of as names_of
 from .edges import no_collections as no_collections
 from .edges import types_of as types_of
+from .effects import Effect as Effect
+from .effects import effect_of as effect_of
+from .effects import effects_by_type as effects_by_type
+from .effects import node_effect as node_effect
+from .effects import reason_of_effect as reason_of_effect
+from .effects import runs_at_import as runs_at_import
 from .endpoints import check_ports as check_ports
 from .endpoints import pairs as pairs
 from .expressions import call as call
