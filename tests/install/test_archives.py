@@ -53,6 +53,7 @@ def test_it_works_with_no_node_and_leaves_nothing_behind(
 def test_the_wheel_holds_what_is_run_and_nothing_else(archives: dict[str, Path]) -> None:
     names = set(zipfile.ZipFile(archives["wheel"]).namelist())
     assert {"tfgraphwidget/static/widget.js", "tfgraphwidget/py.typed", "tfgraphwidget/edits/clone/command.py"} <= names
+    assert "tfgraphwidget/graph/op_effects.tsv" in names
     assert not [name for name in names if name.startswith(("tests/", "labextension/", "notebooks/"))]
     assert not [name for name in names if name.endswith((".pyc", ".map")) or "node_modules" in name]
     held = {name.split("/data/", 1)[1] for name in names if ".data/data/" in name}
@@ -77,6 +78,7 @@ def test_nothing_that_git_does_not_have_is_in_the_wheel_but_what_was_built(archi
 def test_the_sdist_holds_the_bundle_and_no_tests(archives: dict[str, Path]) -> None:
     with tarfile.open(archives["sdist"]) as held:
         names = {name.split("/", 1)[1] for name in held.getnames() if "/" in name}
+    assert "tfgraphwidget/graph/op_effects.tsv" in names
     assert {"tfgraphwidget/static/widget.js", "labextension/hatch_build.py", "pyproject.toml", "LICENSE"} <= names
     assert not [name for name in names if name.startswith(("tests/", "notebooks/")) or "node_modules" in name]
 

@@ -9,6 +9,7 @@ says that they are stateful. Some write files and are not (tests/graph/test_effe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cache
@@ -32,6 +33,13 @@ _LINKED_MESSAGES = frozenset({b"", b"local://"})
 _MESSAGES_IN_PLACE = b"bytes://"  # what follows are the definitions of the messages
 _CALLBACK_SCHEME = b"memcbk://"  # a callback of this process, which ends if it has none of the name
 _SERVER_SCHEME = b"grpc://"
+# MLIR bytecode begins with this and has the names of its ops unescaped. In MLIR text a name can be escaped.
+_BYTECODE = b"ML\xefR"
+# A StableHLO module with none of these computes from its inputs, and may draw random numbers. The ops call C functions
+# by name, or meet the host or other devices. A word may be in a name of the user's model too: that is dangerous then.
+_REACHES_OUT_OF_MODULE = re.compile(
+    rb"custom_call|infeed|outfeed|send|recv|all_reduce|all_gather|all_to_all|reduce_scatter|collective|cross_replica"
+)
 
 
 class Effect(str, Enum):
@@ -193,6 +201,13 @@ def _sampler_effect(node: NodeDef, constant: Constant) -> Effect | None:  # noqa
     return Effect.RANDOM if _text(node, "vocab_file", b"") == b"" else None
 
 
+def _module_effect(node: NodeDef, constant: Constant) -> Effect | None:  # noqa: ARG001
+    """A module, as JAX exports one, computes unless it has ops that reach out of it."""
+    module = _text(node, "module", b"") or b""
+    computes = module.startswith(_BYTECODE) and not _REACHES_OUT_OF_MODULE.search(module)
+    return Effect.RANDOM if computes else None
+
+
 def _text(node: NodeDef, key: str, default: bytes) -> bytes | None:
     """An attribute's string; None where its value is another, as in a function's body the name of an attribute of
     its caller.
@@ -211,4 +226,5 @@ _DECIDERS: Mapping[str, Callable[[NodeDef, Constant], Effect | None]] = {
     **dict.fromkeys(("CacheDataset", "CacheDatasetV2"), _cache_effect),
     **dict.fromkeys(("DecodeProtoV2", "EncodeProto"), _message_effect),
     "FixedUnigramCandidateSampler": _sampler_effect,
+    "XlaCallModule": _module_effect,
 }
