@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tfgraphwidget.errors import NotTrusted
 from tfgraphwidget.graph.edges import NodesByName
-from tfgraphwidget.graph.effects import Effect, effect_of, node_effect, reason_of_effect
+from tfgraphwidget.graph.effects import Effect, effect_of, node_effect, reason_of_effect, runs_at_import
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import CONSTANTS, IDENTITY, PLACEHOLDERS, TABLE_FILE_INITIALIZERS
@@ -195,6 +195,8 @@ class Effects:
         """
         readers: dict[str, list[tuple[str, int]]] | None = None
         for each in self.of_graph():
+            if not each.function and not runs_at_import(each.op_type):
+                continue
             readers = self._readers() if readers is None else readers
             if self._may_be_computed(each.root, readers, typing):
                 yield each

@@ -20,7 +20,7 @@ from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.signatures import DEFAULT
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check
-from tfgraphwidget.graph import GraphIndex, Signature, needed_ops, reachable_functions
+from tfgraphwidget.graph import GraphIndex, Signature, effects_of_run, needed_ops, reachable_functions
 from tfgraphwidget.naming import did_you_mean, names_text, scope_around
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import tf_protos
@@ -57,6 +57,7 @@ def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, 
     other_notices: list[str] = []
     tell_user, request = request.add_notice, replace(request, add_notice=other_notices.append)
     request = _with_one_signature(request, conversion, f"A '{suffix}' file")
+    _check_trust(request)
     frozen = freeze_graph(request, f"The graph of the {conversion.label} model")
     if frozen.remaining_state:
         name, kind = frozen.remaining_state[0]
@@ -82,6 +83,14 @@ def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, 
     for notice in other_notices:
         tell_user(notice)
     return model
+
+
+def _check_trust(request: ExportRequest) -> None:
+    """Raise NotTrusted for an op that does more than compute: a converter computes what depends on constants."""
+    for signature in request.signatures:
+        inputs, outputs = ([tensor for _, tensor in side] for side in (signature.inputs, signature.outputs))
+        effects = effects_of_run(request.index, outputs, inputs, request.trust)
+        request.trust.check(effects, "it was not converted")
 
 
 def _with_one_signature(request: ExportRequest, conversion: Conversion, kind: str) -> ExportRequest:

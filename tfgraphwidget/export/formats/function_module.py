@@ -13,12 +13,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, NotRunnable
+from tfgraphwidget.errors import GraphEditError, NotRunnable, SessionRefused
 from tfgraphwidget.export.request import ExportRequest
-from tfgraphwidget.export.verification.reference import NOT_RUN, ReferenceRun, is_refused, next_numbers
-from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, optimizers_off
+from tfgraphwidget.export.verification.reference import MAX_ENDS, NOT_RUN, ReferenceRun, is_refused, next_numbers
+from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, load_eagerly, optimizers_off
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds, no_value_for
 from tfgraphwidget.graph import EffectiveOp, Effects, NodesByName, Signature, build
+from tfgraphwidget.runtime.sandbox import PATIENCE, RUNS, RemoteContext, call_apart
 from tfgraphwidget.runtime.session import check_call_ranks
 from tfgraphwidget.sources import open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import is_installed, tf
@@ -55,7 +56,7 @@ def save_modules(path: Path, request: ExportRequest, modules: Callable[[], Mappi
                 f"TensorFlow cannot save the function: {first_line(error)}; save its graph as a '.pb' instead."
             ) from error
     if request.verify:
-        check_saved_model(path, ModuleReference(request, exported), request.trust)
+        check_saved_model(path, ModuleReference(request, exported, path), request.trust)
 
 
 @contextlib.contextmanager
@@ -95,11 +96,20 @@ def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
 
 
 class ModuleReference:
-    """Runs modules on feeds; their variables have their old values afterwards."""
+    """Runs modules on feeds; their variables have their old values afterwards.
 
-    def __init__(self, request: ExportRequest, modules: Mapping[str, Module]) -> None:
-        self._request = request
+    Made-up feeds are tried on what was written first, in a process of its own, which they may end.
+
+    Args:
+        request: Whether the user gave feeds, and who is told what was not run.
+        modules: The modules by the names of their signatures.
+        path: The SavedModel that was made of them.
+    """
+
+    def __init__(self, request: ExportRequest, modules: Mapping[str, Module], path: Path) -> None:
+        self._request, self._path = request, path
         self._modules = {name: _TracedModule(name, module) for name, module in modules.items()}
+        self._trial: RemoteContext | None = None
 
     @property
     def is_remote(self) -> bool:
@@ -133,11 +143,19 @@ class ModuleReference:
         feeds_given = {key: value for key, value in self._request.feeds.items() if key in module.specs}
         missing = [_input_spec(key, spec) for key, spec in module.specs.items() if key not in feeds_given]
         complaints = [why] if (why := no_value_for(missing)) else []
+        ended = 0
         for feeds in () if complaints else generate_feeds(missing):
             try:
+                if missing or self._request.trust.is_file:
+                    self._try_apart(module.signature, {**feeds_given, **feeds})
                 return self.rerun([(module.signature, {**feeds_given, **feeds}, {})])
             except (tf.errors.OpError, ValueError, TypeError) as error:  # noqa: PERF203
                 complaints.append(first_line(error))
+            except SessionRefused as error:
+                complaints.append(error.why.removeprefix("The graph cannot run apart: ").rstrip("."))
+                ended += error.code != SessionRefused.code
+                if ended == MAX_ENDS:
+                    break
         if feeds_given:
             raise GraphEditError(
                 f"The function does not run on the feeds: {complaints[0]}; give other feeds=, or verify=False."
@@ -146,6 +164,11 @@ class ModuleReference:
             NOT_RUN.format(f"the function runs on no values that could be made up ({complaints[0]})")
         )
         return []
+
+    def _try_apart(self, signature: Signature, feeds: Mapping[str, TensorCompatible]) -> None:
+        """Run what was written in a process of its own. Raises SessionRefused where that fails, or ends."""
+        self._trial = self._trial or RemoteContext(RUNS, PATIENCE, load_eagerly, self._path)
+        call_apart(self._trial, signature, feeds)
 
     def rerun(self, run_all: Sequence[ReferenceRun], *, moved: bool = False) -> list[ReferenceRun]:
         """Run again on the same feeds; `moved`: variables and feeds with `next_numbers` in their place.

@@ -257,7 +257,7 @@ def check_saved_model(
     """
     loaders: dict[str, Callable[[Path], AbstractContextManager[Run]]] = {
         "tf.compat.v1.saved_model.load": lambda at: opened_by(reference, _load_in_session, at, tuple(tags), trust),
-        "tf.saved_model.load": lambda at: opened_by(reference, _load_eagerly, at),
+        "tf.saved_model.load": lambda at: opened_by(reference, load_eagerly, at),
     }
     if not trust.is_given and _functions_have_effects(path, trust):
         del loaders["tf.saved_model.load"]  # it runs the functions that initialize and restore
@@ -340,7 +340,12 @@ def _load_in_session(path: Path, tags: Sequence[str], trust: Trust) -> Iterator[
 
 
 @contextmanager
-def _load_eagerly(path: Path) -> Iterator[Run]:
+def load_eagerly(path: Path) -> Iterator[Run]:
+    """Load a SavedModel as `tf.saved_model.load` does; it yields what runs its signatures.
+
+    Args:
+        path: Its folder.
+    """
     with eager_mode(), optimizers_off():
         with _without_warnings():
             loaded = tf.saved_model.load(str(path))

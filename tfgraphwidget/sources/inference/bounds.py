@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tfgraphwidget.graph import CONSTANTS, SHAPE_QUERIES, VALUE_SOURCES, Typing, names_of, types_of
+from tfgraphwidget.graph import CONSTANTS, EXPANDING, SHAPE_QUERIES, VALUE_SOURCES, Typing, names_of, types_of
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
@@ -22,6 +22,15 @@ _MOST_LETTERS = 1 << 32  # that are looked at to find the scopes around all name
 _MOST_NUMBERS = 1 << 26  # of a constant that is computed; 256 MB
 _LARGEST_SHAPE = 1 << 10  # numbers that a shape may hang on
 _LIGHT = 1 << 14  # bytes of a constant that a shape may hang on
+_MOST_TEXT = 1 << 26  # bytes of a text that is computed; 64 MB
+_NUMBER_TEXT = 400  # bytes of a number as text, at most: a double without exponent
+# What they give is as large as their input says, in a header or in code: a kilobyte may be gigabytes.
+_UNPACKING = frozenset(
+    {
+        *("DecodeAndCropJpeg", "DecodeBmp", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJpeg", "DecodePng"),
+        *("DecodeWav", "DecodeWebP", "DecodeProtoV2", "DeserializeSparse", "ParseTensor", "StringFormat"),
+    }
+)
 
 
 class Excess(NamedTuple):
@@ -144,10 +153,15 @@ def find_large_computation(nodes: Iterable[NodeDef], typing_of: Callable[[Sequen
     typing = typing_of(some)
     most = _MOST_NUMBERS + sum(node.ByteSize() for node in some)
     large: dict[str, str] = {}  # ops -> the large one that they are computed from, or ""
+    lengths: dict[str, int] = {}  # ops -> bytes of their longest text, at most
     for node in some:
         size, reads = _size(typing, node), [split_input(text)[0] for text in node.input]
-        from_large = "" if node.op in SHAPE_QUERIES else next((large[op] for op in reads if large[op]), "")
-        large[node.name] = node.name if size > most else from_large
+        lengths[node.name] = _text_length(typing, node, [lengths[op] for op in reads])
+        is_large = size > most or lengths[node.name] * max(size, 1) > _MOST_TEXT
+        is_large |= node.op in _UNPACKING or (node.op in EXPANDING and not _is_known(typing, node.name))
+        is_by_static_shape = node.op in SHAPE_QUERIES and all(_is_known(typing, op) for op in reads)
+        from_large = "" if is_by_static_shape else next((large[op] for op in reads if large[op]), "")
+        large[node.name] = node.name if is_large else from_large
         if from_large and size <= _LARGEST_SHAPE and not {"int32", "int64"}.isdisjoint(typing.dtypes(node)):
             return Excess(from_large, "", "makes more numbers than TensorFlow can compute a shape from")
     return None
@@ -163,10 +177,34 @@ def _without_large_value(node: NodeDef) -> NodeDef:
     return light
 
 
+def _is_known(typing: Typing, op: str) -> bool:
+    """Whether the static shape of the first output of an op is wholly known."""
+    shape = typing.shape(op, 0)
+    return shape is not None and None not in shape
+
+
 def _size(typing: Typing, node: NodeDef) -> int:
     """Numbers in the largest output, by its static shape; 0 for none that is known."""
     shapes = (typing.shape(node.name, port) for port, _ in enumerate(typing.dtypes(node)))
     return max((_product(shape) for shape in shapes if shape is not None and None not in shape), default=0)
+
+
+def _text_length(typing: Typing, node: NodeDef, lengths: Sequence[int]) -> int:
+    """Bytes of the longest text that an op gives, at most, for those of its inputs; 0 for an op that gives none."""
+    if "string" not in typing.dtypes(node):
+        return 0
+    if node.op in CONSTANTS:
+        return max(map(len, node.attr["value"].tensor.string_val), default=0)
+    longest = max(lengths, default=0)
+    if node.op == "StringJoin":
+        return sum(lengths) + len(node.attr["separator"].s) * len(lengths)
+    if node.op in ("RegexReplace", "StaticRegexReplace"):  # each letter becomes the new text, which may repeat all
+        new = lengths[2] if len(lengths) > 2 else len(node.attr["rewrite"].s)
+        return min((longest + 1) * (new + 1) * (longest + 1), 1 << 62)
+    if node.op in ("ReduceJoin", "UnsortedSegmentJoin"):
+        count = _product(size for size in typing.shape(split_input(node.input[0])[0], 0) or () if size is not None)
+        return min((longest + len(node.attr["separator"].s)) * max(count, 1), 1 << 62)
+    return longest * 4 + _NUMBER_TEXT  # at most four bytes for one, as in another encoding of Unicode
 
 
 def _product(shape: Iterable[Any]) -> int:
