@@ -211,6 +211,8 @@ def did_you_mean(name: str, choices: Iterable[str], folder: str = "", *, otherwi
 
 FIND_OPS = "editor.find(text) finds ops"
 """The way out where no op has a name, for `did_you_mean`."""
+HOW_TO_TRUST = "if you trust it, open it with trusted=True, or set editor.trusted = True"
+"""The way out where an op of a file was not run."""
 
 
 def known_instead(name: str, choices: Sequence[str], what: str = "it has") -> str:

@@ -18,9 +18,10 @@ from tests.export.test_places import files_up_to
 from tfgraphwidget import writable
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, InvalidArgument, PackageMissing, UnknownName
-from tfgraphwidget.export.conversion import converter_process, onnx_model, tflite_model
+from tfgraphwidget.export.conversion import onnx_model, tflite_model
 from tfgraphwidget.export.conversion.converter_process import ConversionRefused, ConverterProcess
 from tfgraphwidget.export.formats import converted_model
+from tfgraphwidget.runtime.sandbox import JobFailed, child_process
 
 BOUNDARY = ("x:0", {"logits": "net/logits:0"})
 SUFFIXES = [".tflite", ".onnx"]
@@ -42,9 +43,11 @@ class InProcess:
     """Calls converters in this process, which has imported TensorFlow."""
 
     def call(self, function: Any, *arguments: Any, seconds: float) -> Any:
-        result, refusal = converter_process._answer(function, arguments)
-        if refusal is not None:
-            raise refusal
+        result, error = child_process._answer(function, arguments)
+        if isinstance(error, JobFailed):
+            raise ConversionRefused(error.why, helps=error.helps) from error
+        if error is not None:
+            raise error
         return result
 
 

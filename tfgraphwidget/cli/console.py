@@ -10,8 +10,7 @@ from contextlib import suppress
 from shlex import quote
 from typing import TextIO
 
-from tfgraphwidget.graph import HOW_TO_TRUST
-from tfgraphwidget.naming import FIND_OPS
+from tfgraphwidget.naming import FIND_OPS, HOW_TO_TRUST
 
 _CALL = re.compile(r"\btgw\.edit\((?:path|'[^']*'), (\w+='[^']*')\)")
 _FIND_OPS = (FIND_OPS, "tfgraphwidget info FILE lists inputs and outputs")

@@ -949,7 +949,7 @@ def _planned_copy(plan: _CopyPlan, source: LiveTarget, target: LiveTarget, *, re
 def _check_copied(patch: edits.Patch, source: LiveTarget, target: LiveTarget) -> None:
     """Raise NotTrusted if a trusted graph would get ops of a graph that is not, and that do more than compute."""
     if target.source.trust.is_given:
-        effects = effects_of_nodes(patch.add.nodes, patch.add.functions)
+        effects = effects_of_nodes(patch.add.nodes, patch.add.functions, source.source.trust)
         source.source.trust.check(effects, "it was not added to a graph that is")
 
 

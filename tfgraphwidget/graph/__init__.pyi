@@ -215,7 +215,6 @@ from .traversal import backward as backward
 from .traversal import forward as forward
 from .traversal import mask_of as mask_of
 from .traversal import readers_of as readers_of
-from .trust import HOW_TO_TRUST as HOW_TO_TRUST
 from .trust import TRUSTED as TRUSTED
 from .trust import EffectiveOp as EffectiveOp
 from .trust import Effects as Effects

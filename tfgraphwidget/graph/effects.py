@@ -71,7 +71,13 @@ class Effect(str, Enum):
         """
         return self not in _HARMLESS
 
+    @property
+    def reaches_out(self) -> bool:
+        """Whether an op of the user's own graph is not to be run on values that are made up to try it."""
+        return self in _REACHING_OUT
 
+
+_REACHING_OUT = frozenset({Effect.WRITES_FILES, Effect.NETWORK, Effect.PYTHON, Effect.ENDS_PROCESS})
 _HARMLESS = frozenset({Effect.PURE, Effect.RANDOM, Effect.OWN_STATE})
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,10 +20,9 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import CONSTANTS, IDENTITY, PLACEHOLDERS, TABLE_FILE_INITIALIZERS
 from tfgraphwidget.graph.tensors import Typing
-from tfgraphwidget.naming import split_input, split_tensor
+from tfgraphwidget.naming import HOW_TO_TRUST, split_input, split_tensor
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
-HOW_TO_TRUST = "if you trust it, open it with trusted=True, or set editor.trusted = True"
 MAX_HOPS = 64  # ops between a file's name and the op that takes it; a Saver has four
 _HANDLES = frozenset({"resource", "variant"})
 # The inputs of a Saver's ops that name files.
@@ -75,7 +75,7 @@ class Trust:
     Attributes:
         origin: What the graph was read from, as the subject of a sentence: "File 'model.pb'".
         is_given: Whether the user trusts it. A graph that lives in the notebook is the user's own.
-        folders: The directories whose text files may fill hash tables without being asked: those beside the graph.
+        folders: The directories that the graph lies in: text files there, or in "assets", may fill hash tables unasked.
         is_file: Whether the graph was read from a file or a message: what it computes may be without bounds.
     """
 
@@ -92,7 +92,9 @@ class Trust:
         """
         try:
             file = Path(path.decode(errors="surrogateescape"))
-            return file.is_file() and file.resolve().parent in [folder.resolve() for folder in self.folders]
+            parents = file.resolve().parents
+            beside = [folder.resolve() for folder in self.folders]
+            return file.is_file() and any(parents[0] == each or each / "assets" in parents for each in beside)
         except (OSError, RuntimeError, ValueError):  # no path, as one with a zero in it
             return False
 
@@ -121,6 +123,8 @@ class Trust:
 TRUSTED = Trust(is_given=True, is_file=False)
 """Of graphs that live in the notebook, and of what the editor makes itself."""
 
+# Ops that take the handle of a variable and assign nothing to it.
+_LOOKS_AT_VARIABLE = frozenset({"ReadVariableOp", "VarIsInitializedOp", "VariableShape"})
 _Text = tuple[bytes, ...]
 
 
@@ -195,7 +199,7 @@ class Effects:
         """
         readers: dict[str, list[tuple[str, int]]] | None = None
         for each in self.of_graph():
-            if not each.function and not runs_at_import(each.op_type):
+            if typing.definition(each.op_type) is None or not (each.function or runs_at_import(each.op_type)):
                 continue
             readers = self._readers() if readers is None else readers
             if self._may_be_computed(each.root, readers, typing):
@@ -341,6 +345,8 @@ class Effects:
                 return _FROM_CALLER
             if node.op == "StringJoin":
                 return self._joined(frame, node, fed, is_run=is_run)
+            if node.op == "ReadVariableOp" and not frame.function:
+                return self._assigned(node.input[0], fed, is_run=is_run)
             if node.op not in _HANDS_NAME_ON | PLACEHOLDERS or not node.input:
                 return None
             text = node.input[0]
@@ -356,6 +362,36 @@ class Effects:
             if texts is None or any(b".." in text for text in texts):
                 return None
         return _FROM_CALLER
+
+    def _assigned(self, handle: str, fed: Collection[str], *, is_run: bool) -> _Origin:
+        """What a variable of texts holds that only ops of the graph assign to: a SavedModel keeps paths in such."""
+        values: list[_Origin] = []
+        readers = self._readers_of_variable(_end(handle)[0])
+        if readers is None:
+            return None
+        for node in readers:
+            if node.op == "AssignVariableOp" and len(node.input) > 1:
+                values.append(self._origin(self._graph, node.input[1], fed, is_run=is_run))
+            elif node.op not in _LOOKS_AT_VARIABLE:
+                return None
+        if all(value is _FROM_CALLER for value in values):
+            return _FROM_CALLER if values else None
+        texts = [value for value in values if isinstance(value, tuple)]
+        return sum(texts, ()) if len(texts) == len(values) else None
+
+    def _readers_of_variable(self, handle: str) -> list[NodeDef] | None:
+        """The ops that take the handle of a variable; None if others may reach it by its shared name."""
+        nodes = self._graph.nodes
+        variable = nodes.get(handle)
+        if variable is None or variable.op != "VarHandleOp" or "shared_name" not in variable.attr:
+            return None
+        name = variable.attr["shared_name"].s
+        bodies = (self._function(function).node_def for function in self._functions)
+        every = chain(nodes.values(), chain.from_iterable(bodies))
+        found = [node for node in every if node.op == "VarHandleOp" and node.attr["shared_name"].s == name]
+        if len(found) > 1 or not name:
+            return None
+        return [node for node in nodes.values() if handle in (_end(text)[0] for text in node.input if text[:1] != "^")]
 
     def _texts(self, frame: _Frame, text: str) -> _Text | None:
         """The texts of a constant, or of both that a Select chooses from, as a Saver does for cloud storage."""
@@ -392,15 +428,16 @@ def effects_of(index: GraphIndex, trust: Trust) -> Effects:
     return Effects(NodesByName(index.nodes), index.extras.function, index.functions, trust.may_read)
 
 
-def effects_of_nodes(nodes: Sequence[NodeDef], functions: Iterable[FunctionDef]) -> Iterator[EffectiveOp]:
+def effects_of_nodes(nodes: Sequence[NodeDef], functions: Iterable[FunctionDef], trust: Trust) -> Iterator[EffectiveOp]:
     """The ops among some, and in some functions, that do more than compute.
 
     Args:
         nodes: The ops.
         functions: The functions, called or not.
+        trust: Says which files tables may be filled from.
     """
     by_name = {function.signature.name: function for function in functions}
-    effects = Effects(NodesByName(nodes), by_name.__getitem__, by_name.keys())
+    effects = Effects(NodesByName(nodes), by_name.__getitem__, by_name.keys(), trust.may_read)
     yield from effects.of_graph()
     yield from effects.of_library()
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfgraphwidget.graph import HOW_TO_TRUST, effects_of_graph
+from tfgraphwidget.graph import effects_of_graph
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import LintContext, rule
+from tfgraphwidget.naming import HOW_TO_TRUST
 
 
 @rule("untrusted")

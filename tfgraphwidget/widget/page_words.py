@@ -27,7 +27,7 @@ import re
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from tfgraphwidget.edits import registry
-from tfgraphwidget.graph import HOW_TO_TRUST
+from tfgraphwidget.naming import HOW_TO_TRUST
 from tfgraphwidget.widget.protocol.replies import Prose
 
 _Reply = TypeVar("_Reply")

@@ -140,6 +140,9 @@ def test_a_file_that_is_not_beside_the_graph_is_opened_when_the_user_says_so(
     other = tgw.edit(v1.GraphDef.FromString(path.read_bytes()) if name == "message" else path)
     notice = next(notice for notice in notices_of_tables(other) if str(vocabulary) in notice)
     assert "which is not beside the graph, so it is empty in the editor's session; if you trust the graph" in notice
+    with pytest.raises(tgw.GraphEditError, match="is not trusted"):
+        eval(notice[notice.index("editor.session.run(") :].rstrip("."), {"editor": other})
+    other.trusted = True
     with pytest.raises(tf.errors.FailedPreconditionError):
         run(other, [Y[1]])
     eval(notice[notice.index("editor.session.run(") :].rstrip("."), {"editor": other})  # what the notice says
@@ -202,7 +205,8 @@ def test_the_initializer_of_a_table_makes_nothing_run_that_reads_files_writes_th
     assert editor.session.run("size:0") == 0
     assert not (tmp_path / "out.txt").exists()
     notice = next(notice for notice in notices_of_tables(editor) if "'init'" in notice)
-    assert notice.endswith("if you trust the graph, run the op: editor.session.run('init').")
+    assert notice.endswith("if you trust it, open it with trusted=True, or set editor.trusted = True.")
+    assert "is not trusted, so the initializer 'init' was not run" in notice
 
 
 def test_nothing_but_a_file_is_opened_for_a_table(session: Any, tmp_path: Path, vocabulary: Path) -> None:
@@ -220,7 +224,10 @@ def test_a_saved_model_of_tensorflow_1_fills_its_tables_from_its_assets(
         builder = v1.saved_model.Builder(str(tmp_path / "model"))
         builder.add_meta_graph_and_variables(session, ["serve"], main_op=v1.tables_initializer())
         builder.save()
-    editor = tgw.edit(tmp_path / "model")
+    stranger = tgw.edit(tmp_path / "model")
+    assert stranger.session is not None
+    assert any("was not run" in notice and "which fills a table from a file" in notice for notice in stranger.notices)
+    editor = tgw.edit(tmp_path / "model", trusted=True)  # the vocabulary lies outside of the model's folder
     assert notices_of_tables(editor) == []
     assert run(editor, Y) == FILLED
     np.testing.assert_array_equal(run(editor, Y)[2], FILLED[2])

@@ -134,7 +134,7 @@ class ModuleReference:
         return [run for module in self._modules.values() for run in self._run_one(module)]
 
     def _run_one(self, module: _TracedModule) -> list[ReferenceRun]:
-        if not self._request.feeds and (op := next(module.effects(), None)):
+        if not self._request.feeds and (op := next((op for op in module.effects() if op.effect.reaches_out), None)):
             self._request.add_notice(NOT_RUN.format(op.sentence[:1].lower() + op.sentence[1:]))
             return []
         if not self._request.feeds and (name := module.shared_op()):

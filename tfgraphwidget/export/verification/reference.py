@@ -15,8 +15,10 @@ from tfgraphwidget.export.state.exported_state import ExportedState
 from tfgraphwidget.export.state.exported_subgraph import fully_fed_ops, ops_needed
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds, no_value_for
 from tfgraphwidget.graph import (
+    Effect,
     EffectiveOp,
     Signature,
+    effect_of,
     effects_at_import,
     effects_of_run,
     needed_ops,
@@ -58,7 +60,17 @@ class GraphReference:
     @property
     def is_remote(self) -> bool:
         """Whether the graph and what was written run in a process of their own: it may end on made-up feeds."""
+        if self._has_unknown_op:  # of a library that only this process has loaded
+            return False
         return self.request.trust.is_file or not self.request.feeds
+
+    @cached_property
+    def _has_unknown_op(self) -> bool:
+        """Whether an op type is not TensorFlow's."""
+        functions = library_of(self.request.index, self._nodes).function
+        inside = chain.from_iterable(function.node_def for function in functions)
+        types = {node.op for node in chain(self._nodes, inside)} - self.request.index.functions
+        return any(effect_of(op_type) is Effect.UNKNOWN for op_type in types)
 
     def sandbox(self, *, moved: bool = False) -> Sandbox | RemoteSandbox:
         """The graph in a separate session, with the written values of variables and tables, or with the next ones.
@@ -125,7 +137,7 @@ class GraphReference:
             effects_of_run(request.index, fetches, fed, request.trust),
             effects_of_run(request.index, state, (), request.trust),
         )
-        return next(effects, None)
+        return next((op for op in effects if op.effect.reaches_out or not request.trust.is_given), None)
 
     def _try(self, sandbox: Sandbox | RemoteSandbox, signature: Signature) -> ReferenceRun | None:
         fixed_feeds = self._given_feeds(signature)

@@ -122,7 +122,7 @@ def check(
 def first_line(error: Exception) -> str:
     """The message of an error in one line."""
     if isinstance(error, JobFailed):
-        return error.why
+        return error.reason
     if isinstance(error, tf.errors.OpError):
         return error_text(error)
     return reason_of(error)
@@ -312,7 +312,7 @@ def opened_by(
 def _functions_have_effects(path: Path, trust: Trust) -> bool:
     """Whether an op or a function of a SavedModel does more than compute."""
     model = tf_protos.SavedModel.FromString((path / "saved_model.pb").read_bytes())
-    beside = Trust(trust.origin, folders=(*trust.folders, path / "assets"))
+    beside = Trust(trust.origin, folders=(*trust.folders, path))
     for meta in model.meta_graphs:
         functions = {function.signature.name: function for function in meta.graph_def.library.function}
         nodes = NodesByName(meta.graph_def.node)
@@ -324,7 +324,7 @@ def _functions_have_effects(path: Path, trust: Trust) -> bool:
 
 @contextmanager
 def _load_in_session(path: Path, tags: Sequence[str], trust: Trust) -> Iterator[Run]:
-    beside = replace(trust, folders=(*trust.folders, path / "assets"))
+    beside = replace(trust, folders=(*trust.folders, path))
     with tf.Graph().as_default() as graph, open_session(graph, beside, exact_config()) as session:
         with _without_warnings():
             meta = v1.saved_model.load(session, list(tags), str(path))

@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any
 
-from tfgraphwidget.errors import GraphEditError, kind_and_reason
+from tfgraphwidget.errors import GraphEditError, kind_and_reason, reason_of
 
 _ROOT = str(Path(__file__).parents[3])
 _START = "from tfgraphwidget.runtime.sandbox.child_process import serve; serve()"
@@ -37,13 +37,14 @@ class JobFailed(Exception):
     """A job raised something that is not this package's.
 
     Attributes:
-        why: What it was, as the end of a sentence.
+        why: What it was, as the end of a sentence: its class, and what it says.
+        reason: What it says, alone.
         helps: What would help, as a sentence without its end; "" if that is unknown.
     """
 
-    def __init__(self, why: str, helps: str = "") -> None:
-        super().__init__(why, helps)
-        self.why, self.helps = why, helps
+    def __init__(self, why: str, reason: str = "", helps: str = "") -> None:
+        super().__init__(why, reason, helps)
+        self.why, self.reason, self.helps = why, reason or why, helps
 
     def __str__(self) -> str:
         return self.why
@@ -216,7 +217,17 @@ def _answer(function: Callable[..., Any], arguments: tuple[object, ...]) -> tupl
         if _no_space := _without_space(str(error)):
             return None, _no_space
         is_own = type(error).__module__.startswith("tfgraphwidget.")
-        return None, error if is_own else JobFailed(kind_and_reason(error))
+        return None, error if is_own else JobFailed(kind_and_reason(error), _reason(error))
+
+
+def _reason(error: Exception) -> str:
+    """What a foreign exception says."""
+    if type(error).__module__.startswith("tensorflow."):
+        from tfgraphwidget.runtime.session import error_text
+
+        with contextlib.suppress(AttributeError):  # of one that is none of TensorFlow's statuses
+            return error_text(error)  # type: ignore[arg-type]
+    return reason_of(error)
 
 
 def _without_space(text: str) -> JobFailed | None:

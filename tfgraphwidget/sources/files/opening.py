@@ -68,7 +68,7 @@ def open_message(
         collections if collections[1] else ({**collections[0], **object_collections[0]}, object_collections[1])
     )
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
-    trust = trust_of(where, nodes, library, table_folder if folder is None else folder / "assets", options)
+    trust = trust_of(where, nodes, library, table_folder if folder is None else folder, options)
     body = NodeBody(
         nodes,
         library,
@@ -126,7 +126,7 @@ def trust_of(where: str, nodes: NodeDefs, library: GraphDefLibrary, folder: Path
         folder: The directory of the files that tables may be filled from; None for no file.
         options: What the caller chose.
     """
-    trust = Trust(where, options.trusted, () if folder is None else (folder, folder / "assets"))
+    trust = Trust(where, options.trusted, () if folder is None else (folder,))
     bodies = [library.function(name).node_def for name in library.functions()]
     types = {*types_of(nodes), *(node.op for body in bodies for node in body)} - library.functions()
     if any(effect_of(op_type).is_dangerous for op_type in types):
