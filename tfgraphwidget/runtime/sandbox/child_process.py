@@ -226,7 +226,7 @@ def _reason(error: Exception) -> str:
         from tfgraphwidget.runtime.session import error_text
 
         with contextlib.suppress(AttributeError):  # of one that is none of TensorFlow's statuses
-            return error_text(error)  # type: ignore[arg-type]
+            return error_text(error)
     return reason_of(error)
 
 
