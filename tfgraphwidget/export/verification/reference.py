@@ -131,11 +131,10 @@ class GraphReference:
             return None
         fed = [tensor for signature in request.signatures for _, tensor in signature.inputs]
         fetches = [tensor for signature in request.signatures for _, tensor in signature.outputs]
-        # The initializers of variables run once a model is loaded by another program.
-        state = [name for name in (*self._state.starters, *self._state.ops) if name in request.index.ids]
+        starters = [name for name in self._state.starters if name in request.index.ids]
         effects = chain(
             effects_of_run(request.index, fetches, fed, request.trust),
-            effects_of_run(request.index, state, (), request.trust),
+            effects_of_run(request.index, starters, (), request.trust),
         )
         return next((op for op in effects if op.effect.reaches_out or not request.trust.is_given), None)
 
