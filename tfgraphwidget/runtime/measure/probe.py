@@ -369,7 +369,7 @@ def session_runner(
     def run(tensors: Sequence[str]) -> Sequence[np.ndarray]:
         try:
             with _allow_fetching(graph, tensors):
-                values: Sequence[np.ndarray] = TimedSession(session).run(
+                values: Sequence[np.ndarray] = TimedSession(session, ends_at_interrupts=True).run(
                     list(tensors), dict(feeds), options, run_metadata=metadata
                 )
         except tf.errors.OpError as error:
