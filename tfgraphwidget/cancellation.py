@@ -272,11 +272,12 @@ def in_another_thread(work: Callable[[], _Result], going_on: str = "") -> _Resul
 
     ended.acquire()
     try:
-        threading.Thread(target=do, daemon=True).start()
+        with held_back():  # or the thread may be there without a beginning
+            threading.Thread(target=do, daemon=True).start()
         ended.acquire()
     except KeyboardInterrupt:
         with held_back(wholly=True):
-            has_ended = ended.acquire(timeout=_GRACE)
+            has_ended = bool(results or errors) or ended.acquire(timeout=_GRACE)
         if has_ended:
             raise
         raise KeyboardInterrupt(*filter(None, [going_on])) from None
