@@ -265,15 +265,24 @@ def release_locks() -> None:
     leaves half entered (test_tensorflow_facts.py::test_only_the_lock_of_a_graph_is_taken_by_hand).
     """
     for graph in list(_watched):
-        with held_back(), suppress(AttributeError):  # of a release with another lock, where no edit begins
+        with suppress(AttributeError):  # of a release with another lock, where no edit begins
             lock = graph._group_lock
             if any(lock._group_member_counts) or lock._ready._lock.locked():
-                _take_counts(lock._ready._lock)
-                holders = _possible_holders()
-                counts = [min(now, holder) for now, holder in zip(lock._group_member_counts, holders, strict=True)]
-                lock._group_member_counts[:] = counts
-                lock._ready.notify_all()
-                lock._ready._lock.release()
+                with held_back():
+                    _release(lock)
+
+
+def _release(lock: Any) -> None:
+    """Let the lock of a graph be held by those only who can hold it.
+
+    Private: `GroupLock._ready`, `GroupLock._group_member_counts`, `Condition._lock`, see `release_locks`.
+    """
+    _take_counts(lock._ready._lock)
+    holders = _possible_holders()
+    counts = [min(now, holder) for now, holder in zip(lock._group_member_counts, holders, strict=True)]
+    lock._group_member_counts[:] = counts
+    lock._ready.notify_all()
+    lock._ready._lock.release()
 
 
 def _take_counts(lock: threading.Lock) -> None:

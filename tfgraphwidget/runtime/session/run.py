@@ -23,7 +23,7 @@ from tfgraphwidget.tf_internals import extend_session, find_operation, session_c
 from tfgraphwidget.tf_types import Operation, RunOptions, Session, Tensor
 
 PATIENCE = 60.0
-QUEUE_PATIENCE = 20.0  # seconds for what a queue has to be filled with; an interrupt does not come into a run
+QUEUE_PATIENCE = 20.0  # seconds for what a queue has to be filled with: in a script there is no Ctrl-C
 _PING_SECONDS = 8.0  # seconds for a server to say that it is there
 _NO_WORKERS = ["/job:nobody"]  # device filters that leave a session on its master alone
 _TASK = re.compile(r"/job:\w+/replica:\d+/task:\d+")
