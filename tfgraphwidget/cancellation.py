@@ -26,6 +26,7 @@ import signal
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import currentframe
@@ -41,7 +42,10 @@ LOCK_LIMIT = 3.0  # seconds that it waits where it would leave a lock taken; no 
 _AGAIN = 0.002  # seconds until an interrupt that fell inside of TensorFlow comes again
 _GRACE = 0.5  # seconds in which a run of a session that was interrupted may still end
 
+_THIS = (lambda: None).__code__.co_filename
 _CONTEXTS = contextlib.__file__
+_EDGES = (_THIS, _CONTEXTS)
+_CALLBACKS = (weakref.__file__, weakref.WeakSet.__init__.__code__.co_filename)
 _LOCK_FILE = str(Path("python", "util", "lock_util.py"))
 _waiting: list[int] | None = None  # interrupts that are held back now; None when none are
 _repairs: list[Callable[[], object]] = []
@@ -96,10 +100,19 @@ class _BetweenCalls:
         self._base: FrameType | None = None
 
     def __enter__(self) -> None:
-        frame = currentframe()
-        self._base = frame and frame.f_back
-        signal.signal(signal.SIGINT, self)
         set_right()
+        frame = currentframe()
+        while frame is not None and frame.f_code.co_filename in _EDGES:
+            frame = frame.f_back  # a generator's, which is not on the stack while the block runs
+        self._base = frame
+        signal.signal(signal.SIGINT, self)
+
+    def is_under_way(self) -> bool:
+        """Whether the block has not ended: an interrupt at its edge could keep `__exit__` from being called."""
+        frame = currentframe()
+        while frame is not None and frame is not self._base:
+            frame = frame.f_back
+        return frame is not None and not self._has_ended
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         with self._lock:
@@ -116,6 +129,10 @@ class _BetweenCalls:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Let an interrupt in, or put it off."""
         is_retry, self._is_retry = self._is_retry, False
+        if not self._has_ended and not self.is_under_way():
+            signal.signal(signal.SIGINT, self.before)
+            self.before(number, frame)
+            return
         if is_retry and self.put_off_since is None:
             return  # it has come in already
         now = time.monotonic()
@@ -136,6 +153,7 @@ class _BetweenCalls:
     def take(self) -> bool:
         """Whether an interrupt was put off; the caller sees to it now."""
         was_put_off, self.put_off_since = self.put_off_since is not None, None
+        self._is_retry = False
         return was_put_off
 
     def _retry(self) -> None:
@@ -157,7 +175,8 @@ def _interrupt_main_thread() -> None:
 def _may_break_off(frame: FrameType | None, base: FrameType | None, waited: float) -> bool:
     """Whether an interrupt may come in here, after so many seconds: what runs is not TensorFlow's, and no import.
 
-    Neither is it the beginning or end of a `with` block, nor a `__del__`, which would swallow the interrupt.
+    Neither is it the beginning or end of a `with` block, nor a `__del__` or the callback of a weak reference, which
+    would swallow the interrupt.
     """
     folders = _folders()
     while frame is not None and frame is not base:
@@ -174,10 +193,11 @@ def _limit(code: CodeType, folders: tuple[str, ...]) -> float:
         return float("inf")  # a module that is half imported stays so
     if code is in_another_thread.__code__:
         return 0.0
-    if file.endswith(_LOCK_FILE) or file == _limit.__code__.co_filename:
+    if file.endswith(_LOCK_FILE) or file == _THIS:
         return LOCK_LIMIT
     is_edge = file == threading.__file__ or (file == _CONTEXTS and name in ("__enter__", "__exit__"))
-    return TENSORFLOW_LIMIT if is_edge or name == "__del__" or file.startswith(folders) else 0.0
+    is_swallowed = name == "__del__" or file in _CALLBACKS
+    return TENSORFLOW_LIMIT if is_edge or is_swallowed or file.startswith(folders) else 0.0
 
 
 def _folders() -> tuple[str, ...]:
@@ -196,6 +216,8 @@ def between_calls() -> contextlib.AbstractContextManager[None]:
     ...     pass
     """
     handler = _handler()
+    while isinstance(handler, _BetweenCalls) and not handler.is_under_way():
+        handler = handler.before
     if handler is None or _waiting is not None or isinstance(handler, _BetweenCalls):
         return contextlib.nullcontext()
     return _BetweenCalls(handler)
