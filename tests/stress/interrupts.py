@@ -100,6 +100,9 @@ def interrupted(call: Callable[[], object], delay: float) -> tuple[bool, float]:
     return is_in_call, came - due
 
 
+_pages: dict[GraphEditor, FrontEnd] = {}  # of the present editor: its requests have a number each
+
+
 class Request(Call):
     """The message of a page, to the editor's widget; what the page hears of a cancelled one becomes the interrupt."""
 
@@ -108,7 +111,10 @@ class Request(Call):
 
     def on(self, editor: GraphEditor, folder: Path) -> None:
         """Send it, and wait for the reply."""
-        reply = FrontEnd(editor).ask(self.verb, **self.options)
+        if editor not in _pages:
+            _pages.clear()
+            _pages[editor] = FrontEnd(editor)
+        reply = _pages[editor].ask(self.verb, **self.options)
         if reply["type"] == "refusal":
             assert reply["why"].startswith("Cancelled"), reply
             raise KeyboardInterrupt
