@@ -27,7 +27,7 @@ from tfgraphwidget.editor import GraphEditor
 _HANGING = 60  # seconds after which a call is said to hang, and the process ends with the stacks of its threads
 _PASSED_OVER = 0.05  # seconds behind the signal after which no interrupt comes any more
 _AGAIN_EVERY = 10  # interrupts after which the call is made once without one
-LATEST = 3.0  # seconds after which an interrupted call has given control back, on a machine that does other things too
+LATEST = 15.0  # seconds after which an interrupted call has given control back, on a machine with ten times its work
 
 
 @contextmanager
