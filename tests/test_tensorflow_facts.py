@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import threading
 from pathlib import Path
 
@@ -839,3 +840,29 @@ def test_the_gradient_of_a_loop_misses_readers_of_its_switch_but_one() -> None:
     with v1.Session(graph=graph) as session:
         assert session.run(y, {x: 1.0}) == 16
         assert session.run(gradient, {x: 1.0}) != 16
+
+
+def test_an_interrupt_leaves_the_lock_of_a_graph_taken(line: tf.Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TensorFlow takes it by hand: an interrupt between two of its lines keeps all others out for ever."""
+    lock = line._group_lock
+
+    def interrupt(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(lock), "_another_group_active", interrupt)
+    with pytest.raises(KeyboardInterrupt), line._session_run_lock():
+        pass
+    assert lock._ready._lock.locked()
+    lock._ready._lock.release()
+
+
+def test_only_the_lock_of_a_graph_is_taken_by_hand() -> None:
+    """Python takes a lock of a `with` statement and enters the block in one step, into which no interrupt comes."""
+    root = Path(tf.__file__).parent / "python"
+    by_hand = {
+        file.name
+        for folder in ("client", "eager", "framework", "ops", "training", "util")
+        for file in (root / folder).glob("*.py")
+        if re.search(r"[lL]ock\w*\.acquire\(|_ready\.acquire\(", file.read_text(encoding="utf-8"))
+    }
+    assert by_hand == {"lock_util.py"}

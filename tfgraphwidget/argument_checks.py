@@ -7,6 +7,8 @@ which are `object` in a running program. An unknown keyword stays Python's own T
 
 Whatever refuses inside, the error says which method was called, see `GraphEditError.call`: of methods that call each
 other the one that the person called. What refuses an assignment to a property says "direction = 'up'".
+
+While such a call is made, interrupts come in between calls into TensorFlow, see `cancellation.between_calls`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, M
 from os import PathLike
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
+from tfgraphwidget.cancellation import between_calls
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import known_instead
 
@@ -123,11 +126,13 @@ def _with_its_name(
 ) -> Any:
     """The function, called after `verify`; `text` is the call in a sentence, `call_text` for None."""
     refusal, text = GraphEditError, text or call_text
+    uninterrupted = between_calls  # by this closure: `call` has the function's globals
 
     def call(*positional: Any, **options: Any) -> Any:
         try:
-            verify(positional, options)
-            return function(*positional, **options)
+            with uninterrupted():
+                verify(positional, options)
+                return function(*positional, **options)
         except refusal as error:
             error.call = text(function, positional, options)  # the outermost call has the last word
             raise

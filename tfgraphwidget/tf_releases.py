@@ -29,8 +29,8 @@ _EDITING = {
     f"{_OPS}:": "_create_c_op gradient_registry uid",
     f"{_OPS}:Graph": (
         "_add_function _add_op _collections _create_op_internal _current_control_dependencies _functions _get_function "
-        "_get_control_flow_context _get_operation_by_name _lock _mutation_lock _names_in_use _nodes_by_name "
-        "_remove_function _session_run_lock _set_control_flow_context _unfetchable_ops new_operations"
+        "_get_control_flow_context _get_operation_by_name _group_lock _lock _mutation_lock _names_in_use "
+        "_nodes_by_name _remove_function _session_run_lock _set_control_flow_context _unfetchable_ops new_operations"
     ),
     f"{_OPS}:Operation": (
         "_add_control_inputs _c_op _clear_attr _colocation_code_locations _control_outputs _from_c_op "
@@ -61,6 +61,7 @@ _EDITING = {
     "tensorflow.python.ops.resource_variable_ops:ResourceVariable": "_constraint _save_slice_info _trainable",
     "tensorflow.python.ops.variable_scope:": "_VARSCOPESTORE_KEY _VARSTORE_KEY",
     "tensorflow.python.ops.variable_scope:_VariableStore": "_partitioned_vars _vars",
+    "tensorflow.python.util.lock_util:GroupLock": "_group_member_counts _ready",
     f"{_SESSION}:": "BaseSession",
     f"{_SESSION}:BaseSession": "_Callable _call_tf_sessionprun _closed _config _extend_graph _session _target",
     f"{_SESSION}:BaseSession._Callable": "_handle _session",

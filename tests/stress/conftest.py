@@ -31,9 +31,25 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
                         total[key.removeprefix("stress ")] += number
     if total:
         terminalreporter.write_line("Run: " + ", ".join(f"{number:,} {what}" for what, number in sorted(total.items())))
+    _print_longest_interrupt(terminalreporter)
     _print_real_models(terminalreporter)
     for known in KNOWN:
         terminalreporter.write_line(f"Passed over, since it is open: {known.name}: {known.reason}")
+
+
+def _print_longest_interrupt(terminalreporter: Any) -> None:
+    """The longest time from an interrupt to control, and the call that was interrupted."""
+    found = [
+        value
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "teardown"
+        for key, value in report.user_properties
+        if key == "longest interrupt"
+    ]
+    if found:
+        case, seconds = max(found, key=lambda pair: pair[1])
+        terminalreporter.write_line(f"Longest time from an interrupt to control: {1000 * seconds:.0f} ms, in {case}")
 
 
 def _print_real_models(terminalreporter: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import signal
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -66,10 +67,12 @@ class Watch:
 
     def __enter__(self) -> Watch:
         sys.setprofile(self._see)
+        threading.setprofile(self._see)  # some runs of sessions are made in threads of their own
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]  # as documented
 
     def _see(self, frame: Any, event: str, called: Any) -> None:
         if event != "c_call":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,12 +133,16 @@ class Faults:
 
     def inject(self, site: Site, kind: Kind) -> None:
         """Raise Broken unless the call is done wholly or not at all, with an error that says so."""
+        self.check(lambda: with_fault(self.make, site, kind), kind)
+
+    def check(self, make: Callable[[], bool], kind: Kind) -> None:
+        """The same for a function that makes the call, and returns whether something has gone wrong in it."""
         if self.left == 0 or self.case.imports:
             self.open()
         self.left -= 1
         error: BaseException | None = None
         try:
-            if not with_fault(self.make, site, kind):
+            if not make():
                 self.open()  # this time it went another way, and nothing went wrong
                 return
         except BaseException as raised:

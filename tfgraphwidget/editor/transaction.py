@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
-from tfgraphwidget.cancellation import held_back
+from tfgraphwidget.cancellation import held_back, set_right
 from tfgraphwidget.errors import GraphEditError
 
 _log = logging.getLogger(__name__)
@@ -72,6 +72,7 @@ class Transaction(ExitStack):
     def roll_back(self) -> None:
         """Undo all steps, because of the error that is being handled; raise the error that it becomes, if another."""
         with held_back(wholly=True):
+            set_right(sys.exc_info()[1])  # undoing waits for locks that an interrupt in TensorFlow leaves taken
             self.__exit__(*sys.exc_info())
 
     @contextmanager

@@ -7,11 +7,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tfgraphwidget.cancellation import held_back
+from tfgraphwidget.cancellation import held_back, set_right
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import report_each
 from tfgraphwidget.tensorflow_modules import check_editable, tf
-from tfgraphwidget.tf_internals import observe_new_operations, operations_by_name, session_run_lock, wrap_operations
+from tfgraphwidget.tf_internals import (
+    observe_new_operations,
+    operations_by_name,
+    session_run_lock,
+    watch_lock,
+    wrap_operations,
+)
 from tfgraphwidget.tf_types import NodeDef
 
 _RECORD = "_tfgraphwidget_record"
@@ -68,6 +74,7 @@ def record_of(graph: tf.Graph) -> Record:
     record: Record | None = getattr(graph, _RECORD, None)
     if record is None:
         record = Record()
+        watch_lock(graph)
         setattr(graph, _RECORD, record)
     return record
 
@@ -126,8 +133,14 @@ def exclusive_access(graph: tf.Graph) -> Iterator[None]:
     others as a session does. An op that another thread is just making would get a second Python object here.
     """
     check_editable()
-    with record_of(graph).lock, session_run_lock(graph):
-        yield
+    with record_of(graph).lock:
+        set_right()
+        with session_run_lock(graph):
+            try:
+                yield
+            except BaseException as error:
+                set_right(error)  # or giving the lock back would wait for it
+                raise
 
 
 def wrap_new_operations(graph: tf.Graph) -> int:

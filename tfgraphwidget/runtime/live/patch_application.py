@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tfgraphwidget.cancellation import held_back, let_in
+from tfgraphwidget.cancellation import held_back, let_in, set_right
 from tfgraphwidget.edits import Change, Patch
 from tfgraphwidget.errors import NameTaken
 from tfgraphwidget.graph import Member, no_collections, places_in_order
@@ -138,7 +138,8 @@ def _apply(patch: Patch, graph: tf.Graph, origin: tf.Graph | None, session: Sess
         try:
             _change(patch, graph, origin or graph, record, validated)
             yield
-        except BaseException:
+        except BaseException as error:
+            set_right(error)
             _roll_back(patch, graph, record, before, new)
             keep_running(session, graph, [node.name for node in new])
             raise

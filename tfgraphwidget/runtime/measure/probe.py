@@ -354,7 +354,7 @@ def session_runner(
         feeds: Values by tensor.
         metadata: A RunMetadata that receives the costs of the run; or None.
         waiting: Tensors that something else has to fill a queue for, see `waiting_tensors`: unless queue runners fill
-            it, or the session has a time limit of its own, the run has one then, since Python cannot interrupt it.
+            it, or the session has a time limit of its own, the run has one then, since a script has no Ctrl-C.
 
     Raises:
         SessionRefused: There is no session, or the graph cannot run.
@@ -369,7 +369,7 @@ def session_runner(
     def run(tensors: Sequence[str]) -> Sequence[np.ndarray]:
         try:
             with _allow_fetching(graph, tensors):
-                values: Sequence[np.ndarray] = TimedSession(session).run(
+                values: Sequence[np.ndarray] = TimedSession(session, ends_at_interrupts=True).run(
                     list(tensors), dict(feeds), options, run_metadata=metadata
                 )
         except tf.errors.OpError as error:

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from tfgraphwidget.cancellation import in_another_thread
 from tfgraphwidget.errors import GraphEditError, SessionRefused, reason_of
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.sandbox.child_process import RUNS, JobFailed, RemoteContext
@@ -101,14 +102,20 @@ class Sandbox:
     ) -> list[np.ndarray]:
         try:
             check_feed_ranks(self.session.graph, feeds, fetches)
-            return self.session.run(list(fetches), dict(feeds), options=self._options) if fetches else []
+            return in_another_thread(lambda: self._values(fetches, feeds)) if fetches else []
         except tf.errors.OpError as error:
             raise SessionRefused(f"The graph cannot run apart: {error_text(error)}.") from error
         except (ValueError, TypeError, KeyError) as error:  # a value of another shape, a tensor that cannot be fed
             raise SessionRefused(f"The graph cannot run apart: {reason_of(error)}.") from error
 
+    def _values(
+        self, fetches: Sequence[str | Operation], feeds: Mapping[str, object] | Mapping[Tensor, object]
+    ) -> list[np.ndarray]:
+        values: list[np.ndarray] = self.session.run(list(fetches), dict(feeds), options=self._options)
+        return values
+
     def close(self) -> None:
-        """Close the session."""
+        """Close the session. A run that was interrupted ends."""
         self.session.close()
 
     def __enter__(self) -> Sandbox:

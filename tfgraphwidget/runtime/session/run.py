@@ -14,15 +14,16 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from tfgraphwidget.cancellation import in_another_thread, set_right
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.session.feed_ranks import check_feed_ranks
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import extend_session, find_operation, session_config
+from tfgraphwidget.tf_internals import extend_session, find_operation, session_config, watch_lock
 from tfgraphwidget.tf_types import Operation, RunOptions, Session, Tensor
 
 PATIENCE = 60.0
-QUEUE_PATIENCE = 20.0  # seconds for what a queue has to be filled with; an interrupt does not come into a run
+QUEUE_PATIENCE = 20.0  # seconds for what a queue has to be filled with: in a script there is no Ctrl-C
 _PING_SECONDS = 8.0  # seconds for a server to say that it is there
 _NO_WORKERS = ["/job:nobody"]  # device filters that leave a session on its master alone
 _TASK = re.compile(r"/job:\w+/replica:\d+/task:\d+")
@@ -38,11 +39,15 @@ class TimedSession:
     Args:
         session: The session.
         patience: How many seconds servers may take.
+        ends_at_interrupts: Whether an interrupt does not wait for the end of a run; only for runs that change nothing
+            that the caller takes back, since TensorFlow cannot end a run without its session.
     """
 
-    def __init__(self, session: Session, patience: float = PATIENCE) -> None:
+    def __init__(self, session: Session, patience: float = PATIENCE, *, ends_at_interrupts: bool = False) -> None:
         self.session = session
+        self._ends_at_interrupts = ends_at_interrupts
         self.graph: tf.Graph = session.graph
+        watch_lock(self.graph)
         self._patience = patience
         self._target: str = tf.compat.as_text(getattr(session, "sess_str", None) or "")
 
@@ -72,20 +77,34 @@ class TimedSession:
             check_feed_ranks(self.graph, feed_dict, tf.nest.flatten(fetches, expand_composites=True))
         if run_metadata is not None:
             options = options or tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)
+        set_right()
         if not self._target:
-            return self.session.run(fetches, feed_dict, options=options, run_metadata=run_metadata)
+            return self._run(fetches, feed_dict, options, run_metadata)
         options = options or tf.compat.v1.RunOptions()
         options.timeout_in_ms = max(1, int(self._patience * 1000))
         try:
             if _sent_versions.get(self.session) != self.graph.version:
                 self.ping()
-            values = self.session.run(fetches, feed_dict, options=options, run_metadata=run_metadata)
+            values = self._run(fetches, feed_dict, options, run_metadata)
         except (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError) as error:
             tasks = _TASK.findall(str(error.message))
             who = f"Server {tasks[0]!r}" if tasks else f"The server at {self._target!r}, or one behind it,"
             raise SessionRefused(self._no_answer_text(who, error)) from error
         _sent_versions[self.session] = self.graph.version
         return values
+
+    def _run(self, fetches: object, feed_dict: object, options: RunOptions | None, run_metadata: object) -> Any:
+        def run() -> Any:
+            return self.session.run(fetches, feed_dict, options=options, run_metadata=run_metadata)
+
+        if not self._ends_at_interrupts:
+            return run()
+        names = [getattr(fetch, "name", "") for fetch in tf.nest.flatten(fetches, expand_composites=True)]
+        return in_another_thread(
+            run,
+            f"TensorFlow cannot end one run of a session, so that of {names_text(names)} goes on by itself until it is "
+            "done; tgw.renew(session) ends it, and keeps the values of variables.",
+        )
 
     def _element(self, fetch: str | Operation | Tensor) -> Operation | Tensor:
         """Return the op or tensor of a name. (An interrupt while TensorFlow parses a name becomes a ValueError.)"""
