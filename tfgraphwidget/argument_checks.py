@@ -115,6 +115,12 @@ def names_its_call(function: _Method) -> _Method:
     return naming
 
 
+# What a graph that nobody here has made may exhaust: calls in calls, or memory.
+_TOO_DEEP = "The functions of the graph call each other too deep for it; do it with a part without these calls."
+_TOO_LARGE = "It takes more memory than there is, so nothing has changed; do it with a part of the graph."
+_EXHAUSTED = (_TOO_DEEP, _TOO_LARGE)
+
+
 def _verify_nothing(positional: tuple[object, ...], options: dict[str, object]) -> None:
     pass
 
@@ -125,7 +131,7 @@ def _with_its_name(
     text: Callable[[types.FunctionType, Sequence[object], Mapping[str, object]], str] | None = None,
 ) -> Any:
     """The function, called after `verify`; `text` is the call in a sentence, `call_text` for None."""
-    refusal, text = GraphEditError, text or call_text
+    refusal, exhausted, text = GraphEditError, _EXHAUSTED, text or call_text
     uninterrupted = between_calls  # by this closure: `call` has the function's globals
 
     def call(*positional: Any, **options: Any) -> Any:
@@ -136,6 +142,10 @@ def _with_its_name(
         except refusal as error:
             error.call = text(function, positional, options)  # the outermost call has the last word
             raise
+        except (MemoryError, RecursionError) as error:
+            end = refusal(exhausted[isinstance(error, MemoryError)], code="exhausted")
+            end.call = text(function, positional, options)
+            raise end from error
 
     # With the function's own globals, since by these doctest tells whose examples a module's are.
     own = types.FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)

@@ -59,6 +59,13 @@ class Computed:
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.function = function
+        self.is_remote = False
+
+    def is_refused(self) -> bool:
+        return False
+
+    def add_notice(self, sentence: str) -> None:
+        raise AssertionError(sentence)
 
     def run_all(self) -> list[ReferenceRun]:
         return self.rerun([(Signature("f", (("x", "x:0"),), (("y", "y:0"),)), {"x": np.float32([0.3, 0.7])}, {})])

@@ -24,7 +24,7 @@ from tfgraphwidget.naming import HOW_TO_TRUST, split_input, split_tensor
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 MAX_HOPS = 64  # ops between a file's name and the op that takes it; a Saver has four
-_HANDLES = frozenset({"resource", "variant"})
+_RANGES = frozenset({"Range", "LinSpace"})
 # The inputs of a Saver's ops that name files.
 _SAVER_FILES: Mapping[str, tuple[int, ...]] = {
     "MergeV2Checkpoints": (0, 1),
@@ -192,7 +192,7 @@ class Effects:
         """The ops that TensorFlow may run while it imports the graph, to know the shapes of others.
 
         For the shape of an op it computes the inputs that say it, if they depend on constants alone. It passes over ops
-        that are stateful and over control inputs; datasets and handles say no shape.
+        that are stateful and over control inputs, and only integers and the ends of ranges say a shape.
 
         Args:
             typing: Gives OpDefs and the dtypes of outputs.
@@ -224,12 +224,17 @@ class Effects:
                 continue
             dtypes = typing.dtypes(node)
             for reader, port in readers.get(node.name, ()):
-                if port >= len(dtypes) or dtypes[port] not in _HANDLES:
+                if port >= len(dtypes) or self._may_say_a_shape(dtypes[port], self._graph.nodes[reader].op):
                     return True
                 if reader not in seen:
                     seen.add(reader)
                     stack.append(reader)
         return False
+
+    @staticmethod
+    def _may_say_a_shape(dtype: str, reader: str) -> bool:
+        """Whether the shape of an op may depend on the value of an input: on an integer, or a number of a range."""
+        return "int" in dtype or reader in _RANGES
 
     def of_run(self, fetches: Iterable[str], feeds: Collection[str] = ()) -> Iterator[EffectiveOp]:
         """The ops that a run needs, and those of the functions that these call.

@@ -50,6 +50,8 @@ from tfgraphwidget.sources import Body, Source, open_function
 from tfgraphwidget.tf_internals import is_eager_by_default
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, TensorProto
 
+MAX_DEPTH = 32  # calls in calls that an edit of the whole graph goes into: models have under ten
+
 
 class _EditedGraph(Protocol):
     """A graph that is edited: live, or a draft."""
@@ -78,6 +80,8 @@ class SourceContext:
         state: Finds what ops of a function's body stand for, after edits.
         readers: Finds what reads the values of a file's variables, by their handle ops.
     """
+
+    depth = 0  # of the calls through which the graph was entered
 
     def __init__(
         self,
@@ -199,7 +203,15 @@ class SourceContext:
             label: Which of the functions that it calls.
             shapes: The shapes of the arguments, where they are known.
         """
-        return CalleeContext(self._source, self._body, self.index, op, label, shapes)
+        if self.depth == MAX_DEPTH:
+            raise GraphEditError(
+                f"Op {op!r} calls a function that lies in {MAX_DEPTH} others, one in the other, which is deeper than "
+                "an edit reaches; edit that function itself: editor.enter(op).",
+                [op],
+            )
+        inner = CalleeContext(self._source, self._body, self.index, op, label, shapes)
+        inner.depth = self.depth + 1
+        return inner
 
     def infer_shapes(self, index: GraphIndex, patch: Patch) -> Patch:
         """Return the patch with static shapes as TensorFlow infers them.

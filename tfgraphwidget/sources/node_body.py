@@ -114,8 +114,13 @@ class NodeBody:
 
     def gradient(self, name: str) -> str:
         """The name of the function that is registered as the gradient of that one, or ""."""
+        return self._gradients.get(name, "")
+
+    @cached_property
+    def _gradients(self) -> dict[str, str]:
+        """The names of gradient functions by those of their functions."""
         pairs = self.library.envelope().library.gradient
-        return next((str(pair.gradient_func) for pair in pairs if pair.function_name == name), "")
+        return {str(pair.function_name): str(pair.gradient_func) for pair in reversed(pairs)}
 
     def contexts(self) -> tuple[ContextDef, ...]:
         """Those that the file has, which are none of gradient loops."""

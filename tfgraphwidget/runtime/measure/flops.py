@@ -138,6 +138,7 @@ def flops(index: GraphIndex, batch: int = 1) -> Floats:
     return costs
 
 
+MAX_DEPTH = 100  # calls in calls: TensorFlow imports no graph of deeper ones
 _CALLS = FUNCTIONAL_CONTROL_FLOW | FUNCTION_CALLS | REMOTE_CALLS
 
 
@@ -160,6 +161,7 @@ class _CallCosts:
 
     def __init__(self, batch: int) -> None:
         self.batch = batch
+        self._depth = 0
         self.costs: dict[tuple[object, ...], float] = {}
 
     def of(self, index: GraphIndex, body: Body | None) -> Floats:
@@ -175,13 +177,17 @@ class _CallCosts:
         key = (function, *_cost_inputs(index, op))
         if key not in self.costs:
             self.costs[key] = np.nan  # a function that calls itself
+            if self._depth == MAX_DEPTH:
+                return np.nan
             try:
                 inner = open_function(function, body, index, op)
             except GraphEditError:  # damaged, or not there: what calls it can be looked at all the same
                 return np.nan
             nodes, extras = inner.nodes(), inner.collections()
             inner_index = build(nodes, *extras, typing=inner.typing, functions=inner.functions(), extras=inner)
+            self._depth += 1
             self.costs[key] = _total(self.of(inner_index, inner).tolist(), choice=False)
+            self._depth -= 1
         return self.costs[key]
 
 
