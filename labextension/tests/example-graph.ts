@@ -97,6 +97,7 @@ export function paintArrays(coverage: readonly number[] = [0, 0, 0, 0, 0]): Reco
     differs: Uint8Array.from(coverage.map(() => 0)),
     probed: Uint8Array.from(coverage.map(() => 0)),
     unused: Uint8Array.from(coverage.map(() => 0)),
+    effects: Uint8Array.from(coverage.map(() => 0)),
     tint: Uint8Array.from(coverage.map(() => 0)),
     ...texts(
       "note",
@@ -114,6 +115,7 @@ export function state(change: Partial<State> = {}): State {
     revision: 1,
     path: ["graph"],
     warnings: [],
+    untrusted: "",
     editable: "",
     expression: "",
     ops: 6,

@@ -21,6 +21,7 @@ export const refused = (why: string, ops: string[] = []): Answer => ({
   ops,
   mends: [],
   argument: "",
+  trust: false,
   buffer: NOTHING,
 });
 
@@ -48,6 +49,7 @@ export function inspected(
     value: "",
     called_functions: [],
     contexts: [],
+    effects: [],
     ...change,
     buffer: NOTHING,
   };

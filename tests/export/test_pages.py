@@ -27,9 +27,11 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html import page as pages
 from tfgraphwidget.export.html.page_data import PageTables, pack_page, unpack_page
 from tfgraphwidget.graph import query
+from tfgraphwidget.hierarchy import outline_of
 from tfgraphwidget.sources import describe_op
 from tfgraphwidget.widget.protocol import Search
 from tfgraphwidget.widget.selection_requests import search
+from tfgraphwidget.widget.untrusted_ops import effect_sentences
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "pages.json"
 
@@ -307,6 +309,20 @@ def test_the_golden_queries_are_answered_so_by_a_kernel() -> None:
         assert golden["scopes_found"] == scopes_found(editor)
 
 
+def test_of_a_graph_that_is_not_trusted_it_knows_which_ops_do_more_than_compute() -> None:
+    editor = tgw.edit(writing())
+    page, rooms = unpack_page(pack_page(page_input(editor.core)))
+    assert page["way"] == [["GraphDef", 0]]
+    found = {rooms[0].head["names"][op]: (bits, sentences) for op, bits, sentences in rooms[0].head["effects"]}
+    calls = [name for name in editor.index.names if name.startswith("StatefulPartitionedCall")]
+    assert [bits for bits, _ in found.values()] == [1, 2, 2, 2]
+    assert [*found] == ["log/read", "log/write", *calls]
+    assert found["log/write"][1] == ["Op 'log/write' is of type WriteFile, which writes a file."]
+    assert [[room.head["names"][op] for op, _, _ in room.head["effects"]] for room in rooms[1:]] == [["WriteFile"]]
+    editor.trusted = True
+    assert all(room.head["effects"] == [] for room in unpack_page(pack_page(page_input(editor.core)))[1])
+
+
 QUERIES = (Path(__file__).parents[1] / "golden" / "queries.txt").read_text(encoding="utf-8").splitlines()
 
 
@@ -322,6 +338,34 @@ def scopes_found(editor: GraphEditor) -> dict[str, list[list[Any]]]:
     return {text: [[s.name, s.ops] for s in scopes] for text, scopes in replies.items() if scopes}
 
 
+@tf.function
+def keeping(x: Any) -> Any:
+    """Writes its argument into a file."""
+    tf.io.write_file("kept", tf.strings.as_string(x))
+    return x + 1.0
+
+
+def writing() -> v1.GraphDef:
+    """A graph that writes files in a scope and in a function that it calls twice, and reads one, if it runs."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [], name="x")
+        with tf.name_scope("log"):
+            tf.io.write_file("log", tf.io.read_file("text", name="read"), name="write")
+        with tf.name_scope("plain"):
+            tf.nn.relu(x)
+        tf.add(keeping(x), keeping(x), name="y")
+    return graph.as_graph_def()
+
+
+def effect_sentences_of(editor: GraphEditor) -> dict[str, list[str]]:
+    """The sentences of the inspector on each op and drawn scope that does more than compute."""
+    outline, _ = outline_of(editor.index)
+    scopes = [outline.names[node] for node in np.flatnonzero(~outline.is_collapsed) if node]
+    names = [*editor.index.names, *(f"{scope}/" for scope in scopes)]
+    inspected = {name: effect_sentences(editor, name) for name in names}
+    return {name: list(sentences) for name, sentences in inspected.items() if sentences}
+
+
 def made() -> list[tuple[str, GraphEditor]]:
     """The editors of the golden pages."""
     small = tgw.edit(build_mlp(resource=True))
@@ -331,7 +375,14 @@ def made() -> list[tuple[str, GraphEditor]]:
     trained = tgw.edit(MODELS / "dqn_online_train.meta")
     calls = tgw.edit(called)
     calls.close_all()
-    return [("mlp", small), ("mlp to the right", right), ("dqn", trained), ("calls", calls)]
+    strange = tgw.edit(writing())
+    return [
+        ("mlp", small),
+        ("mlp to the right", right),
+        ("dqn", trained),
+        ("not trusted", strange),
+        ("calls", calls),
+    ]
 
 
 def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
@@ -348,6 +399,8 @@ def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
         "route": np.round(scene.route, 1).tolist(),
         "asked": asked(editor),
         "scopes_found": scopes_found(editor),
+        "effects": editor.core.paint(scene).effects.tolist(),
+        "effect_sentences": effect_sentences_of(editor),
     }
 
 

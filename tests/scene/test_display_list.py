@@ -52,6 +52,7 @@ PAINTS: dict[str, dict[str, dict[str, Any]]] = {
         "tint": {"net/MatMul": 3, "x": 128},
         "note": {"net": "465 MFLOP", "x": "1234567890123456 MFLOP", "net/MatMul": "12345678901234567890 ms"},
     },
+    "untrusted": {"effects": {"net/act": 2, "head": 3}},
     "run": {"probed": {"net/act": 1}, "value": {"net/act": "mean 0.25, 1×4"}},
 }
 
@@ -154,7 +155,7 @@ def test_the_file_that_the_browser_s_drawing_is_compared_with_is_that_of_today()
 
 
 def test_every_kind_of_mark_is_in_a_compared_picture() -> None:
-    kinds = {"coverage", "mark", "fresh", "unused", "differs", "probed", "tint", "note", "value"}
+    kinds = {"coverage", "mark", "fresh", "unused", "differs", "probed", "effects", "tint", "note", "value"}
     assert {field for fields in PAINTS.values() for field in fields} == kinds
     texts = {shape["text"] for case in pictures()["cases"] for shape in case["shapes"]["light"] if "text" in shape}
     assert texts >= {

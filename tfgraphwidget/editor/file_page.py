@@ -78,5 +78,6 @@ def save_page_of(source: Source, path: Path) -> Path:
         encodings=cheap_encodings(opened.index),
         entered=opened,
         find_encodings=cheap_encodings,
+        trust=source.trust,
     )
     return export.save_page(path, page_input)

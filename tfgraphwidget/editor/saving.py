@@ -299,6 +299,7 @@ def page_input(core: EditorCore) -> export.PageInput:
         color_by=core.coloring.current,
         entered=core.navigator,
         find_encodings=core.coloring.without_a_run,
+        trust=core.source.trust,
     )
 
 

@@ -15,7 +15,7 @@ from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Listeners, Snapshot
-from tfgraphwidget.graph import GraphIndex, traversal
+from tfgraphwidget.graph import GraphIndex, traversal, untrusted_ops
 from tfgraphwidget.layout import Layout
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
@@ -123,7 +123,7 @@ class EditorCore:
         return self.source.session
 
     def paint(self, scene: scenes.Scene) -> scenes.Paint:
-        """The selection, the boundary, the last edit and the colors, for each item of a scene."""
+        """The selection, the boundary, the last edit, untrusted ops and the colors, for each item of a scene."""
         index, selection = scene.index, self.view.selection
         latest = traversal.mask_of(index, (index.ids[n] for n in self.executor.latest_ops if n in index.ids))
         # Another thread may have added ops since the scene was made: what is painted is what is drawn.
@@ -132,7 +132,8 @@ class EditorCore:
         selected = traversal.mask_of(index, ()) if selection is None else selection.on(index).mask
         unused = self.executor.unused_ops()
         idle = traversal.mask_of(index, (index.ids[name] for name in unused if name in index.ids)) if unused else None
-        paint = scenes.paint(scene, selected, inputs, outputs, latest, idle, sources)
+        effects = untrusted_ops(index, self.source.trust).effects
+        paint = scenes.paint(scene, selected, inputs, outputs, latest, idle, sources, effects)
         tints = self.coloring.tints(scene)
         if tints is None:
             return paint

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from tfgraphwidget.errors import NotTrusted
 from tfgraphwidget.graph.edges import NodesByName
@@ -23,6 +24,7 @@ from tfgraphwidget.graph.tensors import Typing
 from tfgraphwidget.naming import HOW_TO_TRUST, split_input, split_tensor
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
+MAX_SENTENCES = 5  # on what an op or a scope does: what a panel shows
 MAX_HOPS = 64  # ops between a file's name and the op that takes it; a Saver has four
 _RANGES = frozenset({"Range", "LinSpace"})
 # The inputs of a Saver's ops that name files.
@@ -177,6 +179,28 @@ class Effects:
         chosen = nodes.values() if names is None else [nodes[name] for name in names if name in nodes]
         return self._look(chosen, frozenset(), is_run=False)
 
+    def by_op(self, names: Iterable[str]) -> Iterator[tuple[str, tuple[EffectiveOp, ...]]]:
+        """Some ops of the graph, each with what does more than compute: the op itself, and the ops that its calls run.
+
+        `of_graph` names an op of a function once; here it is with every op that calls the function.
+
+        Args:
+            names: The ops to look at.
+        """
+        inside: dict[tuple[object, ...], tuple[EffectiveOp, ...]] = {}  # by the function and its arguments
+        for name in names:
+            node = self._graph.nodes[name]
+            effect = self._effect(self._graph, node, (), is_run=False)
+            ops = [EffectiveOp(name, node.op, effect, "", name)] if effect.is_dangerous else []
+            for function in self._called(node):
+                arguments, key = self._call(self._graph, node, function, (), is_run=False)
+                if key not in inside:
+                    body = self._body(self._graph, node, function, arguments)
+                    inside[key] = tuple(self._look_in([body], {key}, (), is_run=False))
+                ops += (op._replace(root=name) for op in inside[key])
+            if ops:
+                yield name, tuple(dict.fromkeys(ops))
+
     def of_library(self) -> Iterator[EffectiveOp]:
         """The ops of all functions, called or not; arguments are what a caller gives."""
         for name in sorted(self._functions):
@@ -265,8 +289,17 @@ class Effects:
         return list(found.values())
 
     def _look(self, nodes: Iterable[NodeDef], fed: Collection[str], *, is_run: bool) -> Iterator[EffectiveOp]:
-        frames: list[tuple[_Frame, Iterable[NodeDef]]] = [(self._graph, nodes)]
-        seen: set[tuple[object, ...]] = set()
+        return self._look_in([(self._graph, nodes)], set(), fed, is_run=is_run)
+
+    def _look_in(
+        self,
+        frames: list[tuple[_Frame, Iterable[NodeDef]]],
+        visited: set[tuple[object, ...]],
+        fed: Collection[str],
+        *,
+        is_run: bool,
+    ) -> Iterator[EffectiveOp]:
+        """The ops among some of each frame, and those of the functions that they call and that were not visited yet."""
         while frames:
             frame, inside = frames.pop()
             for node in inside:
@@ -274,14 +307,25 @@ class Effects:
                 if effect.is_dangerous:
                     yield EffectiveOp(node.name, node.op, effect, frame.function, frame.root or node.name)
                 for name in self._called(node):
-                    arguments = self._arguments(frame, node, name, fed, is_run=is_run)
-                    key = (name, *sorted((key, value) for key, value in arguments.items() if isinstance(value, tuple)))
-                    key += tuple(sorted(key for key, value in arguments.items() if value is _FROM_CALLER))
-                    if key not in seen:
-                        seen.add(key)
-                        body = self._function(name).node_def
-                        root = frame.root or node.name
-                        frames.append((_Frame({each.name: each for each in body}, name, arguments, root), body))
+                    arguments, key = self._call(frame, node, name, fed, is_run=is_run)
+                    if key not in visited:
+                        visited.add(key)
+                        frames.append(self._body(frame, node, name, arguments))
+
+    def _call(
+        self, frame: _Frame, node: NodeDef, name: str, fed: Collection[str], *, is_run: bool
+    ) -> tuple[dict[str, _Origin], tuple[object, ...]]:
+        """The arguments with which an op calls a function; and a key, the same for calls that do the same in it."""
+        arguments = self._arguments(frame, node, name, fed, is_run=is_run)
+        key = (name, *sorted((key, value) for key, value in arguments.items() if isinstance(value, tuple)))
+        return arguments, key + tuple(sorted(key for key, value in arguments.items() if value is _FROM_CALLER))
+
+    def _body(
+        self, frame: _Frame, node: NodeDef, name: str, arguments: Mapping[str, _Origin]
+    ) -> tuple[_Frame, Iterable[NodeDef]]:
+        """A function as an op calls it, and the ops in it."""
+        body = self._function(name).node_def
+        return _Frame({each.name: each for each in body}, name, arguments, frame.root or node.name), body
 
     def _called(self, node: NodeDef) -> Iterator[str]:
         """The functions that an op calls, by its attributes or as its type."""
@@ -479,6 +523,85 @@ def effects_of_graph(index: GraphIndex, trust: Trust = TRUSTED) -> Iterator[Effe
         trust: Says which files tables may be filled from.
     """
     return effects_of(index, trust).of_graph() if _may_have_effects(index) else iter(())
+
+
+@dataclass(frozen=True, eq=False)
+class UntrustedOps:
+    """The ops of a graph that do not run until the user trusts what it was read from.
+
+    Attributes:
+        by_op: The ops of the graph that do more than compute, or call functions with such ops, each with these.
+        effects: The numbers of these ops of the graph, by what they do, in the order of `Effect`.
+        total: How many ops do more than compute, each counted once; those of functions too.
+    """
+
+    by_op: Mapping[str, tuple[EffectiveOp, ...]] = field(default_factory=dict)
+    effects: Mapping[Effect, tuple[int, ...]] = field(default_factory=dict)
+    total: int = 0
+
+    def sentences(self, names: Iterable[str]) -> tuple[str, ...]:
+        """What some ops of the graph do beside computing: the first few sentences.
+
+        Args:
+            names: The names of the ops.
+        """
+        sentences = dict.fromkeys(
+            f"{each.sentence}." for name in names for each in self.by_op.get(name, ())[: MAX_SENTENCES + 1]
+        )
+        return (*list(sentences)[:MAX_SENTENCES], *(["And more."] if len(sentences) > MAX_SENTENCES else []))
+
+
+_untrusted: WeakKeyDictionary[GraphIndex, tuple[Trust, UntrustedOps]] = WeakKeyDictionary()
+
+
+def untrusted_ops(index: GraphIndex, trust: Trust) -> UntrustedOps:
+    """The ops of a graph that do not run unasked; none if it is trusted. They are found once per state of the graph.
+
+    Args:
+        index: The graph.
+        trust: Whether it is trusted, and which files tables may be filled from.
+
+    Returns:
+        The ops, and what they do.
+    """
+    if trust.is_given or not _may_have_effects(index):
+        return UntrustedOps()
+    entry = _untrusted.get(index)
+    if entry is None or entry[0] is not trust:
+        entry = _untrusted[index] = trust, _find_untrusted(index, trust)
+    return entry[1]
+
+
+def _find_untrusted(index: GraphIndex, trust: Trust) -> UntrustedOps:
+    """Find them; of a million ops only those are looked at one by one whose type may do more, or call a function."""
+    types, codes = index.kinds
+    wanted = {code for code, op_type in enumerate(types) if _may_do_more(index, op_type)}
+    names = (name for name, code in zip(index.names, codes.tolist(), strict=True) if code in wanted)
+    by_op = dict(effects_of(index, trust).by_op(names))
+    effects: dict[Effect, list[int]] = {effect: [] for effect in Effect}
+    for name, ops in by_op.items():
+        for effect in {op.effect for op in ops}:
+            effects[effect].append(index.ids[name])
+    total = len({(op.function, op.name) for ops in by_op.values() for op in ops})
+    return UntrustedOps(by_op, {effect: tuple(numbers) for effect, numbers in effects.items() if numbers}, total)
+
+
+def _may_do_more(index: GraphIndex, op_type: str) -> bool:
+    """Whether ops of a type may do more than compute, or call a function."""
+    if effect_of(op_type).is_dangerous or op_type in index.functions:
+        return True
+    definition = index.typing.definition(op_type) if index.functions else None
+    return definition is not None and any(each.type in {"func", "list(func)"} for each in definition.attr)
+
+
+def effects_of_library(index: GraphIndex, trust: Trust) -> Iterator[EffectiveOp]:
+    """The ops of all functions of a graph, called or not, that do more than compute.
+
+    Args:
+        index: The graph.
+        trust: Says which files tables may be filled from.
+    """
+    return effects_of(index, trust).of_library() if _may_have_effects(index) else iter(())
 
 
 def _end(text: str) -> tuple[str, int]:

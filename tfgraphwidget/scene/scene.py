@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.graph import GraphIndex, distinct
+from tfgraphwidget.graph import Effect, GraphIndex, distinct
 from tfgraphwidget.hierarchy import FAMILIES, Ints
 from tfgraphwidget.layout import Layout, LayoutCache, place
 from tfgraphwidget.layout.free_form import keys, meant_key, pinned_items
@@ -75,6 +76,7 @@ PAINT_FIELDS = (
     ("differs", "u1", 0),  # while comparing: 1 added, 2 changed; a scope is added when all in it is
     ("probed", "u1", 0),  # looked at in a run: 1 all finite, 2 with NaN or infinity
     ("unused", "u1", 0),  # 1: edits have left it without consumers
+    ("effects", "u1", 0),  # of a file that is not trusted, what its ops do beside computing: a bit for each of EFFECTS
     ("tint", "u1", 0),  # while coloring: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none
     ("note_start", "u4", 0),  # n + 1 offsets into note_bytes
     ("note_bytes", "u1", 0),  # UTF-8 of what is written below the label while coloring
@@ -84,6 +86,7 @@ PAINT_FIELDS = (
 Arrays = Mapping[str, np.ndarray]
 Layouts = tuple[tuple[str, str, tuple[int, ...], int], ...]
 INPUT_MARK, OUTPUT_MARK, SOURCE_MARK = 1, 2, 4
+EFFECTS = tuple(effect for effect in Effect if effect.is_dangerous)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +158,7 @@ class Paint:
     differs: npt.NDArray[np.uint8]
     probed: npt.NDArray[np.uint8]
     unused: npt.NDArray[np.uint8]
+    effects: npt.NDArray[np.uint8]
     tint: npt.NDArray[np.uint8]
     note_start: npt.NDArray[np.uint32]
     note_bytes: npt.NDArray[np.uint8]
@@ -240,6 +244,7 @@ def paint(
     fresh: Mask | None = None,
     unused: Mask | None = None,
     sources: Iterable[int] = (),
+    effects: Mapping[Effect, Iterable[int]] = MappingProxyType({}),
 ) -> Paint:
     """Compute the colors of a selection.
 
@@ -251,16 +256,10 @@ def paint(
         fresh: Which ops are new; an item is new if all its ops are.
         unused: Which ops edits have left without consumers; an item is unused if all its ops are.
         sources: The op numbers after which inputs are cut.
+        effects: The op numbers of what does not run unasked, by what it does beside computing.
     """
     coverage = _coverage(scene, selected)
-    mark = np.zeros(len(scene), dtype=np.uint8)
-    for ops, bit in ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK), (sources, SOURCE_MARK)):
-        op_array = distinct(np.fromiter(ops, dtype=np.int64))
-        mark[scene.badge_item[np.isin(scene.badge_op, op_array)]] |= bit
-        items = distinct(scene.home_of_op[op_array])
-        while len(items):
-            mark[items] |= bit
-            items = distinct(scene.parent[items[items > 0]])
+    mark = _bits(scene, ((inputs, INPUT_MARK), (outputs, OUTPUT_MARK), (sources, SOURCE_MARK)))
     new, idle = (
         np.zeros(len(scene), dtype=np.uint8) if ops is None else (_coverage(scene, ops) == 2).astype(np.uint8)
         for ops in (fresh, unused)
@@ -268,7 +267,21 @@ def paint(
     none = np.zeros(len(scene), dtype=np.uint8)
     note = _encode_texts([""] * len(scene))
     texts = note["start"], note["bytes"]
-    return Paint(coverage, mark, new, none, none, idle, none, *texts, *texts)
+    untrusted = _bits(scene, ((effects.get(effect, ()), 1 << k) for k, effect in enumerate(EFFECTS)))
+    return Paint(coverage, mark, new, none, none, idle, untrusted, none, *texts, *texts)
+
+
+def _bits(scene: Scene, groups: Iterable[tuple[Iterable[int], int]]) -> npt.NDArray[np.uint8]:
+    """Uint8 per item: the bit of each group of ops of which it is or holds one."""
+    bits = np.zeros(len(scene), dtype=np.uint8)
+    for ops, bit in groups:
+        op_array = distinct(np.fromiter(ops, dtype=np.int64))
+        bits[scene.badge_item[np.isin(scene.badge_op, op_array)]] |= bit
+        items = distinct(scene.home_of_op[op_array])
+        while len(items):
+            bits[items] |= bit
+            items = distinct(scene.parent[items[items > 0]])
+    return bits
 
 
 def box_of(scene: Scene, name: str) -> int | None:

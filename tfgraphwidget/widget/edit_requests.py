@@ -19,9 +19,9 @@ from tfgraphwidget.edits import (
 )
 from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
-from tfgraphwidget.errors import GraphEditError, NothingTo, reason_of
+from tfgraphwidget.errors import GraphEditError, NothingTo, NotTrusted, reason_of
 from tfgraphwidget.graph import Signature, mask_of, shape_text
-from tfgraphwidget.naming import count_text, split_tensor
+from tfgraphwidget.naming import HOW_TO_TRUST, count_text, split_tensor
 from tfgraphwidget.runtime.measure import images
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.visible import KINDS
@@ -143,7 +143,10 @@ class EditRequests:
         """
         argument = str(getattr(error, "argument", ""))
         ops = self._editor.core.view.with_closed_groups(error.ops)
-        return reply_in_page_words(p.Refusal(error.in_words, ops, self.offer(*error.mends), argument))
+        trust, why = isinstance(error, NotTrusted), error.in_words
+        if trust and self._editor.trusted:  # another file is meant, which is to be added
+            trust, why = False, why.replace(HOW_TO_TRUST, "if you trust it, open it as trusted in a cell, and add that")
+        return reply_in_page_words(p.Refusal(why, ops, self.offer(*error.mends), argument, trust))
 
     def offer(self, *commands: Command) -> tuple[p.Offer, ...]:
         """Buttons for commands, which the page may ask for then."""

@@ -12,6 +12,7 @@ from tfgraphwidget.sources import (
 )
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.protocol.replies import describe_stats, image
+from tfgraphwidget.widget.untrusted_ops import effect_sentences
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -54,6 +55,7 @@ class Inspector:
             value=description.constant,
             called_functions=tuple(map(self._function, description.functions)),
             contexts=tuple(map(_context, description.frames)),
+            effects=effect_sentences(self._editor, description.name),
         )
 
     def _function(self, reference: FunctionRef) -> p.CalledFunction:

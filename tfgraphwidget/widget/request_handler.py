@@ -24,6 +24,7 @@ from tfgraphwidget.widget.other_graphs import OtherGraphs
 from tfgraphwidget.widget.page_words import reply_in_page_words
 from tfgraphwidget.widget.pictures import picture_reply
 from tfgraphwidget.widget.selection_requests import SelectionRequests, count_hits, search, select_matching
+from tfgraphwidget.widget.untrusted_ops import TRUSTED, untrusted_sentences
 from tfgraphwidget.widget.value_forms import ValueForms
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class RequestHandler:
                 return self._without_state(request)
             case (
                 p.Boundary() | p.Mark() | p.Select() | p.Derive() | p.Compare() | p.Optimize() | p.Probe() | p.Measure()
-                | p.Color()
+                | p.Color() | p.Trust()
             ):  # fmt: skip
                 return self._painting(self._choose(request))
             case p.Clone() | p.Add() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
@@ -220,8 +221,17 @@ class RequestHandler:
                 return self._edits.probe(name, self._values.values(feeds, name))
             case p.Measure(feeds):
                 self._editor.measure(None, self._values.values(feeds, None))
+            case p.Trust():
+                self._editor.trusted = True
+                return TRUSTED
             case p.Color(by):
                 self._editor.color_by(by)
+            case p.Boundary() | p.Mark() | p.Select() | p.Derive():
+                self._select(request)
+        return ""
+
+    def _select(self, request: p.Boundary | p.Mark | p.Select | p.Derive) -> None:
+        match request:
             case p.Boundary(inputs, outputs):
                 self._editor.mark(inputs, outputs)
             case p.Mark(side, name, tensors):
@@ -230,7 +240,6 @@ class RequestHandler:
                 self._selections.select(verb, ops, scopes)
             case p.Derive(verb):
                 self._selections.derive(verb)
-        return ""
 
     def _change_view(self, request: p.ViewRequest) -> Answer:
         editor = self._editor
@@ -379,6 +388,7 @@ class RequestHandler:
             revision=self.revision,
             path=editor.breadcrumb,
             warnings=editor.notices,
+            untrusted=untrusted_sentences(editor),
             # The clone of a function's body is a tf.Module; the body itself stays as it is.
             editable="" if executor.in_function else executor.read_only(),
             expression=_selection_text(selection),

@@ -202,6 +202,11 @@ export class Edits {
     return isDrawn(await this.#queue.reply(() => ({ type: "measure", feeds })));
   }
 
+  /** Let ops of the file run that do more than compute. */
+  trust(): Promise<unknown> {
+    return this.#queue.enqueue(() => (this.#store.value.state?.untrusted ? { type: "trust" } : null));
+  }
+
   /** The placeholders that need a value; null if refused, which is shown. */
   feedable(name: string, measure: boolean) {
     return this.#ask({ type: "feedable", name, measure }, "feeds");

@@ -250,6 +250,7 @@ export class OfflineGraphView {
 const NO_EDITS: Pick<
   State,
   | "revision"
+  | "untrusted"
   | "editable"
   | "expression"
   | "proposal"
@@ -266,6 +267,7 @@ const NO_EDITS: Pick<
   | "pinned"
 > = {
   revision: 1,
+  untrusted: "", // nothing runs here
   editable: NO_KERNEL,
   expression: "",
   proposal: "",

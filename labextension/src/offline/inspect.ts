@@ -73,7 +73,19 @@ function ofOp(graph: Graph, op: number): InspectReply {
       caller === op ? [{ label, function: called, ops }] : [],
     ),
     contexts: [],
+    effects: effectsOf(graph, (other) => other === op),
   };
+}
+
+/** On what ops do beside computing: what a panel shows. Python twin: `UntrustedOps` in tfgraphwidget/graph/trust.py. */
+const MOST_SENTENCES = 5;
+const MORE = "And more.";
+
+function effectsOf({ data }: Graph, isWanted: (op: number) => boolean): string[] {
+  const wanted = data.head.effects.filter(([op]) => isWanted(op));
+  const found = [...new Set(wanted.flatMap(([, , sentences]) => sentences))];
+  const some = found.filter((sentence) => sentence !== MORE).slice(0, MOST_SENTENCES);
+  return found.length > some.length ? [...some, MORE] : some;
 }
 
 function tensor(graph: Graph, op: number, port: number, peers: string[]): Tensor {
@@ -135,5 +147,6 @@ function ofScope(graph: Graph, node: number, name: string): InspectReply {
     value: "",
     called_functions: [],
     contexts: [],
+    effects: effectsOf(graph, (op) => inside[op] === 1),
   };
 }

@@ -33,7 +33,14 @@ export class OfflineBackend {
       return this.#reply(request);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return withoutBuffer({ type: "refusal", why: error.message, ops: [], mends: [], argument: "" });
+      return withoutBuffer({
+        type: "refusal",
+        why: error.message,
+        ops: [],
+        mends: [],
+        argument: "",
+        trust: false,
+      });
     }
   }
 

@@ -62,6 +62,8 @@ export interface GraphHead {
   /** Arguments and results of a function, and the ops that represent them. */
   readonly signature: Line[];
   readonly ends: readonly number[];
+  /** Of a graph that is not trusted the ops that do more than compute: their bits in a Paint, and sentences. */
+  readonly effects: readonly (readonly [op: number, bits: number, sentences: string[]])[];
 }
 
 const TYPES = { u1: Uint8Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array } as const;

@@ -36,6 +36,12 @@ export function addPaint(to: Fields, { items }: Drawing, graph: Graph, painted: 
       if (painted.way < 0 || (kind === OPEN && (row < 0 || what === "tint" || !isNumber))) return 0;
       return at(data.column(`${kind === BADGE ? "badge" : "child"}_${what}_${painted.way}`), row);
     });
+  const effects = effectsOf(graph);
+  to.add(
+    "effects",
+    "u1",
+    items.map(({ op, node }) => (op >= 0 ? (effects.ops.get(op) ?? 0) : at(effects.nodes, node))),
+  );
   to.add("tint", "u1", read("tint"));
   to.addTexts(
     "value",
@@ -47,20 +53,37 @@ export function addPaint(to: Fields, { items }: Drawing, graph: Graph, painted: 
   );
 }
 
-function marksOf(
-  graph: Graph,
-  { inputs, outputs }: PaintInput,
-): { ops: Map<number, number>; nodes: Uint8Array } {
-  const ops = new Map<number, number>();
-  const nodes = new Uint8Array(graph.data.head.nodes.length);
+interface Bits {
+  readonly ops: ReadonlyMap<number, number>;
+  readonly nodes: Uint8Array;
+}
+
+function marksOf(graph: Graph, { inputs, outputs }: PaintInput): Bits {
   const sides = [
     [inputs, SOURCE_MARK],
     [outputs, OUTPUT_MARK],
   ] as const;
-  for (const [names, bit] of sides)
-    for (const op of names.map((name) => graph.op(name)).filter((op) => op >= 0)) {
-      ops.set(op, (ops.get(op) ?? 0) | bit);
-      for (const node of [0, ...graph.containers(op)]) nodes[node] = at(nodes, node) | bit;
-    }
+  const marked = sides.flatMap(([names, bit]) => names.map((name) => [graph.op(name), bit] as const));
+  return bitsOf(
+    graph,
+    marked.filter(([op]) => op >= 0),
+  );
+}
+
+function effectsOf(graph: Graph): Bits {
+  return bitsOf(
+    graph,
+    graph.data.head.effects.map(([op, bits]) => [op, bits] as const),
+  );
+}
+
+/** Of ops with bits, these bits by op, and those of all that is in each scope or group. */
+function bitsOf(graph: Graph, marked: readonly (readonly [op: number, bits: number])[]): Bits {
+  const ops = new Map<number, number>();
+  const nodes = new Uint8Array(graph.data.head.nodes.length);
+  for (const [op, bits] of marked) {
+    ops.set(op, (ops.get(op) ?? 0) | bits);
+    for (const node of [0, ...graph.containers(op)]) nodes[node] = at(nodes, node) | bits;
+  }
   return { ops, nodes };
 }

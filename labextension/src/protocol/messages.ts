@@ -36,6 +36,7 @@ export interface State {
   revision: number;
   path: string[];
   warnings: string[];
+  untrusted: string;
   editable: string;
   expression: string;
   ops: number;
@@ -463,6 +464,11 @@ export interface ColorRequest {
   by: string;
 }
 
+/** Let ops of the file run that do more than compute, as the user says; that cannot be taken back. */
+export interface TrustRequest {
+  type: "trust";
+}
+
 /** Op types and functions of the notebook that fit a text; those that `verb` can use at `what` come first. */
 export interface PaletteRequest {
   type: "palette";
@@ -779,6 +785,7 @@ export interface InspectReply {
   value: string;
   called_functions: CalledFunction[];
   contexts: ControlFlowContext[];
+  effects: string[];
 }
 
 /** The facts about an op beyond its inputs and outputs. */
@@ -993,6 +1000,7 @@ export interface Refusal {
   ops: string[];
   mends: Offer[];
   argument: string;
+  trust: boolean;
 }
 
 /** The editor is there; the number of its state, as in State. */
@@ -1039,6 +1047,7 @@ export type Request =
   | ProbeRequest
   | MeasureRequest
   | ColorRequest
+  | TrustRequest
   | PaletteRequest
   | DescribeRequest
   | FeedableRequest

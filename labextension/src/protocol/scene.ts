@@ -21,6 +21,16 @@ export const FAMILIES = [
 ] as const;
 export const INPUT_MARK = 1;
 export const OUTPUT_MARK = 2;
+/** What ops do beside computing, in the order of the bits of `effects` in a Paint. */
+export const EFFECTS = [
+  "reads files",
+  "writes files",
+  "uses the network",
+  "calls Python",
+  "may wait without end",
+  "ends the kernel",
+  "does what is not known",
+] as const;
 /** An input that is cut after the op, not before it. */
 export const SOURCE_MARK = 4;
 
@@ -84,6 +94,8 @@ export interface Paint {
   readonly probed: Uint8Array;
   /** 1: edits have left it without consumers. */
   readonly unused: Uint8Array;
+  /** Of a file that is not trusted, what its ops do beside computing: a bit for each of EFFECTS. */
+  readonly effects: Uint8Array;
   /** While it is colored: 1 … 12 categories, 128 … 255 a ramp from low to high; 0 none. */
   readonly tint: Uint8Array;
   /** The text below the label in a coloring, or "". */
@@ -205,7 +217,7 @@ export function decodePaint(fields: readonly Field[], buffer: DataView, length: 
   const selecting = coverage.some((value) => value > 0);
   const field = (name: string) => reader.take(name, "u1");
   const [mark, fresh, differs, probed] = [field("mark"), field("fresh"), field("differs"), field("probed")];
-  const [unused, tint] = [field("unused"), field("tint")];
+  const [unused, effects, tint] = [field("unused"), field("effects"), field("tint")];
   return {
     coverage,
     mark,
@@ -213,6 +225,7 @@ export function decodePaint(fields: readonly Field[], buffer: DataView, length: 
     differs,
     probed,
     unused,
+    effects,
     tint,
     notes: reader.texts("note"),
     values: reader.texts("value"),

@@ -133,12 +133,13 @@ function isSameInspection(a: InspectReply, b: InspectReply | null): boolean {
   return text(a) === text(b);
 }
 
-function refusalStatus({ why, mends, argument }: Refusal): Status {
+function refusalStatus({ why, mends, argument, trust }: Refusal): Status {
   return {
     kind: "refused",
     text: why,
     ...(mends.length > 0 ? { mends } : {}),
     ...(argument ? { argument } : {}),
+    ...(trust ? { trust } : {}),
   };
 }
 

@@ -67,7 +67,11 @@ export class RequestQueue {
       // "reveal" inspects its own op next; after a run the inspected op has new values, which the caller shows.
       const drawn = this.#store.value.scene !== scene && message.type !== "reveal";
       if (message.type === "probe") await this.#refreshInspector();
-      else if ((drawn && !this.#isInspected(answer)) || message.type === "measure")
+      else if (
+        (drawn && !this.#isInspected(answer)) ||
+        message.type === "measure" ||
+        message.type === "trust"
+      )
         void this.#refreshInspector();
       return answer;
     });

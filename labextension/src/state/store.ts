@@ -32,6 +32,8 @@ export interface Status {
   readonly argument?: string;
   /** Suggested fixes. */
   readonly mends?: readonly Offer[];
+  /** Whether it is refused because the file is not trusted. */
+  readonly trust?: boolean;
   /** Buttons beside a notice. */
   readonly actions?: readonly StatusAction[];
 }

@@ -46,6 +46,29 @@ describe("edits", () => {
     expect(await actions.edits.measure()).toBe(false);
   });
 
+  test("trust is asked for where the file is not trusted, and the inspector is filled again", async () => {
+    const untrusted = "Ops of this file may write files (1 op).";
+    const { actions, store, sent } = await opened(
+      drawn({ untrusted }),
+      inspected("x", { effects: ["Op 'x' writes a file."] }),
+      { ...refused("Not run."), trust: true } as Answer,
+      inspected("x", { effects: ["Op 'x' writes a file."] }),
+      { ...painted({}, [0, 0, 0, 0, 0]), text: "This file is trusted now." },
+      inspected("x"),
+    );
+    await actions.reopen();
+    await actions.inspect("x");
+    expect(await actions.edits.probe("x")).toBe(false);
+    expect(store.value.status).toEqual({ kind: "refused", text: "Not run.", trust: true });
+    await actions.edits.trust();
+    await vi.waitFor(() => expect(store.value.details?.effects).toEqual([]));
+    expect(store.value.status).toEqual({ kind: "notice", text: "This file is trusted now." });
+    const count = sent.length;
+    await actions.edits.trust();
+    expect(sent).toHaveLength(count);
+    expect(sent.filter(({ type }) => type === "trust")).toHaveLength(1);
+  });
+
   test("a refusal keeps its ways out for the buttons, and the change was not done", async () => {
     const mends = [{ text: "Insert a Cast", line: "editor.connect(…)" }];
     const { actions, store, sent } = await opened(

@@ -24,6 +24,9 @@ interface Golden {
   readonly asked: Readonly<Record<string, number[] | null>>;
   /** The name scopes that a kernel finds, for the queries that mean some. */
   readonly scopes_found: Readonly<Record<string, [name: string, ops: number][]>>;
+  /** Of each item its bits of effects, and what the inspector says of ops and scopes that have some. */
+  readonly effects: number[];
+  readonly effect_sentences: Readonly<Record<string, string[]>>;
   readonly [array: string]: unknown;
 }
 
@@ -140,6 +143,21 @@ describe.each(GOLDEN)("the page of $name", (golden) => {
     expect(far(scene.box, golden.box.flat())).toBeLessThan(1);
     expect([...scene.routeStart]).toEqual(golden.route_start);
     expect(far(scene.route, golden.route.flat())).toBeLessThan(1);
+  });
+
+  test("marks what does more than compute, and says what it does, as a kernel would", () => {
+    const room = houseOf(golden);
+    const { fields, buffer, scene } = answer(room, { type: "open", alone: false });
+    expect([...decodePaint(fields, buffer, scene.length).effects]).toEqual(golden.effects);
+    const { names: ops, nodes } = dataOf(golden).head;
+    const names = [...ops, ...nodes.slice(1).map((node) => `${node}/`)];
+    const said = names.flatMap((name) => {
+      const reply = room.handle({ type: "inspect", name });
+      return reply.type === "inspect_reply" && reply.effects.length > 0
+        ? [[name, reply.effects] as const]
+        : [];
+    });
+    expect(Object.fromEntries(said)).toEqual(golden.effect_sentences);
   });
 
   test("has no box on another and no line through one, whatever is open", () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   aboutText,
   announcementText,
+  effectText,
   omittedText,
   paintText,
   treeOf,
@@ -82,5 +83,13 @@ describe("what is told of an item", () => {
     expect(announcementText(scene(), paint, DENSE)).toBe(
       "dense, 4 ops · 2 variables, selected, output, changed, in net",
     );
+  });
+
+  test("what the ops of a file that is not trusted do beside computing", () => {
+    const { fields, buffer } = packed({ ...paintArrays(), effects: Uint8Array.from([10, 2, 0, 10, 64]) });
+    const paint = decodePaint(fields, buffer, 5);
+    const texts = [INPUT, NET, DENSE, OP].map((item) => effectText(paint, item));
+    expect(texts).toEqual(["writes files", "", "writes files, calls Python", "does what is not known"]);
+    expect(announcementText(scene(), paint, INPUT)).toBe("input, Placeholder, writes files");
   });
 });

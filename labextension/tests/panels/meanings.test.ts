@@ -60,6 +60,7 @@ const DRAWN: Record<string, [Partial<Scene>, Partial<Paint>, Partial<Scene>?]> =
   probed: [{}, { probed: each(paint.probed, 1) }],
   broken: [{}, { probed: each(paint.probed, 2) }],
   unused: [{}, { unused: each(paint.unused, 1) }],
+  "not trusted": [{}, { effects: each(paint.effects, 1) }],
   value: [{}, { values: scene.names.map(() => "mean 0.5, 3×4") }],
 };
 

@@ -201,4 +201,13 @@ describe("what is said about rooms", () => {
     expect(unreadWarnings({ ...read, state: state({ warnings: more }) })).toEqual(more);
     expect(unreadWarnings({ state: null, dismissed: [] })).toEqual([]);
   });
+
+  test("that a file is not trusted is the last warning, as long as it is not", () => {
+    const [missing, untrusted] = ["The checkpoint is missing.", "Ops of this file may write files (1 op)."];
+    const read = { state: state({ warnings: [missing], untrusted }), dismissed: [] };
+    expect(unreadWarnings(read)).toEqual([missing, untrusted]);
+    expect(unreadWarnings({ ...read, dismissed: [missing, untrusted] })).toEqual([]);
+    expect(unreadWarnings({ ...read, dismissed: [missing] })).toEqual([missing, untrusted]);
+    expect(unreadWarnings({ ...read, state: state({ warnings: [missing] }) })).toEqual([missing]);
+  });
 });

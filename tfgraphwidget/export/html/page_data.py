@@ -26,11 +26,12 @@ from tfgraphwidget.export.html import layout_tables
 from tfgraphwidget.export.html.function_pages import PageGraph, find_page_graphs
 from tfgraphwidget.export.html.layout_tables import Arrays, Texts, container_tables
 from tfgraphwidget.export.html.page_input import PageInput
-from tfgraphwidget.graph import TRAITS, GraphIndex, shape_text, value_holds
+from tfgraphwidget.graph import TRAITS, GraphIndex, shape_text, untrusted_ops, value_holds
 from tfgraphwidget.hierarchy import Outline, Sums, find_op_facts, outline_of
 from tfgraphwidget.layout import Frame
 from tfgraphwidget.naming import count_text
 from tfgraphwidget.progress import report_each, tell
+from tfgraphwidget.scene import EFFECTS
 from tfgraphwidget.sources import attribute_text, documentation
 from tfgraphwidget.tf_types import AttrValue, NodeDef
 from tfgraphwidget.visible import ViewSpec
@@ -157,8 +158,20 @@ def _pack_graph(page_graph: PageGraph) -> tuple[bytes, bytes]:
         "called_functions": page_graph.references,
         "signature": signature,
         "ends": ends,
+        "effects": list(_effects(page_input)),
     }
     return _encode_json(head), buffer
+
+
+def _effects(page_input: PageInput) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Of a graph that is not trusted the ops that do more than compute: their bits in a Paint, and sentences."""
+    index = page_input.index
+    untrusted = untrusted_ops(index, page_input.trust)
+    bits = np.zeros(len(index), dtype=np.uint8)
+    for k, effect in enumerate(EFFECTS):
+        bits[list(untrusted.effects.get(effect, ()))] |= 1 << k
+    for name in untrusted.by_op:
+        yield index.ids[name], int(bits[index.ids[name]]), untrusted.sentences([name])
 
 
 def _view_fields(view_spec: ViewSpec, frame: Frame) -> dict[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tfgraphwidget.graph import GraphIndex, Selection
+from tfgraphwidget.graph import TRUSTED, GraphIndex, Selection, Trust
 from tfgraphwidget.layout import Layout, LayoutCache
 from tfgraphwidget.scene.coloring import Legend, OpValues
 from tfgraphwidget.sources import Body
@@ -83,6 +83,7 @@ class PageInput:
         color_by: The current encoding, or "".
         entered: The graphs that the user has entered; None for a page of this graph alone.
         find_encodings: Gives the color encodings of the body of a function.
+        trust: Whether the graph is trusted; if not, the page marks the ops that do more than compute.
     """
 
     index: GraphIndex
@@ -98,3 +99,4 @@ class PageInput:
     color_by: str = ""
     entered: EnteredViews | None = None
     find_encodings: Callable[[GraphIndex], Encodings] = _no_encodings
+    trust: Trust = TRUSTED

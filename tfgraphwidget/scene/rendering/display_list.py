@@ -50,6 +50,7 @@ _BESIDE_LINES = 4.0  # between that number and the lines beside it
 _NUMBER = re.compile(r"(-?[\d.]+(?:e[+-]?\d+)?)(?: ([kMGTP]?)([A-Za-zµ]*))?$")
 _PLATE_HEIGHT, _PLATE_SIDES = 13.0, 4.0
 _SIGN = 8.0  # the radius of a loop's sign
+_WARNING, _RIM = 8.5, 3.0  # half the width of a warning sign, and of its rim beside it
 _BESIDE_BADGE = 7.0
 _LEADING = 1.15  # height of a line of text at a size of 1
 _LEAST_LETTERS = 3
@@ -180,7 +181,7 @@ class _Painter:
         yield from self._edge_labels()
         for item in self._items:
             yield from self._header(item) if self._scene.kind[item] == OPEN else self._names(item)
-        for layer in (self._boundary_marks, self._signs):
+        for layer in (self._boundary_marks, self._signs, self._effect_sign):
             yield from _in_order(shape for item in self._items for shape in layer(item))
 
     def _areas(self) -> Iterator[Box]:
@@ -333,6 +334,16 @@ class _Painter:
             yield _circle(at_x, y + h / 2, 7.0, self._marks[color], self._theme.background, 1.5)
             yield Label(at_x, y + h / 2 + 0.5, sign, _MARK, self._marks["on_mark"], bold=True)
 
+    def _effect_sign(self, item: int) -> Iterator[Shape]:
+        """A warning sign on the lower left corner of what does more than compute, in a file that is not trusted."""
+        if not self._paint.effects[item] or self._scene.kind[item] == OPEN:
+            return
+        x, y, _, h = self._boxes_of[item]
+        for size, color in ((_WARNING + _RIM, self._theme.background), (_WARNING, self._marks["output_mark"])):
+            corners = [[x - size, y + h + 0.8 * size], [x + size, y + h + 0.8 * size], [x, y + h - 0.9 * size]]
+            yield Triangle(np.array(corners), color)
+        yield Label(x, y + h + 1.5, "!", _MARK, self._marks["on_mark"], bold=True)
+
     def _polylines(self) -> Iterator[Polyline]:
         """The lines, the palest first."""
         lines = [self._polyline(edge) for edge in report_each(self._edges, "Drawing the lines")]
@@ -401,7 +412,8 @@ class _Painter:
 
         Of a value a shorter text or a dot remains where there is no room.
         """
-        places, labeled, marks = _LabelPlaces(self._scene), set[int](), (self._boundary_marks, self._signs)
+        places, labeled = _LabelPlaces(self._scene), set[int]()
+        marks = (self._boundary_marks, self._signs, self._effect_sign)
         for edge in np.flatnonzero(self._scene.back).tolist():
             x, y = self._longest_pieces[edge].mean(axis=0).tolist()
             places.keep((x - _SIGN, y - _SIGN, x + _SIGN, y + _SIGN))
@@ -409,6 +421,9 @@ class _Painter:
             if isinstance(shape, Box):
                 x, y, wide, high = shape.place
                 places.keep((x, y, x + wide, y + high))
+            elif isinstance(shape, Triangle):
+                (left, top), (right, bottom) = shape.points.min(axis=0).tolist(), shape.points.max(axis=0).tolist()
+                places.keep((left, top, right, bottom))
         for edge in self._edges:
             source, valued = int(self._scene.source[edge]), bool(self._edge_value(edge))
             for text in self._edge_texts(edge):

@@ -96,7 +96,8 @@ class InspectReply:
 
     `shape` and `value` are what forms begin with, as Python: the static shape of the first output, and the value of a
     small constant; "" where they are unknown. `trainable` of the variables can be given to an optimizer. Of the lists
-    that may be long the first entries are there, and how many there are in all.
+    that may be long the first entries are there, and how many there are in all. `effects` say what it does beside
+    computing, if the file is not trusted.
     """
 
     name: str
@@ -116,6 +117,7 @@ class InspectReply:
     value: str = ""
     called_functions: tuple[CalledFunction, ...] = ()
     contexts: tuple[ControlFlowContext, ...] = ()
+    effects: tuple[Prose, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,6 +200,7 @@ class State:
     """The state of the panel.
 
     `path` names the current graph and those around it, outermost first; `warnings` say what is read-only;
+    `untrusted` says what ops of the file would do if the user trusted it, or "" if none does or the user does;
     `editable` says why Clone will not work here, or "". `expression` is the Python that gives the selection, or "".
     `selected_trainable` of the variables can be given to an optimizer.
     `proposal` is a scope name still free, `values` what a clone's variables can be given. `code` are the lines of
@@ -213,6 +216,7 @@ class State:
     revision: int
     path: tuple[str, ...]
     warnings: tuple[Prose, ...]
+    untrusted: Prose
     editable: Prose
     expression: str
     ops: int
@@ -793,13 +797,14 @@ class EditOps:
 class Refusal:
     """Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead.
 
-    `argument` is the field of a form that the sentence is about, or "".
+    `argument` is the field of a form that the sentence is about, or "". `trust` would do instead, see `Trust`.
     """
 
     why: Prose
     ops: tuple[str, ...]
     mends: tuple[Offer, ...] = ()
     argument: str = ""
+    trust: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

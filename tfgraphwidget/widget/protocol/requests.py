@@ -469,6 +469,11 @@ class Color:
 
 
 @dataclasses.dataclass(frozen=True)
+class Trust:
+    """Let ops of the file run that do more than compute, as the user says; that cannot be taken back."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Examine:
     """Ask for the facts about an op beyond its inputs and outputs: values, documentation, where it was made."""
 
@@ -576,5 +581,5 @@ Question = (
     | FindEditOps
     | Ping
 )
-Choose = Boundary | Mark | Select | Derive | Compare | Optimize | Probe | Measure | Color
+Choose = Boundary | Mark | Select | Derive | Compare | Optimize | Probe | Measure | Color | Trust
 Request = ViewRequest | Choose | Question | Edit

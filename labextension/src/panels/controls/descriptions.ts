@@ -2,6 +2,7 @@
 import {
   at,
   BADGE,
+  EFFECTS,
   INPUT_MARK,
   isScope,
   labelOf,
@@ -111,10 +112,16 @@ export function paintText(paint: Paint, item: number): string {
     at(paint.unused, item) === 1 ? "unused: edits have left it without consumers" : "",
     ["", "added", "changed"][at(paint.differs, item)] ?? "",
     ["", "probed", "NaN or infinity"][at(paint.probed, item)] ?? "",
+    effectText(paint, item),
     paint.notes[item] ?? "",
   ]
     .filter(Boolean)
     .join(", ");
+}
+
+/** What an item of a file that is not trusted does beside computing: "writes files, calls Python"; "" for nothing. */
+export function effectText({ effects }: Paint, item: number): string {
+  return EFFECTS.filter((_, bit) => (at(effects, item) >> bit) & 1).join(", ");
 }
 
 /** The full description, for screen readers. */

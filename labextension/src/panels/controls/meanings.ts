@@ -51,6 +51,7 @@ const below = ({ x, y, width, height }: Box, scale: number): Box => ({
   width,
   height: 16 * scale,
 });
+const lowerLeft = ({ x, y, height }: Box, scale: number): Box => around(x, y + height, 9 * scale);
 const above = ({ x, y, width }: Box, scale: number): Box => ({
   x,
   y: y - 16 * scale,
@@ -95,6 +96,7 @@ const MARKS: readonly Mark[] = [
   { meaning: "~ on an orange box: changed.", item: (scene, paint, item) => at(paint.differs, item) === 2 && isBox(scene, item) },
   { meaning: "✓ on a box: its values in the last run are finite.", item: (scene, paint, item) => at(paint.probed, item) === 1 && isBox(scene, item), place: atSide(1) },
   { meaning: "! on a box: NaN or infinity in the last run.", item: (scene, paint, item) => at(paint.probed, item) === 2 && isBox(scene, item), place: atSide(1) },
+  { meaning: "Triangle with ! on a box: it does more than compute, and runs only if you trust the file.", item: (scene, paint, item) => at(paint.effects, item) > 0 && isBox(scene, item), place: lowerLeft },
   { meaning: "Text on a line: the shape of its tensor, or its value in the last run.", from: EDGE_LABELS_FROM, edge: ({ tensors, edgeLabels, source }, paint, edge) => at(tensors, edge) > 0 && Boolean(paint.values[at(source, edge)] || (at(tensors, edge) === 1 && edgeLabels[edge])) },
   { meaning: "Dot on a line: a value of the last run; point at the line to read it.", edge: (scene, { values }, edge) => edgeValue(scene, edge, values) !== "" },
   { meaning: "×# on a line: # tensors.", from: EDGE_LABELS_FROM, number: ({ tensors }, edge) => at(tensors, edge), edge: ({ tensors }, _, edge) => at(tensors, edge) > 1 },

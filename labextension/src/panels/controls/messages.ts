@@ -6,11 +6,13 @@ import { sizeText } from "../../protocol/scene";
 import type { Screen, Status, Store } from "../../state/store";
 import { button, disable, element, ICONS, icon, releaseFocus, setAttributes, taskButton } from "../dom";
 import { announcementText } from "./descriptions";
+import { trustQuestion, trustSwitch } from "./trust";
 
 const GONE: Status = { kind: "error", text: "The kernel was restarted or shut down: run the cell again." };
 const BUSY = "The kernel is running a cell; waiting for it to finish";
 
-export function createStatus({ store, actions }: Parts): HTMLElement {
+export function createStatus(parts: Parts): HTMLElement {
+  const { store, actions } = parts;
   // Both regions exist from the start: screen readers announce changes only of existing regions.
   const alert = element("span", { role: "alert", class: "tgw-alert" });
   const notice = element("span", { role: "status", class: "tgw-notice" });
@@ -38,6 +40,7 @@ export function createStatus({ store, actions }: Parts): HTMLElement {
     releaseFocus(mends);
     mends.replaceChildren(
       ...(status?.mends ?? []).map((offer) => offerButton(offer, actions.edits)),
+      ...(status?.trust ? [trustSwitch(parts)] : []),
       ...(status?.actions ?? []).map(({ text, title, act }) =>
         button({ class: "tgw-button", title }, act, text),
       ),
@@ -103,13 +106,18 @@ function noticeText({ status, working, state, picking }: Screen): string {
 
 // Warnings: what can only be looked at. They stay until they are put away, and come back when there is a new one.
 
-/** The warnings to show. */
+/** The warnings to show; the last one, if the file is not trusted, is that its ops do not run. */
 export function unreadWarnings({ state, dismissed }: Pick<Screen, "state" | "dismissed">): readonly string[] {
-  const warnings = state?.warnings ?? [];
+  const warnings = warningsOf(state);
   return warnings.every((warning) => dismissed.includes(warning)) ? [] : warnings;
 }
 
-export function createWarnings({ store }: Parts): HTMLElement {
+function warningsOf(state: State | null): readonly string[] {
+  return [...(state?.warnings ?? []), ...(state?.untrusted ? [state.untrusted] : [])];
+}
+
+export function createWarnings(parts: Parts): HTMLElement {
+  const { store } = parts;
   const list = element("ul", {});
   const label = "Dismiss the warnings";
   const dismiss = button(
@@ -117,20 +125,23 @@ export function createWarnings({ store }: Parts): HTMLElement {
     () => {
       const { state, dismissed } = store.value;
       releaseFocus(bar);
-      store.set({ dismissed: [...new Set([...dismissed, ...(state?.warnings ?? [])])] });
+      store.set({ dismissed: [...new Set([...dismissed, ...warningsOf(state)])] });
     },
     icon(ICONS.close),
   );
   // The region exists from the start: screen readers announce changes only of existing regions.
   const bar = element("div", { class: "tgw-warnings", role: "status" });
+  let shown: readonly string[] = [];
   store.watch(["state", "dismissed"], (screen) => {
     const warnings = unreadWarnings(screen);
-    if (
-      warnings.length === list.children.length &&
-      warnings.every((w, i) => list.children[i]?.textContent === w)
-    )
-      return;
-    list.replaceChildren(...warnings.map((warning) => element("li", {}, warning)));
+    if (warnings.length === shown.length && warnings.every((w, i) => shown[i] === w)) return;
+    shown = warnings;
+    releaseFocus(list);
+    list.replaceChildren(
+      ...warnings.map((warning) =>
+        element("li", {}, warning === screen.state?.untrusted ? trustQuestion(parts) : warning),
+      ),
+    );
     bar.replaceChildren(...(warnings.length > 0 ? [icon(ICONS.warning), list, dismiss] : []));
   });
   return bar;

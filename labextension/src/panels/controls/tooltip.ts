@@ -6,7 +6,7 @@ import { edgeValue } from "../../render/canvas/edge-labels";
 import { tensorRoute } from "../../render/canvas/tensor-route";
 import type { Screen } from "../../state/store";
 import { breakableName, element } from "../dom";
-import { aboutText, edgeText } from "./descriptions";
+import { aboutText, edgeText, effectText } from "./descriptions";
 import { isAroundBox, markedAt, meaningsOfEdge } from "./meanings";
 
 export interface Tooltip {
@@ -82,7 +82,8 @@ function contentOf(scene: Scene, item: number, { paint, state, connecting }: Scr
   const why = connecting?.refused?.get(title) ?? "";
   // Also where the box is too narrow for it.
   const note = paint?.notes[item] ?? "";
-  const lines = [note && `${state?.legend?.by ?? ""}: ${note}`, textOf(scene, item)];
+  const effect = paint ? effectText(paint, item) : "";
+  const lines = [note && `${state?.legend?.by ?? ""}: ${note}`, textOf(scene, item), effect];
   return { title, text: why || lines.filter(Boolean).join("\n"), meanings: [], refused: why !== "" };
 }
 

@@ -63,6 +63,8 @@ function contents(details: InspectReply, parts: Parts, examined: HTMLElement): H
   if (details.device) addFact(facts, "Device", details.device);
   if (!isOp) addFact(facts, "Holds", sizeText(details.ops, details.variables));
   for (const state of edgeStates(details.name, parts.store)) addFact(facts, "Edges", state);
+  for (const effect of details.effects) addFact(facts, "Effect", effect);
+  if (details.effects.length > 0) addFact(facts, "Runs", "only if you trust the file");
   return [
     element("div", { class: "tgw-titled" }, element("p", { class: "tgw-name" }, breakableName(name)), leave),
     facts,

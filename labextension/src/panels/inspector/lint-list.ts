@@ -2,7 +2,8 @@
 import type { Parts } from "../../interaction/parts";
 import type { LintFinding, LintRequest, Offer } from "../../protocol/messages";
 import { selectField } from "../controls/form-fields";
-import { button, element, taskButton } from "../dom";
+import { trustQuestion } from "../controls/trust";
+import { button, element, releaseFocus, taskButton } from "../dom";
 
 const TITLE = "Check";
 const TARGETS: Record<LintRequest["target"], string> = {
@@ -26,6 +27,11 @@ export function lintList(parts: Parts): HTMLElement {
   target.select.setAttribute("aria-label", "Where the graph is to run");
   const signatures = element("ul", { class: "tgw-lint", "aria-label": "Signatures" });
   const list = element("ul", { class: "tgw-lint", "aria-label": "Findings", "aria-live": "polite" });
+  // While the list has ops that do not run: the switch that lets them.
+  const question = element("div", {});
+  parts.store.watch(["state"], ({ state }) => {
+    if (question.childElementCount > 0 && !state?.untrusted) void check();
+  });
   const check = async () => {
     const reply = await edits.lint(target.value());
     if (!reply) return;
@@ -39,6 +45,10 @@ export function lintList(parts: Parts): HTMLElement {
     signatures.replaceChildren(
       ...reply.signatures.map(({ text, ops, edit }) => line(text, () => edits.light(text, ops), edit, mend)),
     );
+    const asks =
+      reply.findings.some(({ code }) => code === "untrusted") && parts.store.value.state?.untrusted;
+    releaseFocus(question);
+    question.replaceChildren(...(asks ? [trustQuestion(parts)] : []));
     list.replaceChildren(
       ...(rows.length > 0 ? rows : [element("li", { class: "tgw-none" }, "Nothing found")]),
     );
@@ -49,6 +59,7 @@ export function lintList(parts: Parts): HTMLElement {
     { class: "tgw-command-group" },
     element("p", { class: "tgw-subtitle" }, TITLE),
     element("div", { class: "tgw-derive", role: "group", "aria-label": TITLE }, start, target.select),
+    question,
     list,
     signatures,
   );

@@ -5,7 +5,14 @@ import { drawAreas, drawBoxes, FILL_ONLY } from "./boxes";
 import { drawEdgeLabels } from "./edge-labels";
 import { drawEdges } from "./edges";
 import { drawLabels } from "./labels";
-import { drawBoundaryMarks, drawCountsAndPins, drawFunctionMarks, drawOutlines, drawSigns } from "./marks";
+import {
+  drawBoundaryMarks,
+  drawCountsAndPins,
+  drawEffectSigns,
+  drawFunctionMarks,
+  drawOutlines,
+  drawSigns,
+} from "./marks";
 import { expandBox, type Pen } from "./pen";
 
 /** All that does not depend on the pointer; between two steps it may wait. */
@@ -31,6 +38,7 @@ function* paintItems(pen: Pen): Generator<void> {
   yield* drawLabels(pen);
   drawBoundaryMarks(pen);
   drawSigns(pen);
+  drawEffectSigns(pen);
 }
 
 /** The picture without pauses; items in their final place are drawn above moving ones. */

@@ -116,6 +116,34 @@ export function drawSigns(pen: Pen): void {
   }
 }
 
+/** Half the width of a warning sign at a scale of 1, and of its rim beside it. */
+const [WARNING, RIM] = [8.5, 3];
+
+/** A warning sign on the lower left corner of what does more than compute, in a file that is not trusted. */
+export function drawEffectSigns(pen: Pen): void {
+  const { ctx, frame, palette } = pen;
+  if (frame.camera.zoom < LEAST_SIGN) return;
+  for (const item of pen.items) {
+    if (item === 0 || at(frame.scene.kind, item) === OPEN || at(frame.paint.effects, item) === 0) continue;
+    const scale = Math.min(Math.max(frame.camera.zoom, LEAST_SCALE), 1.4);
+    const box = screenBox(pen, item);
+    const [x, y] = [box.x, box.y + box.height];
+    for (const [half, color] of [
+      [WARNING + RIM, palette.background],
+      [WARNING, palette.outputMark],
+    ] as const) {
+      ctx.beginPath();
+      ctx.fillStyle = color;
+      addTriangle(ctx, x, y, half * scale, -1);
+    }
+    ctx.font = `700 ${LETTERS * scale}px ${palette.font}`;
+    ctx.textAlign = "center";
+    ctx.textBaseline = "middle";
+    ctx.fillStyle = palette.onMark;
+    ctx.fillText("!", x, y + 1.5 * scale);
+  }
+}
+
 /** A letter in a circle; `side` is 0 on the left, 1 on the right. */
 function drawSign(pen: Pen, item: number, side: 0 | 1, said: Sign | null | undefined, beside = 0): void {
   if (!said) return;
@@ -252,6 +280,9 @@ export function markBoxes({ scene, paint }: Frame, item: number, width: (text: s
     ...boundary(OUTPUT_MARK, "out", y + high + 7),
     ...sign(at(paint.differs, item), kind === BADGE ? x - BESIDE_BADGE : x),
     ...sign(at(paint.probed, item), x + wide),
+    ...(at(paint.effects, item) > 0
+      ? [{ x: x - WARNING, y: y + high - 0.9 * WARNING, width: 2 * WARNING, height: 1.7 * WARNING }]
+      : []),
   ];
 }
 
