@@ -97,6 +97,9 @@ def _entered_views(entered: EnteredViews) -> Iterator[tuple[tuple[str, ...], Ent
         yield path[: depth + 1], entered.inside(path[:depth])[path[depth]]
 
 
+MAX_DEPTH = 32  # calls in calls that a page goes into: models have under ten
+
+
 class _Search:
     """The graphs of a page, by path if the user has entered them, else by function name and body."""
 
@@ -143,7 +146,8 @@ class _Search:
         """The number of the graph at a path; or -1, and why it is not in the page."""
         if path in self._numbers:
             return self._numbers[path], ""
-        if size > min(self._ops_left, self._reads_left) or len(self.page_graphs) >= _MOST_GRAPHS:
+        is_full = len(self.page_graphs) >= _MOST_GRAPHS or len(path) > MAX_DEPTH
+        if is_full or size > min(self._ops_left, self._reads_left):
             return -1, (
                 f"This page has no room for {path[-1][:60]!r} of {size:,} ops: with all functions that it has already "
                 f"it would be too large; open the graph with tgw.edit(…) to go in, or save a page in there."
