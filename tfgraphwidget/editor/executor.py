@@ -470,16 +470,18 @@ class EditExecutor:
         Raises:
             GraphEditError: It would be refused, for the same reason.
         """
-        self._is_previewing = True
-        try:
-            with self.listeners.collect(), transaction_of_steps() as steps:
-                steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
-                edit()
-                raise GraphEditError("This edit has no preview; make it, and undo it: editor.undo().")
-        except _PreviewedEdit as previewed:
-            return previewed.report
-        finally:
-            self._is_previewing = False
+        # Other threads wait: an edit of theirs is not the one that is previewed, and is not put back with it.
+        with one_thread():
+            self._is_previewing = True
+            try:
+                with self.listeners.collect(), transaction_of_steps() as steps:
+                    steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
+                    edit()
+                    raise GraphEditError("This edit has no preview; make it, and undo it: editor.undo().")
+            except _PreviewedEdit as previewed:
+                return previewed.report
+            finally:
+                self._is_previewing = False
 
     # Edits that bring ops in
 
