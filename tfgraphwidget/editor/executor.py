@@ -375,10 +375,10 @@ class EditExecutor:
             if self.in_function:
                 edits.check_called(target.index, self.function_ends(), planned)
             patch = target.fit(planned)
-            if self._is_previewing:
-                raise _PreviewedEdit(edits.Edits.of(patch))
             change = change_of(self.target, patch, target)
             assert change is not None  # every graph here is the source's, or in it
+            if self._is_previewing:
+                raise _PreviewedEdit(edits.Edits.of(patch, notes=self._cuts(change, renew)))
             reserved_names = self._names_in_use(change)
             is_exchanged = patch is not planned if change is patch else bool(change.add.nodes)
             signatures = self.signatures
@@ -457,6 +457,13 @@ class EditExecutor:
             first, others = repr(patch.changed[0].name), len(patch.changed) - 1
             notes.append(_UNSEEN.format(f"{first}, or another of {others + 1} ops," if others else first))
         return tuple(notes)
+
+    def _cuts(self, patch: edits.Patch, renew: Renew = "always") -> tuple[str, ...]:
+        """A sentence for each partial run that a patch of the source's own graph is going to cut."""
+        session = self.source.session
+        if session is None or not patch.changed or renew == "never":
+            return ()
+        return sessions.partial_runs_to_cut(session)
 
     def preview_edit(self, edit: Callable[[], object]) -> edits.Edits:
         """Preview a call that makes one edit: it is planned and checked, and then all is put back.
@@ -801,9 +808,11 @@ class EditExecutor:
 
     def _bring_in(self, command: Command, patch: edits.Patch, grown: _GrowthResult) -> _GrowthResult:
         """Apply and record what comes into the current function."""
-        if self._is_previewing:
-            raise _PreviewedEdit(edits.Edits.of(patch))
         target = self.view.target
+        change = change_of(self.target, patch, target)
+        assert change is not None  # every graph here is the source's, or in it
+        if self._is_previewing:
+            raise _PreviewedEdit(edits.Edits.of(patch, notes=self._cuts(change)))
         with self.transaction() as steps, steps.without_interrupts():
             self._apply(patch, target, steps, renew=True)
             self._record(steps, command, patch, target, (grown,))
