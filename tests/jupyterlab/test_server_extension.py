@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -42,6 +43,19 @@ class Server(NamedTuple):
             return error.code, json.loads(error.read() or b"null")
 
 
+def started_url(process: subprocess.Popen[bytes], runtime: Path, log: Path) -> str:
+    """The address of a server, once it answers."""
+    last = time.monotonic() + SECONDS
+    while time.monotonic() < last:
+        assert process.poll() is None, log.read_text()
+        with contextlib.suppress(StopIteration, ValueError, OSError):  # not written, half written, not listening yet
+            url: str = json.loads(next(runtime.glob("jpserver-*.json")).read_text())["url"]
+            urllib.request.urlopen(f"{url}api").close()
+            return url
+        time.sleep(0.05)
+    raise AssertionError(log.read_text())
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
@@ -63,12 +77,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     command += [f"--ServerApp.{name}={value}" for name, value in options.items()]
     with log.open("wb") as out, subprocess.Popen(command, env=environment, stdout=out, stderr=out) as process:
         try:
-            last = time.monotonic() + SECONDS
-            while not (found := list(runtime.glob("jpserver-*.json"))) and time.monotonic() < last:
-                assert process.poll() is None, log.read_text()
-                time.sleep(0.05)
-            about = json.loads(found[0].read_text())
-            yield Server(about["url"], log)
+            yield Server(started_url(process, runtime, log), log)
         finally:
             process.terminate()
 
