@@ -414,9 +414,15 @@ class _Lock:
 
 def _fill(stage: Path, write: Callable[[Path], object], locks: list[_Lock]) -> None:
     """Write the new files into the stage."""
-    stage.mkdir(mode=0o700)  # as private as a file that it may replace
-    locks.append(_Lock(stage))
-    locks[-1].take()
+    while True:
+        stage.mkdir(mode=0o700)  # as private as a file that it may replace
+        lock = _Lock(stage)
+        locks.append(lock)
+        if not lock.take(_PATIENCE):
+            raise GraphEditError(f"Another save into {str(stage.parent)!r} is under way; save again when it is done.")
+        if stage.is_dir():  # else another save, which had the lock before, took it for what a killed one has left
+            break
+        lock.close()
     for part in ("old", "new"):
         (stage / part).mkdir()
     write(stage / "new")

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import tfgraphwidget as tgw
+from tfgraphwidget import writable
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.export import writer
 from tfgraphwidget.writable import write_files
@@ -119,7 +120,7 @@ def test_two_threads_save_to_one_path(tmp_path: Path, kind: str) -> None:
     editors[1].rename("net/logits", "net/scores")
 
     def save(editor: GraphEditor, out: Path) -> Path:
-        ends = {"outputs": {"b": "loss"}, "verify": False} if kind == "model/" else {}
+        ends = {"inputs": ["x", "labels"], "outputs": {"b": "loss"}, "verify": False} if kind == "model/" else {}
         return editor.save(f"{out}/{kind}", **ends)
 
     with ThreadPoolExecutor(2) as threads:
@@ -156,3 +157,22 @@ def test_a_folder_that_another_save_has_made_meanwhile_is_replaced_whole(tmp_pat
     save("second", during=lambda: save("first"))
     assert {file.read_text() for file in place.rglob("*") if file.is_file()} == {"second"}
     assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_stage_that_another_save_takes_for_a_killed_one_s_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another save looks for what killed ones have left, between the making of a stage and its lock."""
+    take, looks = writable._Lock.take, [0, 0]
+
+    def late(lock: writable._Lock, seconds: float = 0.0) -> bool:
+        looks[0] += 1
+        if looks[0] == 1:
+            looks[1] = len(list(tmp_path.iterdir()))
+            writable.recover(tmp_path)
+        return take(lock, seconds)
+
+    monkeypatch.setattr(writable._Lock, "take", late)
+    write_files(tmp_path, lambda new: (new / "a.pb").write_text("a"), lambda _: ["a.pb"])
+    assert looks[1] == 1  # there was a stage to be removed
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.pb"]
