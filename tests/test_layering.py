@@ -29,7 +29,7 @@ ROWS = {
     "graph": (2, 1),
     "writable": (1, 4), "argument_checks": (1, 4), "optional_packages": (1, 4),
     "naming": (1, 3), "tf_internals": (1, 3),
-    "tensorflow_modules": (1, 2),
+    "tensorflow_modules": (1, 2), "readable": (1, 2),
     "errors": (1, 1), "tf_releases": (1, 1), "tf_types": (1, 1), "progress": (1, 1),
     "cancellation": (1, 1), "idle_import": (1, 1),
 }  # fmt: skip

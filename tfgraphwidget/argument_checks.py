@@ -19,6 +19,7 @@ import numbers
 import reprlib
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -47,13 +48,22 @@ _LONGEST = 120  # characters of a value in a sentence
 
 
 class ArgumentChecks:
-    """A class whose public methods refuse what their annotations do not allow, with the error `refusal`."""
+    """A class whose public methods refuse what their annotations do not allow, with the error `refusal`.
 
-    def __init_subclass__(cls, *, refusal: type[Exception] = GraphEditError, **options: object) -> None:
+    `inside` makes a context manager that each of them runs in.
+    """
+
+    def __init_subclass__(
+        cls,
+        *,
+        refusal: type[Exception] = GraphEditError,
+        inside: Callable[[], AbstractContextManager[object]] = nullcontext,
+        **options: object,
+    ) -> None:
         super().__init_subclass__(**options)
         for name, member in list(vars(cls).items()):
             if isinstance(member, types.FunctionType) and (name == "__call__" or not name.startswith("_")):
-                setattr(cls, name, check_arguments(member, refusal))
+                setattr(cls, name, check_arguments(member, refusal, inside))
             if isinstance(member, property) and member.fset is not None:
                 setattr(cls, name, member.setter(_with_its_name(member.fset, _verify_nothing, assignment_text)))
 
@@ -73,13 +83,16 @@ def in_words(**meanings: str) -> Callable[[_Method], _Method]:
 
 
 def check_arguments(
-    function: Callable[..., object], refusal: type[Exception] = GraphEditError
+    function: Callable[..., object],
+    refusal: type[Exception] = GraphEditError,
+    inside: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Callable[..., object]:
-    """The function, which refuses what its annotations do not allow with the error `refusal`."""
+    """The function, which refuses what its annotations do not allow with `refusal`; it runs in `inside()`."""
     signature, hints = inspect.signature(function), functools.cache(lambda: _hints(function))
     meanings: Mapping[str, str] = getattr(function, "argument_meanings", {})
     if _takes_anything(function, signature):
-        return names_its_call(function)
+        naming: Callable[..., object] = _with_its_name(function, _verify_nothing, inside=inside)
+        return naming
 
     def verify(positional: tuple[object, ...], options: dict[str, object]) -> None:
         if not hints():
@@ -96,7 +109,7 @@ def check_arguments(
                 for value in arguments[name] if several else (arguments[name],):
                     check(function.__name__, name, value, hint, refusal, meanings.get(name))
 
-    checked: Callable[..., object] = _with_its_name(function, verify)
+    checked: Callable[..., object] = _with_its_name(function, verify, inside=inside)
     return checked
 
 
@@ -129,8 +142,9 @@ def _with_its_name(
     function: Any,
     verify: Callable[[tuple[object, ...], dict[str, object]], None],
     text: Callable[[types.FunctionType, Sequence[object], Mapping[str, object]], str] | None = None,
+    inside: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Any:
-    """The function, called after `verify`; `text` is the call in a sentence, `call_text` for None."""
+    """The function, called after `verify` and `inside`; `text` is the call in a sentence, `call_text` for None."""
     refusal, exhausted, text = GraphEditError, _EXHAUSTED, text or call_text
     uninterrupted = between_calls  # by this closure: `call` has the function's globals
 
@@ -138,7 +152,8 @@ def _with_its_name(
         try:
             with uninterrupted():
                 verify(positional, options)
-                return function(*positional, **options)
+                with inside():
+                    return function(*positional, **options)
         except refusal as error:
             error.call = text(function, positional, options)  # the outermost call has the last word
             raise

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import filecmp
+import numbers
 import os
 import re
 import shutil
@@ -113,6 +114,7 @@ FILES = (*GRAPH_DEFS, ".meta", *CONVERSIONS, EDITOR, ".dot", ".graphml", *PICTUR
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 _SAID = re.compile(r"; ([A-Z][^;\[\n]*?)\s*(?:\[|$)", re.MULTILINE)
 _STAGE = ".tfgraphwidget-"
+_MOST_SECONDS = 1e9  # of a time limit: thirty years; timers of threads take ten times as much
 _PATIENCE = 30.0  # seconds until another process, which moves its files, is given up
 
 
@@ -164,6 +166,23 @@ def parse_options(options: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
     """
     values = {name: value for name, value in options if value}
     return {name: int(value) if value.isdecimal() else value == "yes" or value for name, value in values.items()}
+
+
+def check_seconds(seconds: Any) -> None:
+    """Raise ValueError for what is no time limit: not a number, none above 0, or one without an end.
+
+    Args:
+        seconds: The number of seconds.
+
+    >>> check_seconds(0.5)
+    >>> check_seconds(float("nan"))
+    Traceback (most recent call last):
+        ...
+    ValueError: nan
+    """
+    is_number = isinstance(seconds, numbers.Real) and not isinstance(seconds, bool)
+    if not (is_number and 0 < seconds <= _MOST_SECONDS):  # not a number is not above 0 either
+        raise ValueError(seconds)
 
 
 def missing_packages(kind: str) -> str:
@@ -395,9 +414,15 @@ class _Lock:
 
 def _fill(stage: Path, write: Callable[[Path], object], locks: list[_Lock]) -> None:
     """Write the new files into the stage."""
-    stage.mkdir(mode=0o700)  # as private as a file that it may replace
-    locks.append(_Lock(stage))
-    locks[-1].take()
+    while True:
+        stage.mkdir(mode=0o700)  # as private as a file that it may replace
+        lock = _Lock(stage)
+        locks.append(lock)
+        if not lock.take(_PATIENCE):
+            raise GraphEditError(f"Another save into {str(stage.parent)!r} is under way; save again when it is done.")
+        if stage.is_dir():  # else another save, which had the lock before, took it for what a killed one has left
+            break
+        lock.close()
     for part in ("old", "new"):
         (stage / part).mkdir()
     write(stage / "new")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -315,3 +317,71 @@ def test_an_edit_does_not_wait_for_ever_for_another_thread_s(monkeypatch: pytest
     assert "An edit of another thread has not ended" in str(error)
     assert not editor.lines
     editor.bypass("net/hidden/Relu")
+
+
+def test_an_edit_of_another_thread_during_a_preview_is_made(switching: None) -> None:
+    """It waits for the preview, which neither takes it for its own nor puts it back."""
+    editor = tgw.example()
+    previewing, asked = threading.Event(), threading.Event()
+
+    def slow(x: tf.Tensor) -> tf.Tensor:
+        previewing.set()
+        asked.wait(10)
+        time.sleep(0.1)  # until the other thread waits
+        return tf.tanh(x)
+
+    def rename() -> Any:
+        previewing.wait(10)
+        asked.set()
+        return editor.rename("loss", "cost")
+
+    with ThreadPoolExecutor(2) as threads:
+        edit = threads.submit(rename)
+        preview = threads.submit(
+            editor.core.executor.preview_edit, lambda: editor.insert("net/hidden/Relu:0", slow, into="tanh")
+        )
+        assert len(preview.result().added) == 1
+        assert edit.result().renamed == (("loss", "cost"),)
+    assert editor.lines == ('editor.rename(old="loss", new="cost")',)
+    assert "cost" in editor.index.ids
+    assert "Tanh" not in editor.index.types
+
+
+def test_previews_of_one_thread_and_edits_of_others_leave_each_other_alone(switching: None) -> None:
+    editor = tgw.example()
+
+    def previews() -> int:
+        impacts = [editor.impact({"verb": "bypass", "given": {"what": "net/hidden/Relu"}}) for _ in range(20)]
+        return len(impacts)
+
+    def inserts() -> int:
+        return len([editor.insert("net/hidden/Relu:0", tf.tanh) for _ in range(4)])
+
+    with ThreadPoolExecutor(3) as threads:
+        jobs = [threads.submit(job) for job in (previews, inserts, inserts)]
+        assert [job.result() for job in jobs] == [20, 4, 4]
+    assert len(editor.lines) == len(editor.of_type("Tanh").ops) == 8
+    while editor.lines:
+        editor.undo()
+    assert "Tanh" not in editor.index.types
+
+
+def test_two_clones_at_once_get_names_of_their_own(switching: None) -> None:
+    editor = tgw.example()
+    with ThreadPoolExecutor(4) as threads:
+        copies = list(threads.map(lambda _: editor.clone("x:0", "net/logits:0"), range(4)))
+    assert len({copy.scope for copy in copies}) == len(editor.lines) == 4
+
+
+def test_listeners_are_called_again_when_collections_of_two_threads_overlap() -> None:
+    heard: list[int] = []
+    listeners = Listeners([lambda: heard.append(1)])
+    first, second = listeners.collect(), listeners.collect()
+    first.__enter__()
+    second.__enter__()
+    listeners.notify()
+    first.__exit__(None, None, None)
+    second.__exit__(None, None, None)
+    assert heard == [1]
+    listeners.notify()
+    assert heard == [1, 1]

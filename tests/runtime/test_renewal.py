@@ -28,6 +28,8 @@ from tfgraphwidget.runtime.live import graph_import
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.session import transfer_ops as carriers_module
 from tfgraphwidget.runtime.session.renewal import Renewal, renew
+from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.request_handler import RequestHandler
 
 raw = tf.raw_ops
 
@@ -951,6 +953,34 @@ def test_a_partial_run_under_way_is_told_of_and_one_that_is_over_is_not(graph: t
         again = session.partial_run_setup(["z:0"], [x, other])
         assert session.partial_run(again, "z:0", {x: 1.0, other: 1.0}) == 2.0
         assert renew(session) == ()
+
+
+def test_a_preview_says_which_partial_run_the_edit_will_cut_and_cuts_none(graph: tf.Graph) -> None:
+    x, other = (v1.placeholder(tf.float32, [], name=name) for name in ("x", "other"))
+    y = tf.multiply(tf.function(lambda x: tf.identity(x, "inner") * 2.0)(x), tf.constant(2.0), name="y")
+    tf.add(y, other, name="z")
+    with v1.Session(graph=graph) as session:
+        editor = tgw.edit(graph, session=session)
+        bypass = {"verb": "bypass", "given": {"what": "y"}}
+        left = editor.impact(bypass).notes
+        run = session.partial_run_setup(["y:0", "z:0"], [x, other])
+        assert session.partial_run(run, "y:0", {x: 1.0}) == 4.0
+        will = "The partial run of 'y:0' and 'z:0' will be cut; end it before, or set it up again by partial_run_setup."
+        assert editor.impact(bypass).notes == (*left, will)
+        assert editor.core.executor.preview_edit(lambda: editor.bypass("y", renew="never")).notes == left
+        assert editor.impact({"verb": "remove", "given": {"what": "z"}}).notes == ()  # needs no renewal
+        preview, _ = RequestHandler(editor).handle(p.PreviewEdit("bypass", ("y",)))
+        assert isinstance(preview, p.PreviewedEdit)
+        assert will in preview.notes
+        editor.enter(editor.of_type("PartitionedCall").ops[0])
+        assert will in editor.impact({"verb": "bypass", "given": {"what": "inner"}}).notes  # changes the call, too
+        editor.leave(0)
+        assert session.partial_run(run, "z:0", {other: 1.0}) == 5.0  # it was not cut
+        assert editor.impact(bypass).notes == left
+        again = session.partial_run_setup(["y:0", "z:0"], [x, other])
+        session.partial_run(again, "y:0", {x: 1.0})
+        (lost,) = editor.bypass("y").lost
+        assert lost == "The partial run of 'y:0' and 'z:0' is cut; set it up again by partial_run_setup."
 
 
 def test_a_session_that_an_editor_has_had_is_closed_when_nobody_has_it(graph: tf.Graph) -> None:

@@ -23,6 +23,7 @@ from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.graph import HANDLES, PLACEHOLDERS, ChangedValue, Difference, definitions, handles, own_ops
 from tfgraphwidget.naming import escape, split_tensor
 from tfgraphwidget.progress import tell
+from tfgraphwidget.readable import why_unreadable
 from tfgraphwidget.sources import is_checkpoint, own_shapes_only
 from tfgraphwidget.writable import CONVERSION_OPTIONS, parse_options
 
@@ -41,6 +42,7 @@ def print_code(options: argparse.Namespace) -> int:
     Args:
         options: The parsed arguments of the command line.
     """
+    check_sources(options.file, options.edits)
     with progress_bar():
         editor = _open_editor(options)
         editor.replay(options.edits)
@@ -242,6 +244,9 @@ def run_script(options: argparse.Namespace) -> int:
     out = options.out
     if out is not None and len(options.files) > 1 and not Path(out).is_dir():
         raise GraphEditError(f"--out {out!r}: there are several files to edit; give an existing directory.")
+    why = why_unreadable(options.script)
+    if why:
+        raise GraphEditError(why)
     if not Path(options.script).is_file():
         raise GraphEditError(
             f"There is no script {options.script!r}; give the path of one that editor.save('edits.py') wrote."

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfgraphwidget.sources import file_suffixes, listed_suffixes
-from tfgraphwidget.writable import CONVERSIONS, EDITOR
+from tfgraphwidget.writable import CONVERSIONS, EDITOR, check_seconds
 
 _EXAMPLES = """\
 examples:
@@ -34,6 +34,8 @@ _UNUSED_OUTPUTS = """
 
 "unused outputs" lists ops without consumers, except training and bookkeeping ops. These are usually the model's
 outputs; pass them to `export --outputs`."""
+_MOST_DIGITS = 5  # of a port
+_SHOWN = 60  # characters of an argument in a refusal
 _EDITS = 'the edits in a file that editor.save("edits.json") wrote'
 
 Add = Callable[..., argparse.ArgumentParser]
@@ -76,9 +78,19 @@ def _create(
 
 
 def _port(text: str) -> int:
-    if not text.isdecimal() or not 0 < int(text[:6]) < 65536:
+    if not (text.isdecimal() and len(text) <= _MOST_DIGITS and 0 < int(text) < 65536):
         raise argparse.ArgumentTypeError(f"{text!r} is not a port; give a number from 1 to 65535")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        check_seconds(seconds := float(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text[:_SHOWN]!r} is not how long to wait; give a number of seconds above 0, such as 600"
+        ) from error
+    return seconds
 
 
 def _file() -> str:
@@ -147,7 +159,7 @@ def _add_export(add: Add) -> None:
             is_switch = choices == ["yes"]
             how: dict[str, Any] = {"action": "store_const", "const": "yes"} if is_switch else {"choices": choices}
             export.add_argument(f"--{option.name.replace('_', '-')}", help=f"of a {suffix} file: {option.about}", **how)
-    export.add_argument("--timeout", type=float, metavar="SECONDS", help="how long a converter may take (600)")
+    export.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="how long a converter may take (600)")
     export.add_argument("--json", action="store_true", help="print what was written, or why nothing was, as JSON")
     _add_open_options(export)
 

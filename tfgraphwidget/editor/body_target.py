@@ -242,6 +242,7 @@ class BodyTarget:
             A sentence for each thing that the edit loses.
         """
         assert patch.caller is not None  # `fit` has put it there
+        edits.check_unchanged(self.index, patch)  # which another editor may have edited since it was undone
         after, old, handle = self.edition.after(patch), self.function, self.call
         losses = self.caller.apply(patch.caller, steps, renew=renew)
         if not _changes_ops(patch):

@@ -12,6 +12,7 @@ from tfgraphwidget.argument_checks import ArgumentChecks, in_words
 from tfgraphwidget.editor.arguments import CLONE_OPTIONS
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.editor.transaction import one_thread
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import Selection, selectors
 from tfgraphwidget.runtime import live
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _SAME = "same"
 
 
-class EditAPI(ArgumentChecks):
+class EditAPI(ArgumentChecks, inside=one_thread):
     """Changes the current graph: each call is one edit, which can be undone.
 
     Most methods return an `Edits`, which lists what was changed. All raise a GraphEditError if the edit cannot be

@@ -384,10 +384,10 @@ class EditExecutor:
             if self.in_function:
                 edits.check_called(target.index, self.function_ends(), planned)
             patch = target.fit(planned)
-            if self._is_previewing:
-                raise _PreviewedEdit(edits.Edits.of(patch))
             change = change_of(self.target, patch, target)
             assert change is not None  # every graph here is the source's, or in it
+            if self._is_previewing:
+                raise _PreviewedEdit(edits.Edits.of(patch, notes=self._cuts(change, renew)))
             reserved_names = self._names_in_use(change)
             is_exchanged = patch is not planned if change is patch else bool(change.add.nodes)
             signatures = self.signatures
@@ -467,6 +467,13 @@ class EditExecutor:
             notes.append(_UNSEEN.format(f"{first}, or another of {others + 1} ops," if others else first))
         return tuple(notes)
 
+    def _cuts(self, patch: edits.Patch, renew: Renew = "always") -> tuple[str, ...]:
+        """A sentence for each partial run that a patch of the source's own graph is going to cut."""
+        session = self.source.session
+        if session is None or not patch.changed or renew == "never":
+            return ()
+        return sessions.partial_runs_to_cut(session)
+
     def preview_edit(self, edit: Callable[[], object]) -> edits.Edits:
         """Preview a call that makes one edit: it is planned and checked, and then all is put back.
 
@@ -479,16 +486,18 @@ class EditExecutor:
         Raises:
             GraphEditError: It would be refused, for the same reason.
         """
-        self._is_previewing = True
-        try:
-            with self.listeners.collect(), transaction_of_steps() as steps:
-                steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
-                edit()
-                raise GraphEditError("This edit has no preview; make it, and undo it: editor.undo().")
-        except _PreviewedEdit as previewed:
-            return previewed.report
-        finally:
-            self._is_previewing = False
+        # Other threads wait: an edit of theirs is not the one that is previewed, and is not put back with it.
+        with one_thread():
+            self._is_previewing = True
+            try:
+                with self.listeners.collect(), transaction_of_steps() as steps:
+                    steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
+                    edit()
+                    raise GraphEditError("This edit has no preview; make it, and undo it: editor.undo().")
+            except _PreviewedEdit as previewed:
+                return previewed.report
+            finally:
+                self._is_previewing = False
 
     # Edits that bring ops in
 
@@ -809,9 +818,11 @@ class EditExecutor:
 
     def _bring_in(self, command: Command, patch: edits.Patch, grown: _GrowthResult) -> _GrowthResult:
         """Apply and record what comes into the current function."""
-        if self._is_previewing:
-            raise _PreviewedEdit(edits.Edits.of(patch))
         target = self.view.target
+        change = change_of(self.target, patch, target)
+        assert change is not None  # every graph here is the source's, or in it
+        if self._is_previewing:
+            raise _PreviewedEdit(edits.Edits.of(patch, notes=self._cuts(change)))
         with self.transaction() as steps, steps.without_interrupts():
             self._apply(patch, target, steps, renew=True)
             self._record(steps, command, patch, target, (grown,))

@@ -20,6 +20,7 @@ from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.editor.transaction import one_thread
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import LOOP_CONDITION, Selection, ops, unused_inputs, unused_inputs_notice, upstream
 from tfgraphwidget.optional_packages import import_package
@@ -120,7 +121,8 @@ class FileAPI(ArgumentChecks):
             >>> editor.path("net/hidden/Add", "net/logits").ops
             ('net/hidden/Add', 'net/logits')
         """
-        self._core.target.reread()
+        with one_thread():
+            self._core.target.reread()
         self._core.listeners.notify()
 
     def follow(self) -> str:

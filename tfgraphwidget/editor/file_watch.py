@@ -20,6 +20,7 @@ from tfgraphwidget.editor.replay import enter, replay
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import records_of
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.readable import read_file
 from tfgraphwidget.sources import Source, locate_file
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _content_of(path: Path) -> bytes:
         files = _files(path)
         if sum(file.stat().st_size for file in files) > _MOST_COMPARED:
             return b""
-        return blake2b(b"".join(blake2b(file.read_bytes()).digest() for file in files)).digest()
+        return blake2b(b"".join(blake2b(read_file(file)).digest() for file in files)).digest()
     except (GraphEditError, OSError):
         return b""
 

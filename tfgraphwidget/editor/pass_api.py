@@ -10,13 +10,14 @@ from tfgraphwidget import edits, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
+from tfgraphwidget.editor.transaction import one_thread
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import difference, effects_of_graph
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import DTypeLike, OpsLike, TensorKey, TensorsLike
 
 
-class PassAPI(ArgumentChecks):
+class PassAPI(ArgumentChecks, inside=one_thread):
     """Changes the whole graph: each call is one edit, which can be undone.
 
     Passes leave the ops that others name: those of signatures, collections and the marked boundary, variables, and ops

@@ -12,8 +12,11 @@ from tfgraphwidget.edits import Entrance, History, Patch
 from tfgraphwidget.edits.serialization import EditRecord, parse, records_from
 from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.progress import tell
+from tfgraphwidget.readable import read_file
 from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.tf_types import NodeDef
+
+_MOST_BYTES = 1 << 28  # of a file of edits, whose arrays are numbers in text; their objects take ten times that
 
 
 def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] = lambda _: None) -> int:
@@ -53,7 +56,7 @@ def _content(edits: object) -> object:
     if not isinstance(edits, str | PathLike):
         return edits
     try:
-        text = Path(edits).read_bytes()
+        text = read_file(Path(edits), _MOST_BYTES)
     except (OSError, ValueError) as error:  # not there, a folder, a name with a NUL in it
         why = getattr(error, "strerror", None) or error
         raise GraphEditError(f"{str(edits)[:200]!r} cannot be read: {why}; give a file of edits.") from error

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tfgraphwidget import export, writable
+from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor.apparent_signature import apparent_signature
 from tfgraphwidget.editor.graph_view import Boundary
 from tfgraphwidget.editor.linting import lint_editor
@@ -19,13 +20,14 @@ from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits import Command, apply_patch
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.serialization import Script, document, records_of, script
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import GraphIndex, Signature, build, ops, upstream
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import OpenOptions, Source, open_message, tf_protos
 from tfgraphwidget.tf_types import Module, TensorKey
 
+_MOST_OPSET = 1_000  # there are 23 by now
 _SECONDS = 600.0
 """How long a converter may take, unless the user gives a limit."""
 
@@ -67,7 +69,9 @@ def save(
     core.save_notices = notices
     source, target = core.source, core.target
     ends = inputs, outputs, signatures
-    signature, seconds = options.get("signature"), options.get("timeout")
+    signature = options.get("signature")
+    seconds: Any = options.get("timeout")
+    _check_numbers(seconds, options.get("opset"))
     if signature is not None and any(end is not None for end in ends):
         raise GraphEditError(
             "save(signature=...): give signature=, or inputs=, outputs= and signatures=, but not both."
@@ -79,7 +83,7 @@ def save(
         verify=verify,
         signature=None if signatures is not None else str(signature or ""),
         options={name: value for name, value in options.items() if value and name not in ("signature", "timeout")},
-        seconds=float(seconds) if isinstance(seconds, (int, float)) else _SECONDS,
+        seconds=_SECONDS if seconds is None else float(seconds),
         feeds={key if isinstance(key, str) else core.arguments.names(key)[0]: value for key, value in feeds.items()},
     )
     notices_before, restore_file = len(source.notices), target.file_restorer()
@@ -114,6 +118,20 @@ def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
         "again, to write the graph that calls it."
     )
     return (sentence,)
+
+
+def _check_numbers(timeout: object, opset: object) -> None:
+    """Raise InvalidArgument for a time limit that is none, and for an opset that there cannot be."""
+    try:
+        writable.check_seconds(_SECONDS if timeout is None else timeout)
+    except ValueError:
+        raise InvalidArgument(
+            "timeout",
+            f"timeout={value_text(timeout)} is not how long a converter may take; give a number of seconds above 0, "
+            "such as timeout=600.",
+        ) from None
+    if isinstance(opset, int) and not 0 < opset <= _MOST_OPSET:
+        raise InvalidArgument("opset", f"opset={value_text(opset)} is no version of ONNX's ops; give one such as 17.")
 
 
 def _fixes_of(core: EditorCore, names: Collection[str]) -> tuple[Command, ...]:

@@ -758,9 +758,10 @@ class LiveTarget:
             return self._draft.revert(patch, steps)
         index, planned = self.index, id(patch)
         _, patch = self._actual_patches.get(planned, (None, patch))
-        if any(node.name not in index.ids for node in patch.add.nodes):
-            raise NothingTo("Another editor has undone this already; redo it there first.")
-        inverse = patch.inverse().with_dependents(index)
+        self._check_revertible(patch)
+        inverse = patch.inverse()
+        edits.check_unchanged(index, inverse)
+        inverse = inverse.with_dependents(index)
         losses = self.apply(inverse, steps, renew=renew)
         self._members.pop(id(inverse), None)
         self._actual_patches.pop(planned, None)
@@ -774,6 +775,29 @@ class LiveTarget:
         if reordered:
             self.reread()
         return inverse, losses
+
+    def _check_revertible(self, patch: Patch) -> None:
+        """Raise NothingTo when another editor has taken away what an edit added, or put back what it removed."""
+        ids, added = self.index.ids, {node.name for node in patch.add.nodes}
+        missing_op = next((node.name for node in patch.add.nodes if node.name not in ids), None)
+        if missing_op is not None:
+            now = self.new_names.get(missing_op, "")
+            if now in ids:
+                raise NothingTo(
+                    f"Another editor has renamed op {missing_op!r} to {now!r} since; undo that there first.", [now]
+                )
+            raise NothingTo(
+                f"Another editor has undone this already, or has removed op {missing_op!r}; redo it there, or undo the "
+                "removal there, first."
+            )
+        present_op = next(
+            (node.name for node in patch.remove.nodes if node.name in ids and node.name not in added), None
+        )
+        if present_op is not None:
+            raise NothingTo(
+                f"Another editor has put op {present_op!r} back, or has made one of that name; undo that there first.",
+                [present_op],
+            )
 
     def reserve(self, names: Iterable[str]) -> None:
         """Let no op that is added from now on take these names, which are in lower case."""

@@ -21,29 +21,33 @@ class Listeners(list[Callable[[], None]]):
 
     def __init__(self, functions: Iterable[Callable[[], None]] = ()) -> None:
         super().__init__(functions)
-        self._is_collecting = False
+        self._lock = threading.Lock()
+        self._collecting = 0  # how many `collect`s are under way, of all threads
         self._is_due = False
 
     def notify(self) -> None:
         """Call every listener; inside `collected`, when that ends. Their errors are logged: the change is made."""
-        if self._is_collecting:
-            self._is_due = True
-            return
+        with self._lock:
+            if self._collecting:
+                self._is_due = True
+                return
         for listener in tuple(self):
             _call(listener)
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Send one notification for all that come inside, at the end of the outermost of these."""
-        outer = self._is_collecting
+        """Send one notification for all that come inside, at the end of the outermost of these in any thread."""
+        with self._lock:
+            self._collecting += 1
         try:
-            self._is_collecting = True
             yield
         finally:
             with held_back():
-                self._is_collecting = outer
-                if self._is_due and not outer:
-                    self._is_due = False
+                with self._lock:
+                    self._collecting -= 1
+                    is_due = self._is_due and not self._collecting
+                    self._is_due = self._is_due and not is_due
+                if is_due:
                     self.notify()
 
 
@@ -92,7 +96,9 @@ class Transaction(ExitStack):
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let edits of other threads wait, of any graph: TensorFlow lets one thread change a graph at a time.
+    """Let edits and previews of other threads wait, of any graph: TensorFlow lets one thread change a graph at a time.
+
+    Inside, no other thread takes a name that is free, nor changes what an edit was planned on.
 
     Raises:
         GraphEditError: Another thread's edit takes too long.

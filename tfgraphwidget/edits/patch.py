@@ -224,6 +224,11 @@ class Patch:
     skipped: tuple[SkippedMatch, ...] = ()
 
     @property
+    def changed_or_renamed(self) -> tuple[str, ...]:
+        """The ops that are changed in place, and those that get another name."""
+        return (*(edited.name for edited in self.changed), *(old for old, _ in self.renamed))
+
+    @property
     def only_sets_trainable(self) -> bool:
         """Whether all that it changes is which variables are trainable."""
         if self.changed or self.add.nodes or self.remove.nodes:
@@ -325,17 +330,23 @@ def _uncalled_functions(
 
 
 def check_unchanged(index: GraphIndex, patch: Patch) -> None:
-    """Raise when an op that the patch changes is not what it was planned for.
+    """Raise GraphEditError when an op that the patch changes is not what it was planned for.
 
     Args:
         index: The graph.
         patch: The changes of an edit.
     """
+    missing = next((op for op in patch.changed_or_renamed if op not in index.ids), None)
+    if missing is not None:
+        raise GraphEditError(
+            f"Op {missing!r} was removed or renamed by another edit meanwhile; undo that one first, in the editor that "
+            "made it, or edit the graph as it is now."
+        )
     for edited in patch.changed:
-        at = index.ids.get(edited.name)
-        if at is None or not _is_alike(index, index.nodes[at], edited.before):
+        if not _is_alike(index, index.nodes[index.ids[edited.name]], edited.before):
             raise GraphEditError(
-                f"Op {edited.name!r} was changed by another edit meanwhile; edit it as it is now.",
+                f"Op {edited.name!r} was changed by another edit meanwhile; undo that one first, in the editor that "
+                "made it, or edit the op as it is now.",
                 [edited.name],
             )
 

@@ -129,7 +129,12 @@ def _files_of(folder: Path) -> list[str]:
 
 
 def _files_to_replace(place: Path, file_names: Collection[str]) -> list[str]:
-    """The old files to replace: the file with its checkpoint, or with its arrays."""
+    """The old files to replace: the file with its checkpoint, or with its arrays.
+
+    A SavedModel was not there when this one was begun: another save has written it since, and the last one stays.
+    """
+    if (place / "saved_model.pb").is_file():
+        return [f"{place.name}/{name}" for name in _files_of(place)]
     if not place.is_file():
         return []
     if place.suffix.lower() == ".meta":

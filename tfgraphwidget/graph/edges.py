@@ -6,7 +6,7 @@ import gc
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -223,7 +223,8 @@ def number_names(names: list[str], ids: dict[str, int], first: int) -> None:
     """
     ids.update(zip(names, range(first, first + len(names)), strict=True))
     if len(ids) < first + len(names):
-        twice = next(name for i, name in enumerate(names, first) if ids[name] != i)
+        before = set(islice(ids, first))  # an update leaves a name at its place
+        twice = next(name for i, name in enumerate(names, first) if ids[name] != i or name in before)
         raise GraphEditError(f"Two ops of this graph are named {twice!r}; TensorFlow wants each name once.", [twice])
 
 

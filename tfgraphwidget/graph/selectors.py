@@ -29,6 +29,9 @@ from tfgraphwidget.graph.selection import Selection, Walk, with_recipe
 from tfgraphwidget.graph.tensors import ShapePattern, matches_shape, shape_pattern
 from tfgraphwidget.graph.variables import handles
 from tfgraphwidget.naming import did_you_mean, split_tensor
+from tfgraphwidget.readable import read_file
+
+_MOST_BYTES = 1 << 28  # of a file with a selection: the names of two million ops
 
 
 @with_recipe
@@ -262,7 +265,7 @@ def load(index: GraphIndex, path: str | PathLike[str]) -> Selection:
         path: The path, as a string or a `pathlib.Path`.
     """
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = json.loads(read_file(Path(path), _MOST_BYTES))
         held_ops, tensors = list(map(str, document["ops"])), list(map(str, document["tensors"]))
     except FileNotFoundError:
         raise UnknownName(f"There is no file {str(path)!r}; selection.save({str(path)!r}) would write one.") from None

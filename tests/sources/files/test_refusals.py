@@ -53,15 +53,15 @@ def test_a_path_that_cannot_be_is_refused(tmp_path: Path, name: str) -> None:
     assert tmp_path.name in why(lambda: open_source(tmp_path / name))
 
 
-def refuse(self: Path, *args: object, **kwargs: object) -> object:
+def refuse(path: Path, *args: object, **kwargs: object) -> object:
     raise PermissionError(13, "Permission denied")
 
 
-@pytest.mark.parametrize("method", ["is_dir", "lstat", "stat", "iterdir", "read_bytes"])
+@pytest.mark.parametrize("method", ["is_dir", "lstat", "stat", "iterdir", "open"])
 def test_what_may_not_be_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     file = tmp_path / "g.pb"
     file.write_bytes(v1.GraphDef(node=[node("a", "NoOp")]).SerializeToString())
-    monkeypatch.setattr(Path, method, refuse)
+    monkeypatch.setattr(os if method == "open" else Path, method, refuse)
     assert "Permission denied" in why(lambda: open_source(tmp_path if method == "iterdir" else file))
 
 
@@ -93,7 +93,7 @@ def test_a_path_in_bytes_and_one_in_the_home_folder_open(tmp_path: Path, monkeyp
 def test_what_is_neither_a_file_nor_a_folder_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for given in (tmp_path / "pipe", "/dev/zero"):
-        assert "neither a regular file nor a directory" in why(lambda given=given: open_source(given))
+        assert ("is a pipe" if "pipe" in str(given) else "is a device") in why(lambda given=given: open_source(given))
 
 
 def test_a_folder_proposes_only_what_opens(tmp_path: Path) -> None:

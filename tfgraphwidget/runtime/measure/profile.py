@@ -21,6 +21,7 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import FUSION_ROOTS, Floats, GraphIndex, backward, writes
 from tfgraphwidget.naming import count_text, names_text, split_tensor
+from tfgraphwidget.readable import read_file
 from tfgraphwidget.runtime.measure.probe import format_table, session_runner
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.scene.coloring import format_number
@@ -304,7 +305,7 @@ def _planes(file: Path) -> Sequence[Any]:
 
     space = xplane_pb2.XSpace()
     try:
-        space.ParseFromString(file.read_bytes())
+        space.ParseFromString(read_file(file))
     except Exception as error:  # protobuf's own exception has no public name
         raise GraphEditError(
             f"{str(file)!r} is not a profile of tf.profiler: {error}; give an '.xplane.pb' that tf.profiler wrote."

@@ -137,13 +137,28 @@ def watch_partial_runs(session: Session) -> None:
 
 def end_partial_runs(session: Session) -> list[str]:
     """Return sentences on the partial runs that are active in a session; renewing the session ends them."""
+    cut = [f"The partial run of {names} is cut; set it up again by partial_run_setup." for names in _runs(session)]
+    getattr(session, _PARTIAL_RUNS, []).clear()
+    return cut
+
+
+def partial_runs_to_cut(session: Session) -> tuple[str, ...]:
+    """Return what `end_partial_runs` is going to say, for a preview of what renews the session.
+
+    Args:
+        session: The session.
+    """
+    return tuple(
+        f"The partial run of {names} will be cut; end it before, or set it up again by partial_run_setup."
+        for names in _runs(session)
+    )
+
+
+def _runs(session: Session) -> list[str]:
+    """What the partial runs that are active in a session fetch."""
     handles = getattr(session, _PARTIAL_RUNS, [])
-    under_way = [handle for handle in handles if is_partial_run_active(session, handle)]
-    handles.clear()
-    fetched = [handle.partition("->")[2].partition("/")[0].split(",") for handle in under_way]
-    return [
-        f"The partial run of {names_text(names)} is cut; set it up again by partial_run_setup." for names in fetched
-    ]
+    under_way = [handle for handle in tuple(handles) if is_partial_run_active(session, handle)]
+    return [names_text(handle.partition("->")[2].partition("/")[0].split(",")) for handle in under_way]
 
 
 def invalidate_objects(objects: Sequence[dict[str, object]]) -> list[str]:

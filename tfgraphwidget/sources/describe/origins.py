@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tfgraphwidget.readable import read_file
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Body
 from tfgraphwidget.tf_types import FuncGraph, Graph, GraphDebugInfo, Operation
@@ -91,7 +92,7 @@ def format_frames(frames: Iterable[Frame]) -> tuple[str, ...]:
 def read_debug_info(file: Path) -> GraphDebugInfo | None:
     """The GraphDebugInfo in a file of a SavedModel; None when it cannot be read."""
     try:
-        debug_info: GraphDebugInfo | None = tf_protos.GraphDebugInfo.FromString(file.read_bytes())
+        debug_info: GraphDebugInfo | None = tf_protos.GraphDebugInfo.FromString(read_file(file))
         return debug_info
     except Exception:  # not there, not readable, or damaged: it is only ever looked at
         return None

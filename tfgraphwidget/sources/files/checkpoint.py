@@ -15,6 +15,7 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, reason_of
 from tfgraphwidget.naming import did_you_mean
+from tfgraphwidget.readable import why_unreadable
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.tensor_bundle import TensorBundle, latest_checkpoint
 from tfgraphwidget.sources.paths import parent_prefix, parse_path, path_error, shorten
@@ -59,6 +60,7 @@ class Checkpoint:
                 "checkpoint='' is not a path; give the prefix of a checkpoint's files, or leave it out."
             )
         path = parse_path(argument, "checkpoint")
+        _check_readable(path, Path(f"{path}.index"))
         if path.suffix in _KERAS and _is(Path.is_file, path):
             raise GraphEditError(
                 f"{shorten(str(path))} is Keras's own file, not a checkpoint; load it into a model by "
@@ -197,6 +199,8 @@ class Checkpoint:
     @cached_property
     def _reader(self) -> TensorBundle | tf_protos.OldCheckpoint:
         """The reader of the values. TensorFlow reads the one file that TensorFlow 0.x wrote."""
+        folder = Path(self.prefix).parent
+        _check_readable(*(folder / name for name in _entries(folder) if self._shard(name)))
         if _is(Path.is_file, Path(f"{self.prefix}.index")):
             return TensorBundle(self.prefix)
         if not _is(Path.is_file, Path(self.prefix)):
@@ -235,6 +239,13 @@ def own_paths(values: Mapping[str, T]) -> dict[str, T]:
     """
     is_listed = any(path.startswith("variables/") for path in values)
     return {path: v for path, v in values.items() if not (is_listed and path.startswith("_all_variables/"))}
+
+
+def _check_readable(*paths: Path) -> None:
+    """Raise GraphEditError for a pipe or a device among files of a checkpoint."""
+    why = next(filter(None, (why_unreadable(path, folders=True) for path in paths)), "")
+    if why:
+        raise GraphEditError(why)
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import Any
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
 from tfgraphwidget.naming import did_you_mean
+from tfgraphwidget.readable import open_file, read_file, why_unreadable
 from tfgraphwidget.sources.files.parse import LARGEST, holds_graph, is_text_format, parse_message
 from tfgraphwidget.sources.paths import parent_prefix, path_error, shorten
 from tfgraphwidget.sources.tf_protos import MessageClasses
@@ -166,7 +166,7 @@ def locate_file(path: Path, main_files: Collection[str], suffixes: Collection[st
     """
     try:
         path.lstat()
-        return _main_file(path, main_files, suffixes) if path.is_dir() else path
+        file = _main_file(path, main_files, suffixes) if path.is_dir() else path
     except (FileNotFoundError, NotADirectoryError):
         names, otherwise = _entries(path.parent), "give the path of one that is there"
         end = did_you_mean(path.name, names, parent_prefix(path), otherwise=otherwise)
@@ -175,6 +175,10 @@ def locate_file(path: Path, main_files: Collection[str], suffixes: Collection[st
         raise GraphEditError(
             f"{shorten(str(path))} cannot be opened: {path_error(error)}; give a path that can be read."
         ) from error
+    why = why_unreadable(file)
+    if why:  # a pipe or a device, for which the kernel would wait
+        raise NotAGraph(why)
+    return file
 
 
 def _main_file(folder: Path, main_files: Collection[str], suffixes: Collection[str]) -> Path:
@@ -204,20 +208,15 @@ def _content(file: Path) -> bytes:
     """The bytes of a file; of an archive over 2 GB its beginning."""
     try:
         about = file.stat()
-        if not stat.S_ISREG(about.st_mode):
-            raise NotAGraph(
-                f"{shorten(str(file))} is neither a regular file nor a directory; give the file that the graph was "
-                "saved in."
-            )
         if about.st_size > LARGEST:
-            with file.open("rb") as opened:
+            with open_file(file) as opened:
                 if begins_as_archive(start := opened.read(ARCHIVE_START)):
                     return start
             raise NotAGraph(
                 f"File {str(file)!r} is over 2 GB, the limit of protobuf; save the graph without its variables' "
                 "values, and the values in a checkpoint."
             )
-        return file.read_bytes()
+        return read_file(file)
     except (OSError, ValueError) as error:
         raise GraphEditError(
             f"File {shorten(str(file))} cannot be read: {path_error(error)}; copy it again, or give one that can be "

@@ -20,6 +20,7 @@ import numpy as np
 from google.protobuf import text_encoding
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.readable import open_file, read_file
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.crc32c import masked_crc32c
 from tfgraphwidget.tf_types import BundleEntryProto, Message, TensorSliceProto
@@ -56,7 +57,7 @@ class TensorBundle:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         try:
-            entries = dict(_table_entries(Path(f"{prefix}.index").read_bytes()))
+            entries = dict(_table_entries(read_file(f"{prefix}.index")))
         except _Compressed:
             raise GraphEditError(
                 f"Checkpoint {prefix!r} has a compressed index, as TensorFlow does not write one; load it with the "
@@ -114,7 +115,7 @@ class TensorBundle:
             dtype = dtype[0]
         path = Path(f"{self._prefix}.data-{entry.shard_id:05}-of-{self._shards:05}")
         data = np.empty(entry.size, np.uint8)
-        with path.open("rb") as file:
+        with open_file(path) as file:
             file.seek(entry.offset)
             size = file.readinto(data.data)
         if size < entry.size:
@@ -281,7 +282,7 @@ def latest_checkpoint(folder: Path) -> str | None:
     """
     if not (folder / _STATE).is_file():
         return None
-    match = _NEWEST.search((folder / _STATE).read_text(encoding="utf-8", errors="replace"))
+    match = _NEWEST.search(read_file(folder / _STATE).decode(errors="replace"))
     if match is None:
         return None
     prefix = folder / text_encoding.CUnescape(match[1]).decode(errors="replace")
