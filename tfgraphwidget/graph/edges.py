@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice, repeat
 from typing import NamedTuple
@@ -190,6 +190,16 @@ class NodesByName(Mapping[str, NodeDef]):
 
     def __len__(self) -> int:
         return len(self._ids)
+
+    def of_types(self, wanted: Callable[[str], bool]) -> Iterator[NodeDef]:
+        """The NodeDefs of some op types; the others are not looked at, of which a file may have a million.
+
+        Args:
+            wanted: Whether an op type is one of them.
+        """
+        types = types_of(self._nodes)
+        chosen = {op_type for op_type in set(types) if wanted(op_type)}
+        return (self._nodes[i] for i, op_type in enumerate(types) if op_type in chosen)
 
 
 def names_of(nodes: Iterable[NodeDef]) -> list[str]:

@@ -22,7 +22,7 @@ from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import CONSTANTS, IDENTITY, PLACEHOLDERS, TABLE_FILE_INITIALIZERS
 from tfgraphwidget.graph.tensors import Typing
 from tfgraphwidget.naming import HOW_TO_TRUST, split_input, split_tensor
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 
 MAX_SENTENCES = 5  # on what an op or a scope does: what a panel shows
 MAX_HOPS = 64  # ops between a file's name and the op that takes it; a Saver has four
@@ -157,6 +157,7 @@ class Effects:
         function: Gives the FunctionDef of a name.
         functions: The names of the functions.
         may_read: Whether a table may be filled from the text file of that path without asking.
+        definition: Gives the OpDef of an op type, so that ops which call no function need not be looked at one by one.
     """
 
     def __init__(
@@ -165,31 +166,38 @@ class Effects:
         function: Callable[[str], FunctionDef],
         functions: Collection[str],
         may_read: Callable[[bytes], bool] = lambda _: False,
+        definition: Callable[[str], OpDef | None] = lambda _: None,
     ) -> None:
+        self._definition = definition
         self._graph = _Frame(nodes)
         self._function, self._functions, self._may_read = function, functions, may_read
 
-    def of_graph(self, names: Iterable[str] | None = None) -> Iterator[EffectiveOp]:
-        """The ops of the graph and of the functions that it calls, in order; not a Saver's, whose file is fed.
+    def of_graph(self) -> Iterator[EffectiveOp]:
+        """The ops of the graph and of the functions that it calls, in order; not a Saver's, whose file is fed."""
+        return self._look(self._suspects(), frozenset(), is_run=False)
 
-        Args:
-            names: The ops to look at; None for all.
-        """
+    def _suspects(self) -> Iterable[NodeDef]:
+        """The ops of the graph whose type may do more than compute, or call a function."""
         nodes = self._graph.nodes
-        chosen = nodes.values() if names is None else [nodes[name] for name in names if name in nodes]
-        return self._look(chosen, frozenset(), is_run=False)
+        return nodes.of_types(self._may_do_more) if isinstance(nodes, NodesByName) else nodes.values()
 
-    def by_op(self, names: Iterable[str]) -> Iterator[tuple[str, tuple[EffectiveOp, ...]]]:
-        """Some ops of the graph, each with what does more than compute: the op itself, and the ops that its calls run.
+    def _may_do_more(self, op_type: str) -> bool:
+        """Whether ops of a type may do more than compute, or call a function."""
+        if effect_of(op_type).is_dangerous or op_type in self._functions:
+            return True
+        definition = self._definition(op_type) if self._functions else None
+        if definition is None:
+            return bool(self._functions)
+        return any(each.type in {"func", "list(func)"} for each in definition.attr)
+
+    def by_op(self) -> Iterator[tuple[str, tuple[EffectiveOp, ...]]]:
+        """Ops of the graph, each with what does more than compute: the op itself, and the ops that its calls run.
 
         `of_graph` names an op of a function once; here it is with every op that calls the function.
-
-        Args:
-            names: The ops to look at.
         """
         inside: dict[tuple[object, ...], tuple[EffectiveOp, ...]] = {}  # by the function and its arguments
-        for name in names:
-            node = self._graph.nodes[name]
+        for node in self._suspects():
+            name = node.name
             effect = self._effect(self._graph, node, (), is_run=False)
             ops = [EffectiveOp(name, node.op, effect, "", name)] if effect.is_dangerous else []
             for function in self._called(node):
@@ -474,7 +482,8 @@ def effects_of(index: GraphIndex, trust: Trust) -> Effects:
         index: The graph.
         trust: Says which files tables may be filled from.
     """
-    return Effects(NodesByName(index.nodes), index.extras.function, index.functions, trust.may_read)
+    nodes = NodesByName(index.nodes)
+    return Effects(nodes, index.extras.function, index.functions, trust.may_read, index.typing.definition)
 
 
 def effects_of_nodes(nodes: Sequence[NodeDef], functions: Iterable[FunctionDef], trust: Trust) -> Iterator[EffectiveOp]:
@@ -573,25 +582,14 @@ def untrusted_ops(index: GraphIndex, trust: Trust) -> UntrustedOps:
 
 
 def _find_untrusted(index: GraphIndex, trust: Trust) -> UntrustedOps:
-    """Find them; of a million ops only those are looked at one by one whose type may do more, or call a function."""
-    types, codes = index.kinds
-    wanted = {code for code, op_type in enumerate(types) if _may_do_more(index, op_type)}
-    names = (name for name, code in zip(index.names, codes.tolist(), strict=True) if code in wanted)
-    by_op = dict(effects_of(index, trust).by_op(names))
+    """Find them."""
+    by_op = dict(effects_of(index, trust).by_op())
     effects: dict[Effect, list[int]] = {effect: [] for effect in Effect}
     for name, ops in by_op.items():
         for effect in {op.effect for op in ops}:
             effects[effect].append(index.ids[name])
     total = len({(op.function, op.name) for ops in by_op.values() for op in ops})
     return UntrustedOps(by_op, {effect: tuple(numbers) for effect, numbers in effects.items() if numbers}, total)
-
-
-def _may_do_more(index: GraphIndex, op_type: str) -> bool:
-    """Whether ops of a type may do more than compute, or call a function."""
-    if effect_of(op_type).is_dangerous or op_type in index.functions:
-        return True
-    definition = index.typing.definition(op_type) if index.functions else None
-    return definition is not None and any(each.type in {"func", "list(func)"} for each in definition.attr)
 
 
 def effects_of_library(index: GraphIndex, trust: Trust) -> Iterator[EffectiveOp]:

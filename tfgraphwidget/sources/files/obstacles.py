@@ -66,7 +66,9 @@ class FileGraph:
     @cached_property
     def effects(self) -> Effects:
         """What finds the ops that do more than compute."""
-        return Effects(NodesByName(self.body.protos), self.body.function, self.body.functions(), self.trust.may_read)
+        body = self.body
+        definition = body.typing.definition
+        return Effects(NodesByName(body.protos), body.function, body.functions(), self.trust.may_read, definition)
 
     @property
     def table_contents(self) -> TableContents:

@@ -20,6 +20,7 @@ from tfgraphwidget.sources.files.other_checkpoint import other_checkpoint
 from tfgraphwidget.sources.files.parse import holds_graph
 from tfgraphwidget.sources.files.signature_defs import choose_signature, entry_path, read_signatures
 from tfgraphwidget.sources.files.stored_data import FileStoredData, PartStoredData
+from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.source import ImportedGraph, Source
@@ -130,7 +131,13 @@ def trust_of(where: str, nodes: NodeDefs, library: GraphDefLibrary, folder: Path
     bodies = [library.function(name).node_def for name in library.functions()]
     types = {*types_of(nodes), *(node.op for body in bodies for node in body)} - library.functions()
     if any(effect_of(op_type).is_dangerous for op_type in types):
-        effects = Effects(NodesByName(nodes), library.function, library.functions(), trust.may_read)
+        effects = Effects(
+            NodesByName(nodes),
+            library.function,
+            library.functions(),
+            trust.may_read,
+            OpTypes(library.function).definition,
+        )
         first = next(chain(effects.of_graph(), effects.of_library()), None)
         trust.is_given |= first is None
     else:
