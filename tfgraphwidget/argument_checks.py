@@ -24,7 +24,7 @@ from os import PathLike
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from tfgraphwidget.cancellation import between_calls
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import CallsTooDeep, GraphEditError, OutOfMemory, reason_of
 from tfgraphwidget.naming import known_instead
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -87,7 +87,13 @@ def check_arguments(
     refusal: type[Exception] = GraphEditError,
     inside: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Callable[..., object]:
-    """The function, which refuses what its annotations do not allow with `refusal`; it runs in `inside()`."""
+    """The function, which refuses what its annotations do not allow.
+
+    Args:
+        function: The function.
+        refusal: The class of its refusals.
+        inside: Gives the context manager that each call runs in.
+    """
     signature, hints = inspect.signature(function), functools.cache(lambda: _hints(function))
     meanings: Mapping[str, str] = getattr(function, "argument_meanings", {})
     if _takes_anything(function, signature):
@@ -128,10 +134,13 @@ def names_its_call(function: _Method) -> _Method:
     return naming
 
 
-# What a graph that nobody here has made may exhaust: calls in calls, or memory.
-_TOO_DEEP = "The functions of the graph call each other too deep for it; do it with a part without these calls."
-_TOO_LARGE = "It takes more memory than there is, so nothing has changed; do it with a part of the graph."
-_EXHAUSTED = (_TOO_DEEP, _TOO_LARGE)
+def _exhausted(error: MemoryError | RecursionError) -> GraphEditError:
+    """The refusal for what a graph that nobody here has made may exhaust: memory, or calls in calls."""
+    if isinstance(error, RecursionError):
+        why = "The functions of the graph call each other too deep for it; do it with a part without these calls."
+        return CallsTooDeep(why)
+    detail = f" ({reason_of(error)})" if str(error) else ""
+    return OutOfMemory(f"It takes more memory than there is{detail}; do it with a part of the graph.")
 
 
 def _verify_nothing(positional: tuple[object, ...], options: dict[str, object]) -> None:
@@ -145,7 +154,7 @@ def _with_its_name(
     inside: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Any:
     """The function, called after `verify` and `inside`; `text` is the call in a sentence, `call_text` for None."""
-    refusal, exhausted, text = GraphEditError, _EXHAUSTED, text or call_text
+    refusal, exhausted, text = GraphEditError, _exhausted, text or call_text
     uninterrupted = between_calls  # by this closure: `call` has the function's globals
 
     def call(*positional: Any, **options: Any) -> Any:
@@ -158,7 +167,7 @@ def _with_its_name(
             error.call = text(function, positional, options)  # the outermost call has the last word
             raise
         except (MemoryError, RecursionError) as error:
-            end = refusal(exhausted[isinstance(error, MemoryError)], code="exhausted")
+            end = exhausted(error)
             end.call = text(function, positional, options)
             raise end from error
 

@@ -144,6 +144,14 @@ class SessionRefused(GraphEditError):
     """The session cannot do what was asked: closed, of another graph, or a value is missing."""
 
 
+class OutOfMemory(GraphEditError, MemoryError):
+    """There is less memory than it takes."""
+
+
+class CallsTooDeep(GraphEditError, RecursionError):
+    """The functions of a graph call each other deeper than can be followed."""
+
+
 class NotTrusted(SessionRefused):
     """An op of a file that is not trusted does more than compute; the sentence says what, and how to allow it."""
 

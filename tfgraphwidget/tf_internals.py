@@ -288,7 +288,7 @@ def _release(lock: Any) -> None:
 def _take_counts(lock: threading.Lock) -> None:
     """Take the lock of the counts, over from an interrupted thread if need be: others hold it for microseconds.
 
-    Private: the file `lock_util.py`, see `release_locks`.
+    Private: the file `lock_util.py`, see `release_locks`; Python's `_current_frames`, the only list of stacks.
     """
     deadline = time.monotonic() + _COUNTING_LIMIT
     while not lock.acquire(blocking=False):
@@ -302,7 +302,7 @@ def _take_counts(lock: threading.Lock) -> None:
 def _possible_holders() -> tuple[int, int]:
     """Return how many frames of all threads may add ops to a graph, and how many may take them over in a session.
 
-    Private: `Graph._mutation_lock`, `Graph._session_run_lock`, see `release_locks`.
+    Private: `Graph._mutation_lock`, `Graph._session_run_lock`, see `release_locks`; Python's `_current_frames`.
     """
     counts = [0, 0]
     for innermost in sys._current_frames().values():

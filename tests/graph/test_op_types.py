@@ -16,6 +16,7 @@ PACKAGE = Path(op_types.__file__).parents[1]
 SETS = {name: value for name, value in vars(op_types).items() if isinstance(value, frozenset) and "DTYPES" not in name}
 # Here the op types are what the code makes, not what it looks for.
 MADE_THERE = {
+    "graph/effects.py": "what decides the effect of an op, beside the table of effects",
     "edits/rewire/adapters.py": "the ops that an edit can put between, which are the values of an option too",
     "runtime/measure/flops.py": "a formula for each op type, where those with the same formula share it",
     "runtime/session/untransferable.py": "the ops that count what a staging area or a barrier holds",

@@ -126,6 +126,7 @@ from .op_types import HOLDERS_OF_SHAPED_TENSORS as HOLDERS_OF_SHAPED_TENSORS
 from .op_types import IDENTITY as IDENTITY
 from .op_types import INTERCHANGEABLE as INTERCHANGEABLE
 from .op_types import IS_INITIALIZED as IS_INITIALIZED
+from .op_types import JOINS_OF_ALL as JOINS_OF_ALL
 from .op_types import LAYER_KERNELS as LAYER_KERNELS
 from .op_types import LIST_FORWARDING as LIST_FORWARDING
 from .op_types import LOOP_CONDITION as LOOP_CONDITION
@@ -140,12 +141,12 @@ from .op_types import PRINTS as PRINTS
 from .op_types import PYTHON_CALLS as PYTHON_CALLS
 from .op_types import RANK_PRESERVING as RANK_PRESERVING
 from .op_types import REF_HANDLES as REF_HANDLES
+from .op_types import REGEX_REPLACEMENTS as REGEX_REPLACEMENTS
 from .op_types import REMOTE_CALLS as REMOTE_CALLS
 from .op_types import REQUIRED_PLACEHOLDERS as REQUIRED_PLACEHOLDERS
 from .op_types import RESOURCE_HANDLES as RESOURCE_HANDLES
 from .op_types import RESOURCE_QUERIES as RESOURCE_QUERIES
 from .op_types import RESOURCE_READS as RESOURCE_READS
-from .op_types import SAFE_INITIALIZATION as SAFE_INITIALIZATION
 from .op_types import SEED_FORWARDING as SEED_FORWARDING
 from .op_types import SHAPE_ARITHMETIC as SHAPE_ARITHMETIC
 from .op_types import SHAPE_EQUIVALENTS as SHAPE_EQUIVALENTS
@@ -161,6 +162,7 @@ from .op_types import TABLE_FILLS as TABLE_FILLS
 from .op_types import TABLE_INITIALIZERS as TABLE_INITIALIZERS
 from .op_types import TABLE_WRITES as TABLE_WRITES
 from .op_types import TAGGED_SUMMARIES as TAGGED_SUMMARIES
+from .op_types import UNPACKING as UNPACKING
 from .op_types import V1_CONTROL_FLOW as V1_CONTROL_FLOW
 from .op_types import V1_FORWARDING as V1_FORWARDING
 from .op_types import V1_LOOPS as V1_LOOPS

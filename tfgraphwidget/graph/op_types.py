@@ -210,17 +210,6 @@ SHAPE_ARITHMETIC = frozenset(
         *("StridedSlice", "Sub", "Sum", "Tile", "Transpose", "TruncateDiv", "Unpack", "ZerosLike"),
     }
 )
-# The initializer of a table that needs no other ops computes from what is in the graph and in its variables, and does
-# nothing else. What an untrusted file has beside them may read a file (ImmutableConst), write one, wait without end.
-SAFE_INITIALIZATION = frozenset(
-    (
-        *CONSTANTS,
-        *(*HANDLES, *RESOURCE_READS, *IDENTITY, *SHAPE_ARITHMETIC, *ZEROS, *STATIC_TABLES, *TABLE_INITIALIZERS),
-        *("NoOp", "Placeholder", "PlaceholderWithDefault", "GuaranteeConst", "Size", "StringJoin", "AsString"),
-        *("LookupTableFind", "LookupTableFindV2", "LookupTableSize", "LookupTableSizeV2", "LookupTableImport"),
-        *("LookupTableImportV2", "MutableHashTable", "MutableHashTableV2", "MutableDenseHashTableV2"),
-    )
-)
 # Their inputs have the same sizes, up to broadcasting and to the axis that a concatenation joins.
 EQUAL_SIZES = frozenset(
     {
@@ -325,3 +314,26 @@ DT_RESOURCE = cast("DataType.ValueType", 20)
 DT_VARIANT = cast("DataType.ValueType", 21)
 # Tensors that refer to something which no array can hold: nothing can feed them, and Python cannot read them.
 HANDLE_DTYPES = frozenset({"resource", "variant"})
+
+# What a stranger's graph may do
+
+# They hand the name of a file on, by their first input.
+FILENAME_CARRIERS = frozenset({"ExpandDims", "Pack", "Reshape", "ShardedFilename", "StopGradient"})
+# Their inputs are the arguments of the function that they call, in order.
+CALLS_OF_INPUTS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "StatelessWhile", "While"})
+# They take the handle of a variable and assign nothing to it.
+VARIABLE_LOOKS = frozenset({"ReadVariableOp", "VarIsInitializedOp", "VariableShape"})
+SELECTS = frozenset({"Select", "SelectV2"})
+# Their shape depends on the values of numbers that may be floats.
+RANGES = frozenset({"LinSpace", "Range"})
+# Each letter of a text may become a text.
+REGEX_REPLACEMENTS = frozenset({"RegexReplace", "StaticRegexReplace"})
+# They join all texts of a tensor to one.
+JOINS_OF_ALL = frozenset({"ReduceJoin", "UnsortedSegmentJoin"})
+# What they give is as large as their input says, in a header or in code: a kilobyte may be gigabytes.
+UNPACKING = frozenset(
+    {
+        *("DecodeAndCropJpeg", "DecodeBmp", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJpeg", "DecodePng"),
+        *("DecodeProtoV2", "DecodeWav", "DecodeWebP", "DeserializeSparse", "ParseTensor", "StringFormat"),
+    }
+)

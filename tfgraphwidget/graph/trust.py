@@ -19,14 +19,24 @@ from tfgraphwidget.graph.edges import NodesByName
 from tfgraphwidget.graph.effects import Effect, effect_of, node_effect, reason_of_effect, runs_at_import
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.index_cache import cached_per_index
-from tfgraphwidget.graph.op_types import CONSTANTS, IDENTITY, PLACEHOLDERS, TABLE_FILE_INITIALIZERS
+from tfgraphwidget.graph.op_types import (
+    BRANCHES,
+    CALLS_OF_INPUTS,
+    CONSTANTS,
+    FILENAME_CARRIERS,
+    IDENTITY,
+    PLACEHOLDERS,
+    RANGES,
+    SELECTS,
+    TABLE_FILE_INITIALIZERS,
+    VARIABLE_LOOKS,
+)
 from tfgraphwidget.graph.tensors import Typing
 from tfgraphwidget.naming import HOW_TO_TRUST, split_input, split_tensor
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 
 MAX_SENTENCES = 5  # on what an op or a scope does: what a panel shows
 MAX_HOPS = 64  # ops between a file's name and the op that takes it; a Saver has four
-_RANGES = frozenset({"Range", "LinSpace"})
 # The inputs of a Saver's ops that name files.
 _SAVER_FILES: Mapping[str, tuple[int, ...]] = {
     "MergeV2Checkpoints": (0, 1),
@@ -38,12 +48,9 @@ _SAVER_FILES: Mapping[str, tuple[int, ...]] = {
     "SaveV2": (0,),
 }
 # Ops that hand the name of a file on, by their first input: to a Saver the name is given once for all shards.
-_HANDS_NAME_ON = IDENTITY | {"ExpandDims", "Pack", "Reshape", "ShardedFilename", "StopGradient"}
+_HANDS_NAME_ON = IDENTITY | FILENAME_CARRIERS
 # Calls whose inputs, from this one on, are the arguments of the function in order.
-_FIRST_ARGUMENT = {
-    **dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall", "While", "StatelessWhile"), 0),
-    **dict.fromkeys(("If", "StatelessIf", "Case", "StatelessCase"), 1),
-}
+_FIRST_ARGUMENT = dict.fromkeys(CALLS_OF_INPUTS, 0) | dict.fromkeys(BRANCHES, 1)
 
 
 class EffectiveOp(NamedTuple):
@@ -125,8 +132,6 @@ class Trust:
 TRUSTED = Trust(is_given=True, is_file=False)
 """Of graphs that live in the notebook, and of what the editor makes itself."""
 
-# Ops that take the handle of a variable and assign nothing to it.
-_LOOKS_AT_VARIABLE = frozenset({"ReadVariableOp", "VarIsInitializedOp", "VariableShape"})
 _Text = tuple[bytes, ...]
 
 
@@ -266,7 +271,7 @@ class Effects:
     @staticmethod
     def _may_say_a_shape(dtype: str, reader: str) -> bool:
         """Whether the shape of an op may depend on the value of an input: on an integer, or a number of a range."""
-        return "int" in dtype or reader in _RANGES
+        return "int" in dtype or reader in RANGES
 
     def of_run(self, fetches: Iterable[str], feeds: Collection[str] = ()) -> Iterator[EffectiveOp]:
         """The ops that a run needs, and those of the functions that these call.
@@ -429,7 +434,7 @@ class Effects:
         for node in readers:
             if node.op == "AssignVariableOp" and len(node.input) > 1:
                 values.append(self._origin(self._graph, node.input[1], fed, is_run=is_run))
-            elif node.op not in _LOOKS_AT_VARIABLE:
+            elif node.op not in VARIABLE_LOOKS:
                 return None
         if all(value is _FROM_CALLER for value in values):
             return _FROM_CALLER if values else None
@@ -453,7 +458,7 @@ class Effects:
     def _texts(self, frame: _Frame, text: str) -> _Text | None:
         """The texts of a constant, or of both that a Select chooses from, as a Saver does for cloud storage."""
         node = frame.nodes.get(_end(text)[0])
-        if node is None or node.op not in CONSTANTS | {"Select", "SelectV2"}:
+        if node is None or node.op not in CONSTANTS | SELECTS:
             return None
         if node.op in CONSTANTS:
             return tuple(node.attr["value"].tensor.string_val)

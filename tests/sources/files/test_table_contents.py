@@ -202,6 +202,10 @@ def test_the_initializer_of_a_table_makes_nothing_run_that_reads_files_writes_th
         tf.raw_ops.LookupTableSizeV2(table_handle=handle, name="size")
     (tmp_path / "elsewhere" / "m.pb").write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "elsewhere" / "m.pb")
+    if values is _lists_files:  # their number is a shape, which TensorFlow computes while it imports the graph
+        with pytest.raises(tgw.GraphEditError, match=r"which lists files, and .* is not trusted"):
+            assert editor.session
+        return
     assert editor.session.run("size:0") == 0
     assert not (tmp_path / "out.txt").exists()
     notice = next(notice for notice in notices_of_tables(editor) if "'init'" in notice)

@@ -24,7 +24,7 @@ from tfgraphwidget.runtime.session import check_call_ranks
 from tfgraphwidget.sources import open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import is_installed, tf
 from tfgraphwidget.tf_internals import eager_mode
-from tfgraphwidget.tf_types import GraphDef, Module, TensorCompatible
+from tfgraphwidget.tf_types import GraphDef, Module, Tensor, TensorCompatible
 
 # They change state that the function shares with others and that cannot be restored after a run.
 _SHARED = re.compile(
@@ -146,6 +146,7 @@ class ModuleReference:
         ended = 0
         for feeds in () if complaints else generate_feeds(missing):
             try:
+                module.check_ranks({**feeds_given, **feeds})
                 if missing or self._request.trust.is_file:
                     self._try_apart(module.signature, {**feeds_given, **feeds})
                 return self.rerun([(module.signature, {**feeds_given, **feeds}, {})])
@@ -208,6 +209,13 @@ class _TracedModule:
         graph_def: GraphDef = self._function.graph.as_graph_def()
         return graph_def
 
+    def check_ranks(self, feeds: Mapping[str, TensorCompatible]) -> None:
+        """Raise ValueError for a value of too few dimensions for a kernel that would end the process."""
+        check_call_ranks(self._function, self._tensors(feeds))
+
+    def _tensors(self, feeds: Mapping[str, TensorCompatible]) -> dict[str, Tensor]:
+        return {key: tf.constant(value, self.specs[key].dtype) for key, value in feeds.items()}
+
     def run(self, feeds: Mapping[str, TensorCompatible], *, moved: bool) -> dict[str, np.ndarray]:
         """Run on feeds; `moved`: with other values of the variables."""
         before = [(variable, variable.read_value()) for variable in self._module.variables]
@@ -215,7 +223,7 @@ class _TracedModule:
             for variable, value in before if moved else ():
                 if variable.dtype.is_floating:
                     variable.assign(next_numbers({"": value})[""])
-            tensors = {key: tf.constant(value, self.specs[key].dtype) for key, value in feeds.items()}
+            tensors = self._tensors(feeds)
             check_call_ranks(self._function, tensors)
             return {key: tensor.numpy() for key, tensor in self._module.signature(**tensors).items()}
         finally:

@@ -171,10 +171,6 @@ def _endless(body: NodeBody) -> Iterator[Obstacle]:
 def _assets(file: FileGraph) -> Iterator[Obstacle]:
     """TensorFlow opens any file that an asset names, and saves a table that is filled from it with the contents."""
     names = [] if file.folder is None else [asset.filename for asset in asset_files(file.meta)]
-    for name in names:  # which TensorFlow would wait for
-        why = "" if file.folder is None else why_unreadable(file.folder / "assets" / name)
-        if why:
-            yield Obstacle(f"{file.where} cannot be run: its asset {why}", stops=True)
     for name in names:
         if file.folder is not None and is_outside_assets(file.folder, name):
             yield Obstacle(
@@ -183,6 +179,10 @@ def _assets(file: FileGraph) -> Iterator[Obstacle]:
                 stops=True,
             )
             return
+    for name in names:  # which TensorFlow would wait for
+        why = "" if file.folder is None else why_unreadable(file.folder / "assets" / name)
+        if why:
+            yield Obstacle(f"{file.where} cannot be run: its asset {why}", stops=True)
 
 
 def _excess(body: NodeBody) -> Iterator[Obstacle]:

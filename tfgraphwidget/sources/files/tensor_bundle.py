@@ -115,6 +115,8 @@ class TensorBundle:
             dtype = dtype[0]
         path = Path(f"{self._prefix}.data-{entry.shard_id:05}-of-{self._shards:05}")
         data = np.empty(entry.size, np.uint8)
+        if path.is_dir():  # as a file that is missing, and not as what was given in its place
+            raise IsADirectoryError(path)
         with open_file(path) as file:
             file.seek(entry.offset)
             size = file.readinto(data.data)

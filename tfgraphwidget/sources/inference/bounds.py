@@ -11,7 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tfgraphwidget.graph import CONSTANTS, EXPANDING, SHAPE_QUERIES, VALUE_SOURCES, Typing, names_of, types_of
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    EXPANDING,
+    JOINS_OF_ALL,
+    REGEX_REPLACEMENTS,
+    SHAPE_QUERIES,
+    UNPACKING,
+    VALUE_SOURCES,
+    Typing,
+    names_of,
+    types_of,
+)
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
@@ -24,13 +35,6 @@ _LARGEST_SHAPE = 1 << 10  # numbers that a shape may hang on
 _LIGHT = 1 << 14  # bytes of a constant that a shape may hang on
 _MOST_TEXT = 1 << 26  # bytes of a text that is computed; 64 MB
 _NUMBER_TEXT = 400  # bytes of a number as text, at most: a double without exponent
-# What they give is as large as their input says, in a header or in code: a kilobyte may be gigabytes.
-_UNPACKING = frozenset(
-    {
-        *("DecodeAndCropJpeg", "DecodeBmp", "DecodeCompressed", "DecodeGif", "DecodeImage", "DecodeJpeg", "DecodePng"),
-        *("DecodeWav", "DecodeWebP", "DecodeProtoV2", "DeserializeSparse", "ParseTensor", "StringFormat"),
-    }
-)
 
 
 class Excess(NamedTuple):
@@ -158,7 +162,7 @@ def find_large_computation(nodes: Iterable[NodeDef], typing_of: Callable[[Sequen
         size, reads = _size(typing, node), [split_input(text)[0] for text in node.input]
         lengths[node.name] = _text_length(typing, node, [lengths[op] for op in reads])
         is_large = size > most or lengths[node.name] * max(size, 1) > _MOST_TEXT
-        is_large |= node.op in _UNPACKING or (node.op in EXPANDING and not _is_known(typing, node.name))
+        is_large |= node.op in UNPACKING or (node.op in EXPANDING and not _is_known(typing, node.name))
         is_by_static_shape = node.op in SHAPE_QUERIES and all(_is_known(typing, op) for op in reads)
         from_large = "" if is_by_static_shape else next((large[op] for op in reads if large[op]), "")
         large[node.name] = node.name if is_large else from_large
@@ -198,10 +202,10 @@ def _text_length(typing: Typing, node: NodeDef, lengths: Sequence[int]) -> int:
     longest = max(lengths, default=0)
     if node.op == "StringJoin":
         return sum(lengths) + len(node.attr["separator"].s) * len(lengths)
-    if node.op in ("RegexReplace", "StaticRegexReplace"):  # each letter becomes the new text, which may repeat all
+    if node.op in REGEX_REPLACEMENTS:  # each letter becomes the new text, which may repeat all
         new = lengths[2] if len(lengths) > 2 else len(node.attr["rewrite"].s)
         return min((longest + 1) * (new + 1) * (longest + 1), 1 << 62)
-    if node.op in ("ReduceJoin", "UnsortedSegmentJoin"):
+    if node.op in JOINS_OF_ALL:
         count = _product(size for size in typing.shape(split_input(node.input[0])[0], 0) or () if size is not None)
         return min((longest + len(node.attr["separator"].s)) * max(count, 1), 1 << 62)
     return longest * 4 + _NUMBER_TEXT  # at most four bytes for one, as in another encoding of Unicode
