@@ -248,6 +248,8 @@ def watch_lock(graph: tf.Graph) -> None:
 
     Args:
         graph: The live graph.
+
+    Private: `Graph._group_lock`, which TensorFlow takes and no function of its releases.
     """
     _watched.add(graph)
 
