@@ -94,3 +94,14 @@ def test_a_function_is_not_called_on_a_tensor_that_would_be_computed_for_a_shape
     assert canary.effects() == set()
     tgw.edit(path, trusted=True).grow(["ReadFile:0"], zeros)
     assert canary.effects() == {READS}
+
+
+def test_a_file_that_a_table_names_is_copied_if_the_graph_is_trusted(canary: Canary) -> None:
+    path = written(canary, "InitializeTableFromTextFileV2", "top")
+    editor = tgw.edit(path)
+    with pytest.warns(UserWarning, match=r"names the file .*so it was not copied; .*trusted=True"):
+        editor.save(canary.saved / "saved/", ["x:0"], ["y:0"], verify=False)
+    assert canary.effects() == set()
+    assert canary.leaks() == []
+    tgw.edit(path, trusted=True).save(canary.saved / "again/", ["x:0"], ["y:0"], verify=False)
+    assert canary.leaks() == ["again/assets/secret.txt"]
