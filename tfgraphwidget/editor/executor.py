@@ -798,6 +798,8 @@ class EditExecutor:
         with self.transaction() as steps:
             self.target.graph()
             command = edits.rename_operands(command, self.target.imported_names, self.index)
+            trust = self.source.trust
+            trust.check(effects_at_import(self.index, trust, command.at), "the function was not called")
             patch, outputs = traced_growth.grow(self.target, command, steps)
             with steps.without_interrupts():
                 ops = tuple(node.name for node in patch.add.nodes)

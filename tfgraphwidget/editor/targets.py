@@ -29,6 +29,7 @@ from tfgraphwidget.graph import (
     VariableDef,
     build,
     definitions,
+    effects_at_import,
     handles,
     names_of,
     places_in_order,
@@ -559,6 +560,7 @@ class LiveTarget:
 
         Raises:
             GraphEditError: The graph has changed since the patch was planned, or cannot be changed now.
+            NotTrusted: TensorFlow may run an op of a file to know the shapes of those that the patch adds.
             SessionRefused: The session cannot be renewed, or a value cannot be loaded.
         """
         if self.source.graph is None:
@@ -568,6 +570,7 @@ class LiveTarget:
         import_count = self._record().import_count
         self.index  # noqa: B018 - what came since is read before the graph changes
         before, planned, patch = self._reading, patch, self._fit(patch)
+        self._check_trust(patch)
         renewal = self._renewal() if patch.changed and renew else None
         load_renamed_state = self._renamed_state(patch, is_renewed=renewal is not None or not patch.changed)
         generation = self._record().generation
@@ -682,6 +685,12 @@ class LiveTarget:
         if fitted_patch is not patch:
             self._actual_patches[id(patch)] = patch, fitted_patch
         return fitted_patch
+
+    def _check_trust(self, patch: Patch) -> None:
+        """Raise NotTrusted if a shape would hang on an op that does more than compute: TensorFlow computes it then."""
+        trust = self.source.trust
+        if not trust.is_given and (patch.add.nodes or patch.changed):
+            trust.check(effects_at_import(edits.apply_patch(self.index, patch), trust), "the graph was not changed")
 
     def _renewal(self) -> sessions.Renewal | None:
         """The state of the session, to be transferred when it is renewed; None without a session."""

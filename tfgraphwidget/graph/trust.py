@@ -225,7 +225,7 @@ class Effects:
                 if effect.is_dangerous:
                     yield EffectiveOp(node.name, node.op, effect, name)
 
-    def at_import(self, typing: Typing) -> Iterator[EffectiveOp]:
+    def at_import(self, typing: Typing, read: Iterable[str] = ()) -> Iterator[EffectiveOp]:
         """The ops that TensorFlow may run while it imports the graph, to know the shapes of others.
 
         For the shape of an op it computes the inputs that say it, if they depend on constants alone. It passes over ops
@@ -233,13 +233,15 @@ class Effects:
 
         Args:
             typing: Gives OpDefs and the dtypes of outputs.
+            read: Tensors that ops will read which are not known yet: they may hang a shape on each.
         """
+        ends = {split_tensor(tensor)[0] for tensor in read}
         readers: dict[str, list[tuple[str, int]]] | None = None
         for each in self.of_graph():
             if typing.definition(each.op_type) is None or not (each.function or runs_at_import(each.op_type)):
                 continue
             readers = self._readers() if readers is None else readers
-            if self._may_be_computed(each.root, readers, typing):
+            if self._may_be_computed(each.root, readers, typing, ends):
                 yield each
 
     def _readers(self) -> dict[str, list[tuple[str, int]]]:
@@ -251,14 +253,18 @@ class Effects:
                     readers.setdefault(source, []).append((node.name, port))
         return readers
 
-    def _may_be_computed(self, op: str, readers: Mapping[str, Sequence[tuple[str, int]]], typing: Typing) -> bool:
-        """Whether some op reads a tensor for its shape that stateless ops compute of an op's."""
+    def _may_be_computed(
+        self, op: str, readers: Mapping[str, Sequence[tuple[str, int]]], typing: Typing, ends: Collection[str]
+    ) -> bool:
+        """Whether some op reads a tensor for its shape that stateless ops compute of an op's; ops do so of `ends`."""
         stack, seen = [op], {op}
         while stack:
             node = self._graph.nodes[stack.pop()]
             definition = typing.definition(node.op)
             if definition is not None and definition.is_stateful:
                 continue
+            if node.name in ends:
+                return True
             dtypes = typing.dtypes(node)
             for reader, port in readers.get(node.name, ()):
                 if port >= len(dtypes) or self._may_say_a_shape(dtypes[port], self._graph.nodes[reader].op):
@@ -519,14 +525,15 @@ def effects_of_run(
     return effects_of(index, trust).of_run(fetches, feeds) if _may_have_effects(index) else iter(())
 
 
-def effects_at_import(index: GraphIndex, trust: Trust) -> Iterator[EffectiveOp]:
+def effects_at_import(index: GraphIndex, trust: Trust, read: Iterable[str] = ()) -> Iterator[EffectiveOp]:
     """The ops of a graph that TensorFlow may run while it imports it, and that do more than compute.
 
     Args:
         index: The graph.
         trust: Says which files tables may be filled from.
+        read: Tensors that ops will read which are not known yet.
     """
-    return effects_of(index, trust).at_import(index.typing) if _may_have_effects(index) else iter(())
+    return effects_of(index, trust).at_import(index.typing, read) if _may_have_effects(index) else iter(())
 
 
 def effects_of_graph(index: GraphIndex, trust: Trust = TRUSTED) -> Iterator[EffectiveOp]:

@@ -27,7 +27,7 @@ from tfgraphwidget.graph import (
     of_type,
     own_ops,
 )
-from tfgraphwidget.naming import free_name, names_text
+from tfgraphwidget.naming import HOW_TO_TRUST, free_name, names_text
 from tfgraphwidget.runtime.session import TimedSession, variable_values
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
@@ -79,7 +79,7 @@ def read_state(request: ExportRequest, need: Mask) -> ExportedState:
     own = mask_of(index, (i for v in whole for i in own_ops(index, v)))
     ops = [index.names[i] for i in np.flatnonzero(own).tolist()] + [op for op in contents.starters if op in index.ids]
     closure = need | needed_ops(index, (), ops)
-    assets = assets_of(index, closure)
+    assets = assets_of(request, closure)
     return ExportedState(
         whole, present, (*assign_ops.nodes, *contents.nodes), contents.all_starters, tuple(ops), assets
     )
@@ -233,18 +233,27 @@ def tell_files_that_stay(request: ExportRequest, name: str, nodes: Iterable[Node
         )
 
 
-def assets_of(index: GraphIndex, ops: Mask) -> dict[str, str]:
+def assets_of(request: ExportRequest, ops: Mask) -> dict[str, str]:
     """The paths of asset files by the constant that holds them.
 
+    A file of unknown origin may name any file, which would be copied: a notice names what is not copied therefore.
+
     Args:
-        index: The graph.
+        request: What to write, and of which graph.
         ops: The ops to look at.
 
     Raises:
         GraphEditError: For a file that does not exist.
     """
+    index, trust = request.index, request.trust
     paths = {}
     for op, path in named_files(index, ops).items():
+        if not trust.is_given and not trust.may_read(path.encode(errors="surrogateescape")):
+            request.add_notice(
+                f"{index.names[op]!r} names the file {path!r}, which is not beside the model, so it was not copied; "
+                f"{HOW_TO_TRUST}."
+            )
+            continue
         if not Path(path).is_file():
             raise GraphEditError(
                 f"{index.names[op]!r} names the file {path!r}, which a table is filled from, and it is not there; put "

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -27,6 +28,7 @@ from tfgraphwidget.errors import GraphEditError, kind_and_reason, reason_of
 _ROOT = str(Path(__file__).parents[3])
 _START = "from tfgraphwidget.runtime.sandbox.child_process import serve; serve()"
 IDLE_LIMIT = 300.0  # seconds without a job until the process ends itself
+PARENT_INTERVAL = 1.0  # seconds between two looks for the process that gives the jobs
 MEMORY_FLOOR = 2 << 30  # bytes that a job may take on any machine: a model of some hundred megabytes, several times
 MEMORY_SHARE = 0.6  # of the memory that is available when a job begins
 LAST_WORDS = 400  # characters of what a process wrote before it crashed
@@ -175,6 +177,7 @@ def _last_words(messages: IO[bytes] | None) -> str:
 
 def serve() -> None:
     """Do the jobs that come in, until there are no more: the main function of the process."""
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a job prints is no answer
     jobs = sys.stdin.buffer
@@ -191,6 +194,13 @@ def serve() -> None:
         _limit_memory()
         answers.write(pickle.dumps(_answer(function, arguments), protocol=5))
         answers.flush()
+
+
+def _end_with(parent: int) -> None:
+    """End the process when the one that started it is gone, which may be killed: a job without end would go on."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_INTERVAL)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _limit_memory() -> None:
