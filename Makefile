@@ -31,7 +31,7 @@ test-pure: .venv/.test
 N ?= 20
 SEED ?= 0
 stress: .venv/.test
-	TFGRAPHWIDGET_STRESS=$(N) TFGRAPHWIDGET_STRESS_SEED=$(SEED) pytest --numprocesses 2 -m "not bench" tests/stress tests/layout tests/visible
+	TFGRAPHWIDGET_STRESS=$(N) TFGRAPHWIDGET_STRESS_SEED=$(SEED) pytest --numprocesses 2 -m "not bench" tests/stress tests/layout tests/visible tests/untrusted
 
 # Thousands of actions in one page and kernel, with the growth of heap, listeners, frame times and memory: make soak N=10000
 soak: .venv/.test

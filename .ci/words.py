@@ -57,6 +57,8 @@ PARTICIPLES = {
     "tf_types.Named": "a protocol, as typing has Sized and Hashable",
     "editor.analysis_api.probed": "public: which tensors have values",
     "editor.analysis_api.measured": "public: which ops have costs",
+    "editor.file_api.trusted": "public: as the argument of `tgw.edit`",
+    "lint.untrusted": "public: the code of the rule, and its module",
     "editor.edit_api.lost": "public: what the last edit could not keep",
     "editor.evaluation.probed": "what `editor.probed` gives",
     "editor.evaluation.measured": "what `editor.measured` gives",

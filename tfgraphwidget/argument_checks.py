@@ -134,8 +134,8 @@ def names_its_call(function: _Method) -> _Method:
     return naming
 
 
-def _exhausted(error: MemoryError | RecursionError) -> GraphEditError:
-    """The refusal for what a graph that nobody here has made may exhaust: memory, or calls in calls."""
+def _exhaustion(error: MemoryError | RecursionError) -> GraphEditError:
+    """The refusal for what a graph of unknown origin may exhaust: memory, or calls in calls."""
     if isinstance(error, RecursionError):
         why = "The functions of the graph call each other too deep for it; do it with a part without these calls."
         return CallsTooDeep(why)
@@ -154,7 +154,7 @@ def _with_its_name(
     inside: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Any:
     """The function, called after `verify` and `inside`; `text` is the call in a sentence, `call_text` for None."""
-    refusal, exhausted, text = GraphEditError, _exhausted, text or call_text
+    refusal, exhausted, text = GraphEditError, _exhaustion, text or call_text
     uninterrupted = between_calls  # by this closure: `call` has the function's globals
 
     def call(*positional: Any, **options: Any) -> Any:

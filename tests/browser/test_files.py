@@ -143,7 +143,7 @@ def test_a_graph_is_opened_edited_and_saved(files: Files, folder: Path) -> None:
     assert {"saved_model", "frozen"}.isdisjoint(kinds_of(files))  # variables without values
     shoot(files.page, "file_2_saving")
     files.press("Save")
-    expect(files.news).to_contain_text("Saved as graph_edited.pb")
+    expect(files.news).to_contain_text("Saved as graph_edited.pb", timeout=120_000)
     expect(files.dirty).to_have_count(0)
     expect(files.item("graph_edited.pb")).to_be_visible()
     shoot(files.page, "file_3_saved")
@@ -177,7 +177,7 @@ def test_nothing_is_overwritten_unasked(files: Files, folder: Path) -> None:
     files.dialog.get_by_label("Name").fill("graph.pb")
     files.press("Save")
     files.press("Replace")
-    expect(files.news).to_contain_text("Saved as graph.pb")
+    expect(files.news).to_contain_text("Saved as graph.pb", timeout=120_000)
     assert "net/logits" not in tgw.edit(folder / "graph.pb").index.ids
 
 
@@ -336,5 +336,5 @@ def test_notebook_7_opens_graphs_too(page: Page, jupyter_server: JupyterServer, 
     shoot(tab, "file_9_notebook_7")
     tab.keyboard.press("Control+s")
     tab.locator(".jp-Dialog").get_by_role("button", name="Save", exact=True).click()
-    expect(tab.locator(".tgw-file-line")).to_contain_text("Saved as graph_edited.pb")
+    expect(tab.locator(".tgw-file-line")).to_contain_text("Saved as graph_edited.pb", timeout=120_000)
     assert "net/logits" not in tgw.edit(folder / "graph_edited.pb").index.ids

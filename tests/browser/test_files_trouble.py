@@ -252,4 +252,4 @@ def test_a_typed_suffix_chooses_the_kind_of_file(files: Files) -> None:
     name.fill("typed.pbtxt")
     expect(files.dialog).to_contain_text("to be read")
     files.press("Save")
-    expect(files.news).to_contain_text("Saved as typed.pbtxt")
+    expect(files.news).to_contain_text("Saved as typed.pbtxt", timeout=120_000)

@@ -78,7 +78,7 @@ def test_an_op_that_writes_a_file_is_marked_and_runs_once_the_user_trusts_the_fi
     expect(tooltip).to_contain_text("y")
     expect(tooltip).not_to_contain_text(MARK)
     widget.click("log/write")
-    facts = root.locator(".tgw-facts")
+    facts = root.locator(".tgw-facts").first
     expect(facts).to_contain_text(f"{SENTENCE}.")
     expect(facts).to_contain_text("only if you trust the file")
     shoot(root, "trust_marked_light")

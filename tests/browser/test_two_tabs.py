@@ -68,7 +68,7 @@ def test_edits_and_saving_are_seen_in_both_tabs(tabs: Tabs, folder: Path) -> Non
     has_ops(tabs.one, count)
     tabs.second.page.keyboard.press("Control+s")
     tabs.second.press("Save")
-    expect(tabs.second.news).to_contain_text("Saved as graph_edited.pb")
+    expect(tabs.second.news).to_contain_text("Saved as graph_edited.pb", timeout=120_000)
     for files in (tabs.first, tabs.second):
         expect(files.dirty).to_have_count(0)
     edited = tgw.edit(folder / "graph_edited.pb").index.ids

@@ -315,7 +315,7 @@ DT_VARIANT = cast("DataType.ValueType", 21)
 # Tensors that refer to something which no array can hold: nothing can feed them, and Python cannot read them.
 HANDLE_DTYPES = frozenset({"resource", "variant"})
 
-# What a stranger's graph may do
+# What an untrusted graph may do
 
 # They hand the name of a file on, by their first input.
 FILENAME_CARRIERS = frozenset({"ExpandDims", "Pack", "Reshape", "ShardedFilename", "StopGradient"})

@@ -1,4 +1,4 @@
-"""Trust: whether ops of a stranger's graph may run that do more than compute; and which ops of a graph those are.
+"""Trust: whether ops of an untrusted graph may run that do more than compute; and which ops of a graph those are.
 
 A graph that was read from a file may hold ops that write files, open connections or call Python. Such an op runs
 only if the user trusts the file. `Effects` finds the ops by `op_effects`, also in called functions, and is asked
@@ -136,7 +136,7 @@ _Text = tuple[bytes, ...]
 
 
 class _FromCaller:
-    """The name of a file that whoever runs the graph feeds."""
+    """The name of a file that the caller feeds."""
 
 
 _FROM_CALLER = _FromCaller()
@@ -205,7 +205,7 @@ class Effects:
             name = node.name
             effect = self._effect(self._graph, node, (), is_run=False)
             ops = [EffectiveOp(name, node.op, effect, "", name)] if effect.is_dangerous else []
-            for function in self._called(node):
+            for function in self._callees(node):
                 arguments, key = self._call(self._graph, node, function, (), is_run=False)
                 if key not in inside:
                     body = self._body(self._graph, node, function, arguments)
@@ -257,7 +257,7 @@ class Effects:
         self, op: str, readers: Mapping[str, Sequence[tuple[str, int]]], typing: Typing, ends: Collection[str]
     ) -> bool:
         """Whether some op reads a tensor for its shape that stateless ops compute of an op's; ops do so of `ends`."""
-        stack, seen = [op], {op}
+        stack, visited = [op], {op}
         while stack:
             node = self._graph.nodes[stack.pop()]
             definition = typing.definition(node.op)
@@ -269,8 +269,8 @@ class Effects:
             for reader, port in readers.get(node.name, ()):
                 if port >= len(dtypes) or self._may_say_a_shape(dtypes[port], self._graph.nodes[reader].op):
                     return True
-                if reader not in seen:
-                    seen.add(reader)
+                if reader not in visited:
+                    visited.add(reader)
                     stack.append(reader)
         return False
 
@@ -287,25 +287,25 @@ class Effects:
             feeds: The tensors that are fed.
         """
         fed = frozenset(split_tensor(feed)[0] + f":{split_tensor(feed)[1] or 0}" for feed in feeds)
-        return self._look(self._needed(fetches, fed), fed, is_run=True)
+        return self._look(self._needed_nodes(fetches, fed), fed, is_run=True)
 
-    def _needed(self, fetches: Iterable[str], fed: Collection[str]) -> list[NodeDef]:
+    def _needed_nodes(self, fetches: Iterable[str], fed: Collection[str]) -> list[NodeDef]:
         """The ops that fetches need."""
         names = [
             (op, port) for op, port in map(split_tensor, fetches) if f"{op}:{port or 0}" not in fed or port is None
         ]
-        stack, found = [op for op, _ in names], dict[str, NodeDef]()
+        stack, nodes = [op for op, _ in names], dict[str, NodeDef]()
         while stack:
             name = stack.pop()
             node = self._graph.nodes.get(name)
-            if name in found or node is None:
+            if name in nodes or node is None:
                 continue
-            found[name] = node
+            nodes[name] = node
             for text in node.input:
                 op, port = split_input(text)
                 if f"{op}:{port}" not in fed:
                     stack.append(op)
-        return list(found.values())
+        return list(nodes.values())
 
     def _look(self, nodes: Iterable[NodeDef], fed: Collection[str], *, is_run: bool) -> Iterator[EffectiveOp]:
         return self._look_in([(self._graph, nodes)], set(), fed, is_run=is_run)
@@ -325,7 +325,7 @@ class Effects:
                 effect = self._effect(frame, node, fed, is_run=is_run)
                 if effect.is_dangerous:
                     yield EffectiveOp(node.name, node.op, effect, frame.function, frame.root or node.name)
-                for name in self._called(node):
+                for name in self._callees(node):
                     arguments, key = self._call(frame, node, name, fed, is_run=is_run)
                     if key not in visited:
                         visited.add(key)
@@ -346,7 +346,7 @@ class Effects:
         body = self._function(name).node_def
         return _Frame({each.name: each for each in body}, name, arguments, frame.root or node.name), body
 
-    def _called(self, node: NodeDef) -> Iterator[str]:
+    def _callees(self, node: NodeDef) -> Iterator[str]:
         """The functions that an op calls, by its attributes or as its type."""
         if not self._functions:
             return
@@ -412,15 +412,15 @@ class Effects:
             if node.op in PLACEHOLDERS and (not node.input or not is_run):
                 return _FROM_CALLER
             if node.op == "StringJoin":
-                return self._joined(frame, node, fed, is_run=is_run)
+                return self._join_origin(frame, node, fed, is_run=is_run)
             if node.op == "ReadVariableOp" and not frame.function:
-                return self._assigned(node.input[0], fed, is_run=is_run)
+                return self._variable_origin(node.input[0], fed, is_run=is_run)
             if node.op not in _HANDS_NAME_ON | PLACEHOLDERS or not node.input:
                 return None
             text = node.input[0]
         return None
 
-    def _joined(self, frame: _Frame, node: NodeDef, fed: Collection[str], *, is_run: bool) -> _Origin:
+    def _join_origin(self, frame: _Frame, node: NodeDef, fed: Collection[str], *, is_run: bool) -> _Origin:
         """The caller's file with the end that a Saver gives to its parts; None for what leads to another folder."""
         first, *others = [text for text in node.input if text[:1] != "^"]
         if self._origin(frame, first, fed, is_run=is_run) is not _FROM_CALLER:
@@ -431,7 +431,7 @@ class Effects:
                 return None
         return _FROM_CALLER
 
-    def _assigned(self, handle: str, fed: Collection[str], *, is_run: bool) -> _Origin:
+    def _variable_origin(self, handle: str, fed: Collection[str], *, is_run: bool) -> _Origin:
         """What a variable of texts holds that only ops of the graph assign to: a SavedModel keeps paths in such."""
         values: list[_Origin] = []
         readers = self._readers_of_variable(_end(handle)[0])
@@ -456,8 +456,8 @@ class Effects:
         name = variable.attr["shared_name"].s
         bodies = (self._function(function).node_def for function in self._functions)
         every = chain(nodes.values(), chain.from_iterable(bodies))
-        found = [node for node in every if node.op == "VarHandleOp" and node.attr["shared_name"].s == name]
-        if len(found) > 1 or not name:
+        handles = [node for node in every if node.op == "VarHandleOp" and node.attr["shared_name"].s == name]
+        if len(handles) > 1 or not name:
             return None
         return [node for node in nodes.values() if handle in (_end(text)[0] for text in node.input if text[:1] != "^")]
 
@@ -576,7 +576,7 @@ _untrusted: WeakKeyDictionary[GraphIndex, tuple[Trust, UntrustedOps]] = WeakKeyD
 
 
 def untrusted_ops(index: GraphIndex, trust: Trust) -> UntrustedOps:
-    """The ops of a graph that do not run unasked; none if it is trusted. They are found once per state of the graph.
+    """The ops of a graph that do not run unasked; none if it is trusted. They are searched for once per state of the graph.
 
     Args:
         index: The graph.

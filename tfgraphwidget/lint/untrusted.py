@@ -1,4 +1,4 @@
-"""The rule about ops that do more than compute, which a stranger's graph may hold."""
+"""The rule about ops that do more than compute, which an untrusted graph may hold."""
 
 from __future__ import annotations
 

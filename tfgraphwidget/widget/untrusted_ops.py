@@ -37,7 +37,7 @@ def untrusted_sentences(editor: GraphEditor) -> str:
     if not total:  # they are in functions that no op calls
         uncalled = list(effects_of_library(index, trust))
         effects, total = [effect for effect in Effect if any(op.effect is effect for op in uncalled)], len(uncalled)
-    deeds = _joined([_DEEDS[effect] for effect in effects]) or "do more than compute"
+    deeds = _join([_DEEDS[effect] for effect in effects]) or "do more than compute"
     ops = f" ({count_text(total, 'op')})" if total else ""
     return (
         f"Ops of this file may {deeds}{ops}, so they do not run. Turn this on only if you know where the file comes "
@@ -59,6 +59,6 @@ def effect_sentences(editor: GraphEditor, name: str) -> tuple[str, ...]:
     return untrusted.sentences((name,) if name in view.index.ids else view.holding(name).ops)
 
 
-def _joined(deeds: list[str]) -> str:
+def _join(deeds: list[str]) -> str:
     *others, last = deeds or [""]
     return f"{', '.join(others)} or {last}" if others else last

@@ -217,7 +217,7 @@ def test_a_saved_folder_opens_in_notebook_7_on_a_page_of_its_own(
     hand.root.get_by_role("button", name="Export").click()
     hand.root.get_by_role("menuitem", name="SavedModel", exact=True).click()
     hand.root.get_by_role("form", name="Save SavedModel").get_by_role("button", name="Save").click()
-    expect(hand.widget.status).to_contain_text("Saved as graph/")
+    expect(hand.widget.status).to_contain_text("Saved as graph/", timeout=120_000)
     with page.context.expect_page() as opening:
         hand.widget.status.get_by_role("button", name="Open").click()
     expect(opening.value.locator(".jp-DirListing-item", has_text="saved_model.pb")).to_be_visible()

@@ -99,7 +99,7 @@ def test_a_graph_is_saved_frozen_without_training_in_three_clicks(hand: Hand, ju
     expect(form.get_by_role("textbox", name="Path")).to_be_focused()
     shoot(root, "export_form_light")
     hand.click(form.get_by_role("button", name="Save"))
-    expect(hand.widget.status).to_contain_text("Saved as graph_frozen.pb")
+    expect(hand.widget.status).to_contain_text("Saved as graph_frozen.pb", timeout=120_000)
     hand.done(SAVE)
     saved = tgw.edit(jupyter_server.root / "graph_frozen.pb").index
     assert "loss" in saved.ids
@@ -115,7 +115,7 @@ def test_a_graph_is_saved_frozen_without_training_in_three_clicks(hand: Hand, ju
     shoot(root, "export_replace_light")
     hand.click(form.get_by_role("button", name="Replace"))
     expect(form).to_be_hidden()
-    expect(hand.widget.status).to_contain_text("Saved as graph_frozen.pb")
+    expect(hand.widget.status).to_contain_text("Saved as graph_frozen.pb", timeout=120_000)
 
     # What it says can be clicked: the file opens in a tab of its own.
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -182,7 +182,7 @@ def saved_pictures_are_the_screen(hand: Hand, server: JupyterServer) -> None:
         hand.click(root.get_by_role("button", name="Export"))
         hand.click(root.get_by_role("menuitem", name=f"Picture, {name}"))
         hand.press("Enter")
-        expect(hand.widget.status).to_contain_text(f"Saved as graph.{name.lower()}")
+        expect(hand.widget.status).to_contain_text(f"Saved as graph.{name.lower()}", timeout=120_000)
     picture = ET.parse(server.root / "graph.svg").getroot()
     texts = {(text.text, text.get("fill")) for text in picture.iter("{http://www.w3.org/2000/svg}text")}
     # A line has its label where there is room, which the letters of the page decide.
@@ -218,7 +218,7 @@ def test_a_model_or_page_is_saved_and_opened_from_what_is_said(
     expect(form.get_by_role("textbox", name="Path")).to_have_value(re.compile(f"^{re.escape(name)}/?$"))
     shoot(root, f"export_{label.replace(' ', '_')}_light")
     hand.click(form.get_by_role("button", name="Save"))
-    expect(hand.widget.status).to_contain_text(f"Saved as {name}")
+    expect(hand.widget.status).to_contain_text(f"Saved as {name}", timeout=120_000)
     set_theme(page, dark=True)
     hand.widget.settled()
     shoot(root, f"export_{label.replace(' ', '_')}_dark")
@@ -274,7 +274,7 @@ def test_a_document_has_the_same_list_and_saves_beside_its_file(page: Page, jupy
     shoot(page, "export_document_light")
     root.get_by_role("menuitem", name="Frozen graph").click()
     page.keyboard.press("Enter")
-    expect(root.locator(".tgw-status")).to_contain_text("Saved as small_frozen.pb")
+    expect(root.locator(".tgw-status")).to_contain_text("Saved as small_frozen.pb", timeout=120_000)
     assert (folder / "small_frozen.pb").is_file()
     root.locator(".tgw-status").get_by_role("button", name="Open").click()
     expect(page.locator(".lm-TabBar-tab.lm-mod-current").filter(has_text="small_frozen.pb")).to_be_visible()

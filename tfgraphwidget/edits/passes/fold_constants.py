@@ -121,7 +121,7 @@ class _ConstantFolding:
     sizes: dict[int, int] = field(default_factory=dict)  # bytes of the constants that a value is computed from
     failed: dict[int, str] = field(default_factory=dict)
     large: list[int] = field(default_factory=list)
-    held: int = 0  # bytes of the values
+    memory: int = 0  # bytes of the values
     late: list[int] = field(default_factory=list)  # ops that there was no more time for
     end: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
     away: list[int] = field(default_factory=list)  # ops that only TensorFlow, which is missing, could compute
@@ -246,10 +246,10 @@ class _ConstantFolding:
         sources = sum(self.sizes[source] for source in set(self.index.input_lists[op]))
         size = sum(_stored_size(value) for value in values)
         in_memory = sum(size if value.dtype.hasobject else value.nbytes for value in values)
-        if size > max(self.limit, sources) or self.held + in_memory > MAX_HELD:
+        if size > max(self.limit, sources) or self.memory + in_memory > MAX_HELD:
             self.large.append(op)
         else:
-            self.held += in_memory
+            self.memory += in_memory
             self.values[op], self.sizes[op] = list(values), max(size, sources if size > self.limit else 0)
 
     def _may_be_computed(self, op: int) -> bool:

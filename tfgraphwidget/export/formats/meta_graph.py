@@ -491,7 +491,7 @@ def _check_values(
 ) -> None:
     """Raise unless the file restores every variable to its value."""
     reads = {v.handle: v.snapshot or v.name for v in variables}
-    restored = call_apart(partial(RUNS.call, _restored, path, trust, reads, seconds=PATIENCE)) if reads else {}
+    restored = call_apart(partial(RUNS.call, _restore_values, path, trust, reads, seconds=PATIENCE)) if reads else {}
     for handle, value in restored.items():
         if why := describe_difference(present[handle], value):
             raise GraphEditError(
@@ -518,7 +518,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object])
     check(reference, _TOLD, [("tf.compat.v1.train.import_meta_graph", load)])
 
 
-def _restored(path: Path, trust: Trust, reads: Mapping[str, str]) -> dict[str, np.ndarray]:
+def _restore_values(path: Path, trust: Trust, reads: Mapping[str, str]) -> dict[str, np.ndarray]:
     """The values of tensors once a file is restored."""
     with _restore(path, trust) as session:
         values: dict[str, np.ndarray] = session.run(dict(reads))

@@ -184,10 +184,10 @@ def is_refused(request: ExportRequest, op: EffectiveOp | None = None) -> bool:
     """
     if request.trust.is_given:
         return False
-    found = op or next(effects_at_import(request.index, request.trust), None)
-    if found is not None:
-        request.add_notice(request.trust.sentence(found, "what was written was not run"))
-    return found is not None
+    effect = op or next(effects_at_import(request.index, request.trust), None)
+    if effect is not None:
+        request.add_notice(request.trust.sentence(effect, "what was written was not run"))
+    return effect is not None
 
 
 def next_numbers(values: Mapping[str, object]) -> dict[str, np.ndarray]:

@@ -89,8 +89,8 @@ def open_message(
     file = FileGraph(where, graph_def, meta, body, checkpoint, folder, values, fills_tables, table_folder, trust)
 
     def obstacles() -> tuple[tuple[str, ...], str]:
-        found = find_obstacles(file)
-        return tuple(each.why for each in found), next((each.why for each in found if each.stops), "")
+        reasons = find_obstacles(file)
+        return tuple(each.why for each in reasons), next((each.why for each in reasons if each.stops), "")
 
     notices, live_refusal = obstacles()
     return Source(

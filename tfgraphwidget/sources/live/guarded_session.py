@@ -1,4 +1,4 @@
-"""Sessions on a stranger's graph: they run what computes, and refuse the ops that do more until the user trusts it."""
+"""Sessions on an untrusted graph: they run what computes, and refuse the ops that do more until the user trusts it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _guarded_session() -> type[Any]:
     """The class of sessions that ask before they run."""
 
     class GuardedSession(tf.compat.v1.Session):  # type: ignore[misc]
-        """A session that refuses to run ops of a stranger's file that do more than compute."""
+        """A session that refuses to run ops of an untrusted file that do more than compute."""
 
         def __init__(self, graph: tf.Graph, trust: Trust, config: ConfigProto | None) -> None:
             super().__init__(graph=graph, config=config)
