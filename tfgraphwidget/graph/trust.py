@@ -576,7 +576,7 @@ _untrusted: WeakKeyDictionary[GraphIndex, tuple[Trust, UntrustedOps]] = WeakKeyD
 
 
 def untrusted_ops(index: GraphIndex, trust: Trust) -> UntrustedOps:
-    """The ops of a graph that do not run unasked; none if it is trusted. The search is made once per state of the graph.
+    """The ops of a graph that do not run unasked, searched for once per state of the graph; none if it is trusted.
 
     Args:
         index: The graph.
