@@ -54,6 +54,7 @@ def _ctrl_c() -> Iterator[None]:
 # TensorFlow's own objects, half made, complain when they are deleted.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.sample(6)
 def test_an_interrupt_at_any_moment_leaves_the_old_state_or_the_new_one(
     case: Case, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
@@ -61,4 +62,4 @@ def test_an_interrupt_at_any_moment_leaves_the_old_state_or_the_new_one(
     failures = [interrupts.failure() for _ in range(_NUMBER * ROUNDS)]
     record_property("longest interrupt", (str(case), interrupts.longest))
     assert not any(failures), "\n".join(filter(None, failures))
-    assert interrupts.number_in_the_call
+    assert interrupts.number_in_the_call or ROUNDS == 1  # the few of one round may all fall beside a short call
