@@ -1,7 +1,7 @@
 """Trust: whether ops of an untrusted graph may run that do more than compute; and which ops of a graph those are.
 
 A graph that was read from a file may hold ops that write files, open connections or call Python. Such an op runs
-only if the user trusts the file. `Effects` finds the ops by `op_effects`, also in called functions, and is asked
+only if the user trusts the file. `Effects` finds the ops by the table of `effects`, also in called functions. It is asked
 before TensorFlow runs anything: for a run, with its fetches and feeds, or for the whole graph.
 """
 
@@ -425,9 +425,11 @@ class Effects:
         first, *others = [text for text in node.input if text[:1] != "^"]
         if self._origin(frame, first, fed, is_run=is_run) is not _FROM_CALLER:
             return None
+        if b"." in node.attr["separator"].s:
+            return None
         for other in others:
             texts = self._texts(frame, other)
-            if texts is None or any(b".." in text for text in texts):
+            if texts is None or any(b".." in text or text.endswith(b".") for text in texts):
                 return None
         return _FROM_CALLER
 
