@@ -1,8 +1,8 @@
 """Trust: whether ops of an untrusted graph may run that do more than compute; and which ops of a graph those are.
 
 A graph that was read from a file may hold ops that write files, open connections or call Python. Such an op runs
-only if the user trusts the file. `Effects` finds the ops by the table of `effects`, also in called functions. It is asked
-before TensorFlow runs anything: for a run, with its fetches and feeds, or for the whole graph.
+only if the user trusts the file. `Effects` finds the ops by the table of `effects`, in called functions too.
+It is asked before TensorFlow runs anything: for a run, with its fetches and feeds, or for the whole graph.
 """
 
 from __future__ import annotations
