@@ -319,8 +319,6 @@ HANDLE_DTYPES = frozenset({"resource", "variant"})
 
 # They hand the name of a file on, by their first input.
 FILENAME_CARRIERS = frozenset({"ExpandDims", "Pack", "Reshape", "ShardedFilename", "StopGradient"})
-# Their inputs are the arguments of the function that they call, in order. Those of a loop are of its first round only.
-CALLS_OF_INPUTS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 # They take the handle of a variable and assign nothing to it.
 VARIABLE_LOOKS = frozenset({"ReadVariableOp", "VarIsInitializedOp", "VariableShape"})
 SELECTS = frozenset({"Select", "SelectV2"})

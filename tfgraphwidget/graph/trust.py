@@ -21,9 +21,9 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.index_cache import cached_per_index
 from tfgraphwidget.graph.op_types import (
     BRANCHES,
-    CALLS_OF_INPUTS,
     CONSTANTS,
     FILENAME_CARRIERS,
+    FUNCTION_CALLS,
     IDENTITY,
     PLACEHOLDERS,
     RANGES,
@@ -49,8 +49,8 @@ _SAVER_FILES: Mapping[str, tuple[int, ...]] = {
 }
 # Ops that hand the name of a file on, by their first input: to a Saver the name is given once for all shards.
 _HANDS_NAME_ON = IDENTITY | FILENAME_CARRIERS
-# Calls whose inputs, from this one on, are the arguments of the function in order.
-_FIRST_ARGUMENT = dict.fromkeys(CALLS_OF_INPUTS, 0) | dict.fromkeys(BRANCHES, 1)
+# Calls whose inputs, from this one on, are the arguments of the function in order; those of a loop change by round.
+_FIRST_ARGUMENT = dict.fromkeys(FUNCTION_CALLS, 0) | dict.fromkeys(BRANCHES, 1)
 
 
 class EffectiveOp(NamedTuple):
