@@ -57,6 +57,18 @@ def as_input(op: str, port: int) -> str:
     return op if port == 0 else f"{op}:{port}"
 
 
+def text_attribute(node: NodeDef, key: str) -> bytes:
+    """A text among the attributes of a NodeDef; b"" where the file leaves the default out.
+
+    Reading `node.attr[key]` would add an attribute without a value, and TensorFlow refuses such a graph.
+
+    Args:
+        node: The NodeDef of an op.
+        key: The attribute.
+    """
+    return node.attr[key].s if key in node.attr else b""
+
+
 def colocated_with(node: NodeDef) -> list[str]:
     """Names of the ops that a NodeDef is colocated with, from its `_class` attribute "loc:@name".
 
@@ -294,5 +306,4 @@ def shared_name(node: NodeDef) -> str:
     Args:
         node: The NodeDef of an op.
     """
-    value = node.attr.get("shared_name")
-    return "" if value is None else value.s.decode(errors="surrogateescape")
+    return text_attribute(node, "shared_name").decode(errors="surrogateescape")

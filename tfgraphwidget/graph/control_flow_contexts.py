@@ -17,6 +17,7 @@ import numpy as np
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.op_types import ENTER, EXIT, IDENTITY, LOOP_CONDITION, MERGE, NEXT, SWITCH
+from tfgraphwidget.naming import text_attribute
 
 _SPECIAL = ENTER | EXIT | SWITCH | {"ControlTrigger"}
 
@@ -175,8 +176,7 @@ class Contexts:
 
     def _loop(self, here: int, op: int) -> int:
         """The context of an Enter's loop; it lies in the innermost context of all its Enters."""
-        attr = self.index.nodes[op].attr
-        name = attr["frame_name"].s.decode(errors="replace") if "frame_name" in attr else ""
+        name = text_attribute(self.index.nodes[op], "frame_name").decode(errors="replace")
         # By the loop around, since not every Enter of a loop in a branch need be in that branch.
         loop = self._context(here, self.frame(reversed(self.path(here))), name)
         loop_path, here_path = self.path(self.parent[loop]), self.path(here)

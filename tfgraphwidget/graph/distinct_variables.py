@@ -21,7 +21,7 @@ from tfgraphwidget.graph.op_types import (
     IS_INITIALIZED,
     VARIABLE_READS,
 )
-from tfgraphwidget.naming import shared_name, split_input
+from tfgraphwidget.naming import shared_name, split_input, text_attribute
 from tfgraphwidget.tf_types import NodeDef
 
 if TYPE_CHECKING:
@@ -131,9 +131,7 @@ def _is_saver(function: Any) -> bool:
 
 def _key(node: NodeDef, name: str) -> tuple[str, bytes, str]:
     """The key of a variable with that name in its container: two ops with the same key hold one variable."""
-    attributes = node.attr
-    container = attributes["container"].s if "container" in attributes else b""
-    return node.op.removesuffix("V2"), container, name
+    return node.op.removesuffix("V2"), text_attribute(node, "container"), name
 
 
 class _Uses:

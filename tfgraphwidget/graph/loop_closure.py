@@ -31,6 +31,7 @@ from tfgraphwidget.graph.op_types import (
     V1_FORWARDING,
 )
 from tfgraphwidget.graph.state_initializers import computed_from_outside
+from tfgraphwidget.naming import text_attribute
 from tfgraphwidget.tf_types import AttrValue
 
 Tensor = tuple[int, int]
@@ -258,7 +259,7 @@ class _Flow:
                 self.handle[reader] = handle
                 (self.filling if types[reader] in STEP_STATE_WRITES else self.other)[state].append(reader)
                 if types[reader] in TENSOR_ARRAY_GRADIENTS:
-                    source = self.index.nodes[reader].attr["source"].s
+                    source = text_attribute(self.index.nodes[reader], "source")
                     self.state[reader] = gradients.setdefault((state, source), reader)
                     handles.append(reader)
 

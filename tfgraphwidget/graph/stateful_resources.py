@@ -30,7 +30,7 @@ from tfgraphwidget.graph.op_types import (
     VARIABLE_READS,
 )
 from tfgraphwidget.graph.traversal import mask_of
-from tfgraphwidget.naming import shared_name
+from tfgraphwidget.naming import shared_name, text_attribute
 
 _KEY, _TEMPORARY = "shared_name", "var_name"
 # They hold state and have no key: TensorFlow makes a new one whenever they run.
@@ -141,9 +141,8 @@ def key_of(index: GraphIndex, op: int) -> tuple[str, bytes, str]:
         index: The graph.
         op: The number of the op.
     """
-    attr = index.nodes[op].attr
-    container = attr["container"].s if "container" in attr else b""
-    return kind_of(index.types[op]), container, shared_name(index.nodes[op]) or index.names[op]
+    node = index.nodes[op]
+    return kind_of(node.op), text_attribute(node, "container"), shared_name(node) or node.name
 
 
 def by_key(index: GraphIndex) -> dict[tuple[str, bytes, str], list[int]]:

@@ -32,7 +32,7 @@ from tfgraphwidget.graph.op_types import (
     VARIABLE_LOOKS,
 )
 from tfgraphwidget.graph.tensors import Typing
-from tfgraphwidget.naming import HOW_TO_TRUST, split_input, split_tensor
+from tfgraphwidget.naming import HOW_TO_TRUST, shared_name, split_input, split_tensor, text_attribute
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 
 MAX_SENTENCES = 5  # on what an op or a scope does: what a panel shows
@@ -425,7 +425,7 @@ class Effects:
         first, *others = [text for text in node.input if text[:1] != "^"]
         if self._origin(frame, first, fed, is_run=is_run) is not _FROM_CALLER:
             return None
-        if b"." in node.attr["separator"].s:
+        if b"." in text_attribute(node, "separator"):
             return None
         for other in others:
             texts = self._texts(frame, other)
@@ -453,12 +453,12 @@ class Effects:
         """The ops that take the handle of a variable; None if others may reach it by its shared name."""
         nodes = self._graph.nodes
         variable = nodes.get(handle)
-        if variable is None or variable.op != "VarHandleOp" or "shared_name" not in variable.attr:
+        if variable is None or variable.op != "VarHandleOp":
             return None
-        name = variable.attr["shared_name"].s
+        name = shared_name(variable)
         bodies = (self._function(function).node_def for function in self._functions)
         every = chain(nodes.values(), chain.from_iterable(bodies))
-        handles = [node for node in every if node.op == "VarHandleOp" and node.attr["shared_name"].s == name]
+        handles = [node for node in every if node.op == "VarHandleOp" and shared_name(node) == name]
         if len(handles) > 1 or not name:
             return None
         return [node for node in nodes.values() if handle in (_end(text)[0] for text in node.input if text[:1] != "^")]

@@ -30,6 +30,7 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.graph import HANDLES
+from tfgraphwidget.naming import shared_name
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session import queue_transfer, untransferable
 from tfgraphwidget.runtime.session.run import TimedSession, can_grow
@@ -233,4 +234,4 @@ def _outlives_session(session: Session, node: NodeDef) -> bool:
     """Return whether the state stays on a server after the session is closed."""
     if not session.sess_str or session_config(session).isolate_session_state:
         return False
-    return node.op in HANDLES or bool(node.attr["shared_name"].s)
+    return node.op in HANDLES or bool(shared_name(node))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from tfgraphwidget.graph import kind_of
-from tfgraphwidget.naming import names_text
+from tfgraphwidget.naming import names_text, shared_name
 from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, family
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps, run_each, shorten_names, unless_finalized
 from tfgraphwidget.tensorflow_modules import tf
@@ -82,7 +82,7 @@ def _sizes(transfer_ops: TransferOps, node: NodeDef) -> list[str]:
         return [transfer_ops.op("", size, [node.name]) for size in _SIZES[kind]]
     if kind in _SIZES:
         attributes: dict[str, AttrValue] = {key: node.attr[key] for key in _STAGED}
-        if not node.attr["shared_name"].s:
+        if not shared_name(node):
             attributes["shared_name"] = tf.compat.v1.AttrValue(s=node.name.encode())
         return [transfer_ops.op("", size, (), **attributes) for size in _SIZES[kind]]
     return []

@@ -23,7 +23,7 @@ from tfgraphwidget.graph import (
     names_of,
     types_of,
 )
-from tfgraphwidget.naming import split_input
+from tfgraphwidget.naming import split_input, text_attribute
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 
@@ -201,13 +201,13 @@ def _text_length(typing: Typing, node: NodeDef, lengths: Sequence[int]) -> int:
         return max(map(len, node.attr["value"].tensor.string_val), default=0)
     longest = max(lengths, default=0)
     if node.op == "StringJoin":
-        return sum(lengths) + len(node.attr["separator"].s) * len(lengths)
+        return sum(lengths) + len(text_attribute(node, "separator")) * len(lengths)
     if node.op in REGEX_REPLACEMENTS:  # each letter becomes the new text, which may repeat all
-        new = lengths[2] if len(lengths) > 2 else len(node.attr["rewrite"].s)
+        new = lengths[2] if len(lengths) > 2 else len(text_attribute(node, "rewrite"))
         return min((longest + 1) * (new + 1) * (longest + 1), 1 << 62)
     if node.op in JOINS_OF_ALL:
         count = _product(size for size in typing.shape(split_input(node.input[0])[0], 0) or () if size is not None)
-        return min((longest + len(node.attr["separator"].s)) * max(count, 1), 1 << 62)
+        return min((longest + len(text_attribute(node, "separator"))) * max(count, 1), 1 << 62)
     return longest * 4 + _NUMBER_TEXT  # at most four bytes for one, as in another encoding of Unicode
 
 
