@@ -43,7 +43,9 @@ def stripped() -> v1.GraphDef:
             array = tf.TensorArray(tf.float32, 2, element_shape=[]).unstack([1.0, 2.0])
             v1.while_loop(lambda i: i < 2, lambda i: i + 1, [tf.constant(0)])
             array.stack()
-        tf.raw_ops.SaveV2(prefix=tf.strings.join([text, "_x"]), tensor_names=["a"], shape_and_slices=[""], tensors=[1.0])
+        tf.raw_ops.SaveV2(
+            prefix=tf.strings.join([text, "_x"]), tensor_names=["a"], shape_and_slices=[""], tensors=[1.0]
+        )
         return v1.train.export_meta_graph(strip_default_attrs=True).graph_def
 
 
@@ -57,5 +59,7 @@ def test_a_look_adds_no_attribute(stripped, tmp_path, look):
     nodes = [*editor.index.nodes, *(node for body in bodies for node in body)]
     assert bodies
     assert [node.name for node in nodes if node.op == "StringJoin" and "separator" not in node.attr]
-    empty = [(node.name, key) for node in nodes for key, value in node.attr.items() if value.WhichOneof("value") is None]
+    empty = [
+        (node.name, key) for node in nodes for key, value in node.attr.items() if value.WhichOneof("value") is None
+    ]
     assert empty == []
