@@ -82,7 +82,8 @@ class FileAPI(ArgumentChecks):
         """Whether ops of the graph may run that do more than compute: write or read files, call Python, wait.
 
         A graph that lives in the notebook is the user's own, and a file without such ops is trusted too. Of another
-        file nothing else runs, whatever is asked of the editor, until this is set to True.
+        file nothing else runs, whatever is asked of the editor, until this is set to True. The ops of a Saver of
+        TensorFlow 1 run when their file is fed, as its `save` and `restore` do.
 
         Raises GraphEditError when it is set to False where it was True: open the file again for that.
 

@@ -48,7 +48,9 @@ _SAVER_FILES: Mapping[str, tuple[int, ...]] = {
     "SaveV2": (0,),
 }
 # Ops that hand the name of a file on, by their first input: to a Saver the name is given once for all shards.
-_HANDS_NAME_ON = IDENTITY | FILENAME_CARRIERS
+_HANDS_NAME_ON = IDENTITY | FILENAME_CARRIERS | PLACEHOLDERS
+# The file that a Saver names in its graph, to feed another in its place with each call.
+_SAVER_DEFAULT = (b"model",)
 # Calls whose inputs, from this one on, are the arguments of the function in order; those of a loop change by round.
 _FIRST_ARGUMENT = dict.fromkeys(FUNCTION_CALLS, 0) | dict.fromkeys(BRANCHES, 1)
 
@@ -177,9 +179,13 @@ class Effects:
         self._graph = _Frame(nodes)
         self._function, self._functions, self._may_read = function, functions, may_read
 
-    def of_graph(self) -> Iterator[EffectiveOp]:
-        """The ops of the graph and of the functions that it calls, in order; not a Saver's, whose file is fed."""
-        return self._look(self._suspects(), frozenset(), is_run=False)
+    def of_graph(self, *, unfed: bool = False) -> Iterator[EffectiveOp]:
+        """The ops of the graph and of the functions that it calls, in order; not a Saver's, which feeds their file.
+
+        Args:
+            unfed: Whether those of a Saver count that name its default file where none is fed.
+        """
+        return self._look(self._suspects(), frozenset(), is_run=unfed)
 
     def _suspects(self) -> Iterable[NodeDef]:
         """The ops of the graph whose type may do more than compute, or call a function."""
@@ -389,12 +395,18 @@ class Effects:
             return texts if isinstance(texts, tuple) else None
 
         if node.op in _SAVER_FILES:
-            return Effect.OWN_STATE if all(origin(k) is _FROM_CALLER for k in _SAVER_FILES[node.op]) else effect
+            is_own = all(self._is_a_saver_s(origin(k), is_run=is_run) for k in _SAVER_FILES[node.op])
+            return Effect.OWN_STATE if is_own else effect
         if node.op in TABLE_FILE_INITIALIZERS:
             texts = origin(1)
             is_beside = isinstance(texts, tuple) and all(map(self._may_read, texts))
             return Effect.OWN_STATE if texts is _FROM_CALLER or is_beside else effect
         return node_effect(node, constant)
+
+    @staticmethod
+    def _is_a_saver_s(origin: _Origin, *, is_run: bool) -> bool:
+        """Whether a file is the caller's, or will be when a Saver uses it."""
+        return origin is _FROM_CALLER or (not is_run and origin == _SAVER_DEFAULT)
 
     def _origin(self, frame: _Frame, text: str, fed: Collection[str], *, is_run: bool) -> _Origin:
         """What a tensor of texts holds."""
@@ -409,13 +421,13 @@ class Effects:
                 return None
             if node.op in CONSTANTS:
                 return tuple(node.attr["value"].tensor.string_val)
-            if node.op in PLACEHOLDERS and (not node.input or not is_run):
+            if node.op in PLACEHOLDERS and not node.input:
                 return _FROM_CALLER
             if node.op == "StringJoin":
                 return self._join_origin(frame, node, fed, is_run=is_run)
             if node.op == "ReadVariableOp" and not frame.function:
                 return self._variable_origin(node.input[0], fed, is_run=is_run)
-            if node.op not in _HANDS_NAME_ON | PLACEHOLDERS or not node.input:
+            if node.op not in _HANDS_NAME_ON or not node.input:
                 return None
             text = node.input[0]
         return None
@@ -423,7 +435,8 @@ class Effects:
     def _join_origin(self, frame: _Frame, node: NodeDef, fed: Collection[str], *, is_run: bool) -> _Origin:
         """The caller's file with the end that a Saver gives to its parts; None for what leads to another folder."""
         first, *others = [text for text in node.input if text[:1] != "^"]
-        if self._origin(frame, first, fed, is_run=is_run) is not _FROM_CALLER:
+        origin = self._origin(frame, first, fed, is_run=is_run)
+        if not self._is_a_saver_s(origin, is_run=is_run):
             return None
         if b"." in text_attribute(node, "separator"):
             return None
@@ -431,7 +444,7 @@ class Effects:
             texts = self._texts(frame, other)
             if texts is None or any(b".." in text or text.endswith(b".") for text in texts):
                 return None
-        return _FROM_CALLER
+        return origin
 
     def _variable_origin(self, handle: str, fed: Collection[str], *, is_run: bool) -> _Origin:
         """What a variable of texts holds that only ops of the graph assign to: a SavedModel keeps paths in such."""

@@ -138,7 +138,7 @@ def trust_of(where: str, nodes: NodeDefs, library: GraphDefLibrary, folder: Path
             trust.may_read,
             OpTypes(library.function).definition,
         )
-        first = next(chain(effects.of_graph(), effects.of_library()), None)
+        first = next(chain(effects.of_graph(unfed=True), effects.of_library()), None)
         trust.is_given |= first is None
     else:
         trust.is_given = True

@@ -8,9 +8,10 @@ from functools import cache
 from typing import Any
 
 from tfgraphwidget.graph import Effects, Trust, effect_of
+from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources.live.graph_body import function_definition
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import find_operation, graph_functions
+from tfgraphwidget.tf_internals import control_outputs, find_operation, graph_functions
 from tfgraphwidget.tf_types import ConfigProto, FunctionDef, NodeDef
 
 
@@ -36,9 +37,10 @@ class _Guard:
 
     def __init__(self, graph: tf.Graph, trust: Trust) -> None:
         self._graph, self._trust = graph, trust
-        self._read = 0  # ops whose types are known
+        self._read = 0  # ops that were looked at
         self._read_functions = 0
-        self._has_effects = False
+        self._suspects: list[tf.Operation] = []
+        self._suspects_calls = False
 
     def check(self, fetches: object, feeds: Iterable[object]) -> None:
         """Raise NotTrusted if a run needs an op that does more than compute.
@@ -47,28 +49,57 @@ class _Guard:
             fetches: What is fetched, in any structure.
             feeds: The tensors that are fed, or their names.
         """
-        if self._trust.is_given or not self._may_have_effects():
+        if self._trust.is_given:
             return
         names = list(_names(self._graph, tf.nest.flatten(fetches, expand_composites=True)))
-        effects = Effects(
-            _NodesOfGraph(self._graph), self._function, frozenset(graph_functions(self._graph)), self._trust.may_read
-        )
+        if not self._depends_on_suspects(names):
+            return
+        functions = frozenset(graph_functions(self._graph))
+        effects = Effects(_NodesOfGraph(self._graph), self._function, functions, self._trust.may_read)
         self._trust.check(effects.of_run(names, list(_names(self._graph, feeds))))
+
+    def _depends_on_suspects(self, fetches: Iterable[str]) -> bool:
+        """Whether a fetch may need an op that does more than compute; in most graphs a Saver's only, which few need."""
+        fetched = {find_operation(self._graph, split_tensor(name)[0]) for name in fetches}
+        stack = self._find_suspects()
+        dependent = set(stack)
+        while stack and not fetched & dependent:
+            op = stack.pop()
+            readers = {reader for tensor in op.outputs for reader in tensor.consumers()} | {*control_outputs(op)}
+            stack += readers - dependent
+            dependent |= readers
+        return not fetched.isdisjoint(dependent)
 
     def _function(self, name: str) -> FunctionDef:
         return function_definition(graph_functions(self._graph)[name])
 
-    def _may_have_effects(self) -> bool:
-        """Whether an op type of the graph or of its functions does more than compute."""
+    def _find_suspects(self) -> list[tf.Operation]:
+        """The ops that may do more than compute, by their type or by what they call."""
         functions = graph_functions(self._graph)
         operations = self._graph.get_operations()
-        if not self._has_effects and (len(operations) > self._read or len(functions) > self._read_functions):
-            types = {op.type for op in operations[self._read :]} - functions.keys()
+        if len(functions) > self._read_functions:
             bodies = (self._function(name) for name in functions)
-            types |= {node.op for body in bodies for node in body.node_def} - functions.keys()
-            self._has_effects = any(effect_of(op_type).is_dangerous for op_type in types)
-            self._read, self._read_functions = len(operations), len(functions)
-        return self._has_effects
+            types = {node.op for body in bodies for node in body.node_def} - functions.keys()
+            self._suspects_calls |= any(effect_of(op_type).is_dangerous for op_type in types)
+            self._suspects, self._read, self._read_functions = [], 0, len(functions)
+        calls = functions.keys() if self._suspects_calls else frozenset()
+        for op in operations[self._read :]:
+            if effect_of(op.type).is_dangerous or op.type in calls or (calls and _calls_functions(op)):
+                self._suspects.append(op)
+        self._read = len(operations)
+        return [*self._suspects]
+
+
+_function_attributes: dict[str, bool] = {}
+"""Whether ops of a type have attributes that name functions."""
+
+
+def _calls_functions(op: tf.Operation) -> bool:
+    """Whether an op may call a function by an attribute."""
+    if op.type not in _function_attributes:
+        kinds = {each.type for each in op.op_def.attr}
+        _function_attributes[op.type] = not kinds.isdisjoint({"func", "list(func)"})
+    return _function_attributes[op.type]
 
 
 def _names(graph: tf.Graph, elements: Iterable[object]) -> Iterator[str]:
