@@ -11,7 +11,7 @@ from tfgraphwidget import argument_checks, edits, lint, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import Difference, Signature, effects_of_graph
+from tfgraphwidget.graph import Difference, Signature, effects_of
 from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorKey, TensorsLike
 
 if TYPE_CHECKING:
@@ -436,7 +436,7 @@ class AnalysisAPI(ArgumentChecks):
         """
         core = self._core
         if core.executor.in_function:
-            core.source.trust.check(effects_of_graph(core.index, core.source.trust), "no function was made of it")
+            core.source.trust.check(effects_of(core.index, core.source.trust).of_graph(), "no function was made of it")
             return core.executor.edited_module(name)
         from tfgraphwidget.editor.joining import graph_module
         from tfgraphwidget.editor.saving import signature_or_apparent

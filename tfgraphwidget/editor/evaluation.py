@@ -23,7 +23,7 @@ from tfgraphwidget.graph import (
     build,
     control_flow_ops,
     difference,
-    effects_of_run,
+    effects_of,
     forward,
     key_of,
     mask_of,
@@ -371,7 +371,7 @@ class Evaluator:
         now = self.current_run()
         runtime.measure.probe.check_fetchable(now.index, fetches)
         now.check_fed(fetches, feeds)
-        now.source.trust.check(effects_of_run(now.index, fetches, feeds, now.source.trust))
+        now.source.trust.check(effects_of(now.index, now.source.trust).of_run(fetches, feeds))
         if now.is_body:
             return runtime.measure.measure_function(now.index, now.state, fetches, feeds, runs)
         run = runtime.measure.profile.tracing_runner(

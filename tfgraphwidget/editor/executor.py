@@ -20,7 +20,7 @@ from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, NothingTo, UnknownName
-from tfgraphwidget.graph import build, effects_at_import, effects_of_nodes
+from tfgraphwidget.graph import build, effects_of, effects_of_nodes
 from tfgraphwidget.naming import free_name, known_instead, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
@@ -259,7 +259,8 @@ class EditExecutor:
         """Raise NotTrusted if TensorFlow may run an op of the current function while a tf.function is made of it."""
         trust = self.source.trust
         trust.check(
-            effects_at_import(self.index, trust), "no function was made of it, since TensorFlow may run the op by that"
+            effects_of(self.index, trust).at_import(),
+            "no function was made of it, since TensorFlow may run the op by that",
         )
 
     def state(self) -> BodyState:
@@ -799,7 +800,7 @@ class EditExecutor:
             self.target.graph()
             command = edits.rename_operands(command, self.target.imported_names, self.index)
             trust = self.source.trust
-            trust.check(effects_at_import(self.index, trust, command.at), "the function was not called")
+            trust.check(effects_of(self.index, trust).at_import(command.at), "the function was not called")
             patch, outputs = traced_growth.grow(self.target, command, steps)
             with steps.without_interrupts():
                 ops = tuple(node.name for node in patch.add.nodes)

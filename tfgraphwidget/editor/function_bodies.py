@@ -18,8 +18,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Signature,
     between,
-    effects_of_graph,
-    effects_of_run,
+    effects_of,
     traversal,
     unused_inputs,
     unused_inputs_notice,
@@ -109,7 +108,7 @@ def clone_modules(
     command, view = _with_replaced(command, view)
     inputs, outputs, also, notices = _module_ends(command, view)
     index, (arguments, returns) = view.index, ends
-    source.trust.check(effects_of_run(index, outputs, inputs, source.trust), "no function was made of it")
+    source.trust.check(effects_of(index, source.trust).of_run(outputs, inputs), "no function was made of it")
     structure = _edited_structure(source, view, state, arguments)
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
     saved_names = sources.SavedNames(source, view.body.origins or {}, state.live)
@@ -168,7 +167,7 @@ def graph_source(source: Source, state: BodyState, view: GraphView, ends: Functi
         NotClonable: The body reads state that cannot be reached.
         SessionRefused: A variable has no value.
     """
-    source.trust.check(effects_of_graph(view.index, source.trust), "no graph was made of the function")
+    source.trust.check(effects_of(view.index, source.trust).of_graph(), "no graph was made of the function")
     source_of_body = runtime.functions.body_graph.body_source(view.index, state, *ends, source.title)
     source_of_body.initial_values = source.initial_values
     structure, signature = _structure(source, view), source_of_body.signature

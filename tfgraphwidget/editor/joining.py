@@ -22,8 +22,7 @@ from tfgraphwidget.graph import (
     BodyState,
     GraphIndex,
     Signature,
-    effects_of_graph,
-    effects_of_run,
+    effects_of,
     needed_ops,
     shape_text,
 )
@@ -178,7 +177,7 @@ def _joining(command: Add) -> _Joining:
         source = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
         target = LiveTarget(source)
         view, patches, signatures = opened_navigator(source, target).outermost, (), source.signatures
-    source.trust.check(effects_of_graph(view.index, source.trust), "it was not added")
+    source.trust.check(effects_of(view.index, source.trust).of_graph(), "it was not added")
     if source.refusal:
         state = function_bodies.edited_state(source, view.body, view.index, patches)
         arguments, returns = edits.track_boundary(view.body.arguments, view.body.returns, patches)
@@ -219,7 +218,7 @@ def graph_module(
         GraphEditError: A function cannot hold the graph.
     """
     ends = [tensor for _, tensor in signature.inputs], [tensor for _, tensor in signature.outputs]
-    source.trust.check(effects_of_run(index, ends[1], ends[0], source.trust), "no function was made of it")
+    source.trust.check(effects_of(index, source.trust).of_run(ends[1], ends[0]), "no function was made of it")
     joining = _of_graph(source, index, function_bodies.graph_state(source, index, patches), signature)
     inputs = _inputs(joining, dict.fromkeys(joining.arguments.values(), ""))
     return _module(joining, inputs, name)

@@ -12,7 +12,7 @@ from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.transaction import one_thread
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import difference, effects_of_graph
+from tfgraphwidget.graph import difference, effects_of
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import DTypeLike, OpsLike, TensorKey, TensorsLike
 
@@ -399,7 +399,7 @@ class PassAPI(ArgumentChecks, inside=one_thread):
             raise GraphEditError("optimized(outputs): no output is named, and nothing is needed of none; name an op.")
         trust = core.source.trust
         trust.check(
-            effects_of_graph(core.index, trust), "TensorFlow's optimizer, which computes constants, was not run"
+            effects_of(core.index, trust).of_graph(), "TensorFlow's optimizer, which computes constants, was not run"
         )
         graph_def, passes = runtime.measure.optimize(core.index, fetched)
         editor = type(self)(open_source(graph_def, trusted=trust.is_given), core.show)  # type: ignore[call-arg]

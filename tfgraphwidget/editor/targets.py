@@ -29,7 +29,7 @@ from tfgraphwidget.graph import (
     VariableDef,
     build,
     definitions,
-    effects_at_import,
+    effects_of,
     handles,
     names_of,
     places_in_order,
@@ -690,7 +690,9 @@ class LiveTarget:
         """Raise NotTrusted if a shape would hang on an op that does more than compute: TensorFlow computes it then."""
         trust = self.source.trust
         if not trust.is_given and (patch.add.nodes or patch.changed):
-            trust.check(effects_at_import(edits.apply_patch(self.index, patch), trust), "the graph was not changed")
+            trust.check(
+                effects_of(edits.apply_patch(self.index, patch), trust).at_import(), "the graph was not changed"
+            )
 
     def _renewal(self) -> sessions.Renewal | None:
         """The state of the session, to be transferred when it is renewed; None without a session."""

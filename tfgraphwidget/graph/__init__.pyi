@@ -222,11 +222,8 @@ from .trust import EffectiveOp as EffectiveOp
 from .trust import Effects as Effects
 from .trust import Trust as Trust
 from .trust import UntrustedOps as UntrustedOps
-from .trust import effects_at_import as effects_at_import
-from .trust import effects_of_graph as effects_of_graph
-from .trust import effects_of_library as effects_of_library
+from .trust import effects_of as effects_of
 from .trust import effects_of_nodes as effects_of_nodes
-from .trust import effects_of_run as effects_of_run
 from .trust import untrusted_ops as untrusted_ops
 from .variables import STATE_KEY as STATE_KEY
 from .variables import comes_from_outside as comes_from_outside

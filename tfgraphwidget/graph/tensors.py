@@ -24,8 +24,8 @@ Shapes = Mapping[tuple[str, int], Shape]
 """Static shapes by op name and port."""
 
 
-class Typing(Protocol):
-    """Says what each op's outputs are; what reads a graph from TensorFlow provides them."""
+class OpTyping(Protocol):
+    """Says what ops are by their types; what reads a graph from TensorFlow provides it."""
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef, for example ("float32", "int32_ref").
@@ -43,6 +43,10 @@ class Typing(Protocol):
         Args:
             op_type: The op type, such as "MatMul".
         """
+
+
+class Typing(OpTyping, Protocol):
+    """Says what each op's outputs are in a graph, too."""
 
     def shape(self, op: str, port: int) -> Shape:
         """The static shape of an output, as far as it is known.

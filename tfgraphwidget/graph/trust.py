@@ -31,9 +31,9 @@ from tfgraphwidget.graph.op_types import (
     TABLE_FILE_INITIALIZERS,
     VARIABLE_LOOKS,
 )
-from tfgraphwidget.graph.tensors import Typing
+from tfgraphwidget.graph.tensors import OpTyping
 from tfgraphwidget.naming import HOW_TO_TRUST, shared_name, split_input, split_tensor, text_attribute
-from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 MAX_SENTENCES = 5  # on what an op or a scope does: what a panel shows
 MAX_HOPS = 64  # ops between a file's name and the op that takes it; a Saver has four
@@ -164,7 +164,7 @@ class Effects:
         function: Gives the FunctionDef of a name.
         functions: The names of the functions.
         may_read: Whether a table may be filled from the text file of that path without asking.
-        definition: Gives the OpDef of an op type, so that ops which call no function need not be looked at one by one.
+        typing: Gives OpDefs and the dtypes of outputs, so that ops which call no function are passed over by type.
     """
 
     def __init__(
@@ -173,9 +173,9 @@ class Effects:
         function: Callable[[str], FunctionDef],
         functions: Collection[str],
         may_read: Callable[[bytes], bool] = lambda _: False,
-        definition: Callable[[str], OpDef | None] = lambda _: None,
+        typing: OpTyping | None = None,
     ) -> None:
-        self._definition = definition
+        self._typing = typing
         self._graph = _Frame(nodes)
         self._function, self._functions, self._may_read = function, functions, may_read
 
@@ -196,7 +196,7 @@ class Effects:
         """Whether ops of a type may do more than compute, or call a function."""
         if effect_of(op_type).is_dangerous or op_type in self._functions:
             return True
-        definition = self._definition(op_type) if self._functions else None
+        definition = self._typing.definition(op_type) if self._functions and self._typing else None
         if definition is None:
             return bool(self._functions)
         return any(each.type in {"func", "list(func)"} for each in definition.attr)
@@ -231,20 +231,22 @@ class Effects:
                 if effect.is_dangerous:
                     yield EffectiveOp(node.name, node.op, effect, name)
 
-    def at_import(self, typing: Typing, read: Iterable[str] = ()) -> Iterator[EffectiveOp]:
+    def at_import(self, read: Iterable[str] = ()) -> Iterator[EffectiveOp]:
         """The ops that TensorFlow may run while it imports the graph, to know the shapes of others.
 
         For the shape of an op it computes the inputs that say it, if they depend on constants alone. It passes over ops
         that are stateful and over control inputs, and only integers and the ends of ranges say a shape.
 
         Args:
-            typing: Gives OpDefs and the dtypes of outputs.
             read: Tensors that ops will read which are not known yet: they may hang a shape on each.
         """
+        typing = self._typing
         ends = {split_tensor(tensor)[0] for tensor in read}
         readers: dict[str, list[tuple[str, int]]] | None = None
         for each in self.of_graph():
-            if typing.definition(each.op_type) is None or not (each.function or runs_at_import(each.op_type)):
+            if typing is None or typing.definition(each.op_type) is None:
+                continue
+            if not each.function and not runs_at_import(each.op_type):
                 continue
             readers = self._readers() if readers is None else readers
             if self._may_be_computed(each.root, readers, typing, ends):
@@ -260,7 +262,7 @@ class Effects:
         return readers
 
     def _may_be_computed(
-        self, op: str, readers: Mapping[str, Sequence[tuple[str, int]]], typing: Typing, ends: Collection[str]
+        self, op: str, readers: Mapping[str, Sequence[tuple[str, int]]], typing: OpTyping, ends: Collection[str]
     ) -> bool:
         """Whether some op reads a tensor for its shape that stateless ops compute of an op's; ops do so of `ends`."""
         stack, visited = [op], {op}
@@ -508,8 +510,8 @@ def effects_of(index: GraphIndex, trust: Trust) -> Effects:
         index: The graph.
         trust: Says which files tables may be filled from.
     """
-    nodes = NodesByName(index.nodes)
-    return Effects(nodes, index.extras.function, index.functions, trust.may_read, index.typing.definition)
+    nodes, functions = (NodesByName(index.nodes), index.functions) if _may_have_effects(index) else ({}, ())
+    return Effects(nodes, index.extras.function, functions, trust.may_read, index.typing)
 
 
 def effects_of_nodes(nodes: Sequence[NodeDef], functions: Iterable[FunctionDef], trust: Trust) -> Iterator[EffectiveOp]:
@@ -524,41 +526,6 @@ def effects_of_nodes(nodes: Sequence[NodeDef], functions: Iterable[FunctionDef],
     effects = Effects(NodesByName(nodes), by_name.__getitem__, by_name.keys(), trust.may_read)
     yield from effects.of_graph()
     yield from effects.of_library()
-
-
-def effects_of_run(
-    index: GraphIndex, fetches: Iterable[str], feeds: Collection[str] = (), trust: Trust = TRUSTED
-) -> Iterator[EffectiveOp]:
-    """The ops that a run of a graph needs and that do more than compute.
-
-    Args:
-        index: The graph.
-        fetches: The ops and tensors that are fetched.
-        feeds: The tensors that are fed.
-        trust: Says which files tables may be filled from.
-    """
-    return effects_of(index, trust).of_run(fetches, feeds) if _may_have_effects(index) else iter(())
-
-
-def effects_at_import(index: GraphIndex, trust: Trust, read: Iterable[str] = ()) -> Iterator[EffectiveOp]:
-    """The ops of a graph that TensorFlow may run while it imports it, and that do more than compute.
-
-    Args:
-        index: The graph.
-        trust: Says which files tables may be filled from.
-        read: Tensors that ops will read which are not known yet.
-    """
-    return effects_of(index, trust).at_import(index.typing, read) if _may_have_effects(index) else iter(())
-
-
-def effects_of_graph(index: GraphIndex, trust: Trust = TRUSTED) -> Iterator[EffectiveOp]:
-    """The ops of a graph, and of the functions that it calls, that do more than compute.
-
-    Args:
-        index: The graph.
-        trust: Says which files tables may be filled from.
-    """
-    return effects_of(index, trust).of_graph() if _may_have_effects(index) else iter(())
 
 
 @dataclass(frozen=True, eq=False)
@@ -617,16 +584,6 @@ def _find_untrusted(index: GraphIndex, trust: Trust) -> UntrustedOps:
             effects[effect].append(index.ids[name])
     total = len({(op.function, op.name) for ops in by_op.values() for op in ops})
     return UntrustedOps(by_op, {effect: tuple(numbers) for effect, numbers in effects.items() if numbers}, total)
-
-
-def effects_of_library(index: GraphIndex, trust: Trust) -> Iterator[EffectiveOp]:
-    """The ops of all functions of a graph, called or not, that do more than compute.
-
-    Args:
-        index: The graph.
-        trust: Says which files tables may be filled from.
-    """
-    return effects_of(index, trust).of_library() if _may_have_effects(index) else iter(())
 
 
 def _end(text: str) -> tuple[str, int]:

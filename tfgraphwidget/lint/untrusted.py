@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfgraphwidget.graph import effects_of_graph
+from tfgraphwidget.graph import effects_of
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import LintContext, rule
 from tfgraphwidget.naming import HOW_TO_TRUST
@@ -20,5 +20,5 @@ def untrusted(context: LintContext) -> Iterator[Finding]:
     if context.trust.is_given and context.target != "untrusted":
         return
     run = "" if context.trust.is_given else f"; it is not run: {HOW_TO_TRUST}"
-    for op in effects_of_graph(context.index, context.trust):
+    for op in effects_of(context.index, context.trust).of_graph():
         yield Finding("untrusted", "warning", f"{op.sentence}{run}.", (op.root,))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfgraphwidget.graph import Effect, effects_of_library, untrusted_ops
+from tfgraphwidget.graph import Effect, effects_of, untrusted_ops
 from tfgraphwidget.naming import count_text
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def untrusted_sentences(editor: GraphEditor) -> str:
     untrusted = untrusted_ops(index, trust)
     effects, total = list(untrusted.effects), untrusted.total
     if not total:  # they are in functions that no op calls
-        uncalled = list(effects_of_library(index, trust))
+        uncalled = list(effects_of(index, trust).of_library())
         effects, total = [effect for effect in Effect if any(op.effect is effect for op in uncalled)], len(uncalled)
     deeds = _join([_DEEDS[effect] for effect in effects]) or "do more than compute"
     ops = f" ({count_text(total, 'op')})" if total else ""

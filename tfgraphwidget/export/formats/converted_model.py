@@ -20,7 +20,7 @@ from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.signatures import DEFAULT
 from tfgraphwidget.export.verification.reference import GraphReference
 from tfgraphwidget.export.verification.round_trip import Run, check
-from tfgraphwidget.graph import GraphIndex, Signature, effects_of_run, needed_ops, reachable_functions
+from tfgraphwidget.graph import GraphIndex, Signature, effects_of, needed_ops, reachable_functions
 from tfgraphwidget.naming import did_you_mean, names_text, scope_around
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import tf_protos
@@ -89,7 +89,7 @@ def _check_trust(request: ExportRequest) -> None:
     """Raise NotTrusted for an op that does more than compute: a converter computes what depends on constants."""
     for signature in request.signatures:
         inputs, outputs = ([tensor for _, tensor in side] for side in (signature.inputs, signature.outputs))
-        effects = effects_of_run(request.index, outputs, inputs, request.trust)
+        effects = effects_of(request.index, request.trust).of_run(outputs, inputs)
         request.trust.check(effects, "it was not converted")
 
 

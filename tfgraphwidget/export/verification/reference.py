@@ -19,8 +19,7 @@ from tfgraphwidget.graph import (
     EffectiveOp,
     Signature,
     effect_of,
-    effects_at_import,
-    effects_of_run,
+    effects_of,
     needed_ops,
     pairs,
     side_effects,
@@ -133,8 +132,8 @@ class GraphReference:
         fetches = [tensor for signature in request.signatures for _, tensor in signature.outputs]
         starters = [name for name in self._state.starters if name in request.index.ids]
         effects = chain(
-            effects_of_run(request.index, fetches, fed, request.trust),
-            effects_of_run(request.index, starters, (), request.trust),
+            effects_of(request.index, request.trust).of_run(fetches, fed),
+            effects_of(request.index, request.trust).of_run(starters),
         )
         return next((op for op in effects if op.effect.reaches_out or not request.trust.is_given), None)
 
@@ -184,7 +183,7 @@ def is_refused(request: ExportRequest, op: EffectiveOp | None = None) -> bool:
     """
     if request.trust.is_given:
         return False
-    effect = op or next(effects_at_import(request.index, request.trust), None)
+    effect = op or next(effects_of(request.index, request.trust).at_import(), None)
     if effect is not None:
         request.add_notice(request.trust.sentence(effect, "what was written was not run"))
     return effect is not None

@@ -17,7 +17,7 @@ from tfgraphwidget.graph import (
     Trust,
     VariableDef,
     definitions,
-    effects_of_run,
+    effects_of,
     enclosing_blocks,
     first_contents,
     forward,
@@ -76,7 +76,7 @@ def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: 
         SessionRefused: The graph cannot run.
     """
     starters = _starters(index, needed_ops(index, feeds, outputs))
-    trust.check(effects_of_run(index, [*outputs, *starters], feeds, trust))
+    trust.check(effects_of(index, trust).of_run([*outputs, *starters], feeds))
     waiting = _check_not_waiting(index, outputs, feeds, starters)
     inside = np.flatnonzero(needed_ops(index, (), [*outputs, *feeds, *starters])).tolist()
     names = {index.names[i] for i in inside}
@@ -173,7 +173,7 @@ def run_body(
         NotTrusted: An op does more than compute.
         SessionRefused: The body cannot run.
     """
-    trust.check(effects_of_run(index, outputs, feeds, trust))
+    trust.check(effects_of(index, trust).of_run(outputs, feeds))
     values = {name: np.asarray(value) for name, value in feeds.items()}
     inner = [name for name in feeds if index.types[index.op(name)] not in ARGUMENTS]
     behind = forward(index, readers_of(index, pairs(index, inner)))

@@ -16,7 +16,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Trust,
     VariableDef,
-    effects_of_run,
+    effects_of,
     needed_ops,
 )
 from tfgraphwidget.naming import split_tensor
@@ -120,7 +120,7 @@ def compute_constants(
     Raises:
         GraphEditError: TensorFlow cannot compute a tensor, or an op does more than compute and is not trusted.
     """
-    trust.check(effects_of_run(index, tensors, (), trust))
+    trust.check(effects_of(index, trust).of_run(tensors))
     constants = [value for name in tensors if (value := _constant_value(index, name, values or {})) is not None]
     if len(constants) == len(tensors):
         return constants

@@ -67,8 +67,7 @@ class FileGraph:
     def effects(self) -> Effects:
         """What finds the ops that do more than compute."""
         body = self.body
-        definition = body.typing.definition
-        return Effects(NodesByName(body.protos), body.function, body.functions(), self.trust.may_read, definition)
+        return Effects(NodesByName(body.protos), body.function, body.functions(), self.trust.may_read, body.typing)
 
     @property
     def table_contents(self) -> TableContents:
@@ -145,7 +144,7 @@ def _run_by_import(file: FileGraph) -> Iterator[Obstacle]:
     """TensorFlow evaluates ops without state for static shapes while it imports a graph, whatever else they do."""
     if file.trust.is_given:
         return
-    first = next(file.effects.at_import(file.body.typing), None)
+    first = next(file.effects.at_import(), None)
     if first is not None:
         outcome = "the graph can be looked at only, since TensorFlow may run the op while it imports the graph"
         yield Obstacle(file.trust.sentence(first, outcome), stops=True, ops=(first.root,))

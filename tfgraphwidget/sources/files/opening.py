@@ -136,7 +136,7 @@ def trust_of(where: str, nodes: NodeDefs, library: GraphDefLibrary, folder: Path
             library.function,
             library.functions(),
             trust.may_read,
-            OpTypes(library.function).definition,
+            OpTypes(library.function),
         )
         first = next(chain(effects.of_graph(unfed=True), effects.of_library()), None)
         trust.is_given |= first is None

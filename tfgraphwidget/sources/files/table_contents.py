@@ -21,7 +21,7 @@ from tfgraphwidget.graph import (
     Trust,
     build,
     by_key,
-    effects_of_run,
+    effects_of,
     first_contents,
     initializers,
     kind_of,
@@ -100,7 +100,7 @@ class _Initializers:
         self.run: list[int] = []
         self.left: dict[int, str] = {}
         for op in ops:
-            effects = list(effects_of_run(index, [index.names[op]], (), trust))
+            effects = list(effects_of(index, trust).of_run([index.names[op]]))
             if index.types[op] in TABLE_FILE_INITIALIZERS and (why := _why_no_file(index, op, folder, trust)):
                 self.left[op] = why
             elif trust.is_given or not effects:
