@@ -148,9 +148,42 @@ def write_server(path: Path, bomb: str) -> None:
     path.write_bytes(graph.as_graph_def().SerializeToString())
 
 
+def write_queue(path: Path, bomb: str) -> None:
+    """A number of elements that are two numbers, which ends TensorFlow's process when it infers the shape."""
+    graph_def = v1.GraphDef()
+    queue = graph_def.node.add(name="queue", op="FIFOQueueV2")
+    count = graph_def.node.add(name="x", op="Const")
+    many = graph_def.node.add(name="y", op="QueueDequeueManyV2", input=["queue", "x"])
+    count.attr["dtype"].type = tf.int32.as_datatype_enum
+    count.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([1, 2]))
+    for node in queue, many:
+        node.attr["component_types"].list.type.append(tf.float32.as_datatype_enum)
+    path.write_bytes(graph_def.SerializeToString())
+
+
+def write_trees(path: Path, bomb: str) -> None:
+    """Scalars of which an op asks for the first dimension, which ends TensorFlow's process when it infers the shape."""
+    graph_def = v1.GraphDef()
+    dtypes = {"node_ids": tf.int32, "gradients": tf.float32, "hessians": tf.float32, "feature": tf.int32}
+    for name, dtype in dtypes.items():
+        scalar = graph_def.node.add(name=name, op="Placeholder")
+        scalar.attr["dtype"].type = dtype.as_datatype_enum
+        scalar.attr["shape"].shape.SetInParent()
+    trees = graph_def.node.add(name="y", op="BoostedTreesAggregateStats", input=list(dtypes))
+    trees.attr["max_splits"].i = trees.attr["num_buckets"].i = 1
+    graph_def.versions.producer = 1000
+    path.write_bytes(graph_def.SerializeToString())
+
+
 Write = Callable[[Path, str], None]
 WRITES: dict[str, Write] = {"constant": write_constant, "shape": write_shape}
-ALONE: dict[str, Write] = {"calls": write_calls, "convolution": write_convolution, "server": write_server}
+ALONE: dict[str, Write] = {
+    "calls": write_calls,
+    "convolution": write_convolution,
+    "server": write_server,
+    "queue": write_queue,
+    "trees": write_trees,
+}
 CALLS: dict[str, Callable[[tgw.GraphEditor, Path], Any]] = {
     "session": lambda e, _: e.session,
     "fold_constants": lambda e, _: e.fold_constants(),

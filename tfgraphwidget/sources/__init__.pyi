@@ -82,6 +82,7 @@ from .functions.traces import CONCRETE as CONCRETE
 from .functions.traces import FUNCTION as FUNCTION
 from .functions.traces import captured_body as captured_body
 from .inference.bounds import Bounds as Bounds
+from .inference.bounds import why_fatal as why_fatal
 from .inference.call_depth import endless_functions as endless_functions
 from .inference.call_depth import without_endless_calls as without_endless_calls
 from .inference.dtypes import OpTypes as OpTypes

@@ -60,6 +60,7 @@ from tfgraphwidget.sources import (
     shape_from_proto,
     shape_proto,
     tf_protos,
+    why_fatal,
     without_endless_calls,
 )
 from tfgraphwidget.tensorflow_modules import tf
@@ -201,7 +202,7 @@ class ShapeInferenceSandbox:
         definition = self._view.typing.definition(op_type)
         if definition is None:
             raise ShapeUnknown(f"the op type {op_type!r}")
-        why = self._bounds.why(node)
+        why = self._bounds.why(node) or why_fatal(op_type, list(map(_shape, tensors)))
         if why:
             raise ShapeRefused(f"it {why}")
         self._add_functions(node)

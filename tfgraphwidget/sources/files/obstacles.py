@@ -25,6 +25,7 @@ from tfgraphwidget.graph import (
     ends_outside_loops,
     types_of,
 )
+from tfgraphwidget.naming import split_input
 from tfgraphwidget.readable import why_unreadable
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
@@ -32,7 +33,7 @@ from tfgraphwidget.sources.files.checkpoint import Checkpoint, value_type
 from tfgraphwidget.sources.files.checkpoint_keys import checkpoint_keys, graph_variables, restored_names
 from tfgraphwidget.sources.files.table_contents import TableContents, table_contents
 from tfgraphwidget.sources.functions.library import function_nodes
-from tfgraphwidget.sources.inference.bounds import Bounds, Excess
+from tfgraphwidget.sources.inference.bounds import FATAL_SHAPES, Bounds, Excess, why_fatal
 from tfgraphwidget.sources.inference.call_depth import ITSELF, TOO_DEEP, endless_functions
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.live.devices import absent_devices, function_devices, pinned_notices
@@ -102,6 +103,7 @@ def find_obstacles(file: FileGraph) -> list[Obstacle]:
         *_run_by_import(file),
         *_endless(body),
         *_excess(body),
+        *_fatal_shapes(body),
         *_loop_parts(body),
         *_assets(file),
         *_absent_devices(file),
@@ -189,6 +191,16 @@ def _excess(body: NodeBody) -> Iterator[Obstacle]:
     excess = Bounds(OpTypes(body.function).definition).excess(body.protos, library)
     if excess is not None:
         yield excess_obstacle(excess)
+
+
+def _fatal_shapes(body: NodeBody) -> Iterator[Obstacle]:
+    """TensorFlow infers the shape of each op that it imports."""
+    for node in (node for node in body.protos if node.op in FATAL_SHAPES):
+        ends = [end for end in map(split_input, node.input) if end[1] >= 0]
+        why = why_fatal(node.op, [body.typing.shape(*end) for end in ends])
+        if why:
+            yield excess_obstacle(Excess(node.name, "", why))
+            return
 
 
 def excess_obstacle(excess: Excess) -> Obstacle:

@@ -19,8 +19,10 @@ from tfgraphwidget.graph import (
     SHAPE_QUERIES,
     UNPACKING,
     VALUE_SOURCES,
+    Shape,
     Typing,
     names_of,
+    shape_text,
     types_of,
 )
 from tfgraphwidget.naming import split_input, text_attribute
@@ -34,6 +36,18 @@ _MOST_NUMBERS = 1 << 26  # of a constant that is computed; 256 MB
 _LARGEST_SHAPE = 1 << 10  # numbers that a shape may hang on
 _LIGHT = 1 << 14  # bytes of a constant that a shape may hang on
 _MOST_TEXT = 1 << 26  # bytes of a text that is computed; 64 MB
+# Op types whose shape functions end the process on a scalar, from this input on: they ask for its first dimension.
+_NO_SCALARS = {
+    "BoostedTreesAggregateStats": 0,
+    "BoostedTreesExampleDebugOutputs": 1,
+    "BoostedTreesPredict": 1,
+    "BoostedTreesTrainingPredict": 1,
+    "XlaSparseGradientsStack": 0,
+}
+# Op types whose shape functions end the process if this input is no scalar.
+_SCALAR = {"QueueDequeueManyV2": 1}
+FATAL_SHAPES = frozenset(_NO_SCALARS.keys() | _SCALAR.keys())
+"""Op types for which TensorFlow ends the process where it infers shapes of certain inputs."""
 _NUMBER_TEXT = 400  # bytes of a number as text, at most: a double without exponent
 
 
@@ -136,6 +150,32 @@ class Bounds:
             counting = Counting(tuple(filter(None, numbers)), tuple(filter(None, lists)))
             self._counting[op_type] = counting
         return counting
+
+
+def why_fatal(op_type: str, shapes: Sequence[Shape]) -> str:
+    """Why TensorFlow would end the process when it infers the shapes of an op; "" if it does not.
+
+    Args:
+        op_type: Its type.
+        shapes: The static shapes of its inputs.
+    """
+    for k in fatal_inputs(op_type, len(shapes)):
+        shape = shapes[k]
+        if shape is not None and bool(shape) == (op_type in _SCALAR):
+            return f"has input {k} of shape {shape_text(shape)}, on which TensorFlow ends the process"
+    return ""
+
+
+def fatal_inputs(op_type: str, count: int) -> range:
+    """The inputs whose shape may end the process.
+
+    Args:
+        op_type: The type of the op.
+        count: How many inputs it has.
+    """
+    if op_type in _SCALAR:
+        return range(_SCALAR[op_type], min(_SCALAR[op_type] + 1, count))
+    return range(_NO_SCALARS.get(op_type, count), count)
 
 
 def find_large_computation(nodes: Iterable[NodeDef], typing_of: Callable[[Sequence[NodeDef]], Typing]) -> Excess | None:

@@ -28,7 +28,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.sources.inference.bounds import Bounds
+from tfgraphwidget.sources.inference.bounds import FATAL_SHAPES, Bounds, fatal_inputs, why_fatal
 from tfgraphwidget.sources.inference.call_depth import without_endless_calls
 from tfgraphwidget.sources.inference.dtypes import OpTypes, TypingWithFunctions, dtype_number
 from tfgraphwidget.sources.inference.shape_functions import INFERRED, ShapeMismatch, output_shapes, shape_from_proto
@@ -136,7 +136,7 @@ class NodeTyping:
         library = self.library()
         if len(self.nodes) > _MOST_IMPORTED:
             return None
-        if Bounds(self.definition).excess(self.nodes, library):
+        if Bounds(self.definition).excess(self.nodes, library) or any(map(self._may_be_fatal, self.nodes)):
             return None
         graph_def = tf_protos.GraphDef(node=self.nodes)
         graph_def.versions.producer = tf_protos.graph_def_version()
@@ -151,6 +151,19 @@ class NodeTyping:
             return partial(tensor_shape, infer_shapes(graph_def))
         except Exception:  # whatever TensorFlow finds wrong with a file, its shapes are not known
             return None
+
+    def _may_be_fatal(self, node: NodeDef) -> bool:
+        """Whether TensorFlow may end the process when it infers the shapes of an op."""
+        if node.op not in FATAL_SHAPES:
+            return False
+        inputs = _inputs(node)
+        shapes: list[Shape] = [None] * len(inputs)
+        for k in fatal_inputs(node.op, len(inputs)):
+            shape = self._derivation.shape(*inputs[k])
+            if shape == UNKNOWN:
+                return True
+            shapes[k] = shape
+        return bool(why_fatal(node.op, shapes))
 
 
 class DerivedShapes:
