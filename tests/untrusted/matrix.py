@@ -1,4 +1,4 @@
-"""The matrix as a table: for each verb the cells, how many were done or refused, and what the canary noticed.
+"""The matrix as a table: for each verb and each effect the runs, and in how many of them there was an effect.
 
 python -m tests.untrusted.matrix                   # everything: some hours
 python -m tests.untrusted.matrix 5                 # each fifth op in each place under each verb
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 
-from tests.untrusted.cells import NO_FILE, Cell, try_cell
+from tests.untrusted.cells import Cell, try_cell
 from tests.untrusted.hostile import HOSTILE
 from tests.untrusted.places import PLACES
 from tests.untrusted.processes import Ended, run_apart
@@ -24,17 +24,22 @@ def main(step: int = 1) -> None:
     """
     pairs = [(op, place) for place in PLACES for op in HOSTILE][::step]
     cells = [Cell(op, place, verb) for op, place in pairs for verb in VERBS]
-    counts: dict[str, Counter[str]] = {verb: Counter() for verb in VERBS}
+    runs, defects, outcomes = Counter[tuple[str, str]](), Counter[tuple[str, str]](), Counter[str]()
     for cell, tried in zip(cells, run_apart(try_cell, cells), strict=True):
         what = tried.how if isinstance(tried, Ended) else tried.defect
-        outcome = "defect" if what else tried.outcome
-        counts[cell.verb][outcome] += 1
+        place = cell.verb, HOSTILE[cell.op].effect
+        runs[place] += 1
+        outcomes["defect" if what else tried.outcome] += 1
         if what:
+            defects[place] += 1
             sys.stdout.write(f"{cell.op} in {cell.place} under {cell.verb}: {what}\n")
-    columns = ("done", "refused", "other refusal", NO_FILE, "defect")
-    sys.stdout.write("| verb | " + " | ".join(columns) + " |\n|---|" + "---:|" * len(columns) + "\n")
-    for verb, found in counts.items():
-        sys.stdout.write(f"| {verb} | " + " | ".join(str(found[column]) for column in columns) + " |\n")
+            sys.stdout.flush()
+    effects = sorted({each.effect for each in HOSTILE.values()})
+    sys.stdout.write("| verb | " + " | ".join(effects) + " |\n|---|" + "---:|" * len(effects) + "\n")
+    for verb in VERBS:
+        ran = [f"{defects[verb, effect]} of {runs[verb, effect]}" for effect in effects]
+        sys.stdout.write(f"| {verb} | " + " | ".join(ran) + " |\n")
+    sys.stdout.write(f"{runs.total():,} runs, {defects.total():,} with an effect; " + f"{dict(outcomes)}\n")
 
 
 if __name__ == "__main__":
