@@ -266,7 +266,8 @@ def in_bodies(opened: Opened, call: Callable[[GraphEditor], Any], depth: int = 3
             at = len(editor.breadcrumb) - 1
             editor.enter(name, called.label)
             try:
-                call(editor)
+                if everything(editor):
+                    call(editor)
             except tgw.GraphEditError as refusal:
                 refusals.append(refusal)
             if depth:
