@@ -10,6 +10,7 @@ import numpy as np
 
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.freeze.variable_writes import Updates
 from tfgraphwidget.edits.freeze.variables_to_constants import ConvertedGraph, check_computed, convert_variables
 from tfgraphwidget.edits.patch import Change, FunctionBoundary, NodeChange, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, register
@@ -73,10 +74,13 @@ class Freeze(Command):
     Attributes:
         outputs: Ops or tensors.
         inputs: Ops or tensors that are fed; ops that only compute them are removed.
+        updates: What becomes of a variable that the outputs write: "refuse" refuses what a function writes and reads,
+            and leaves out other updates; "keep" leaves it a variable; "drop" leaves all updates out.
     """
 
     outputs: tuple[str, ...]
     inputs: tuple[str, ...] = ()
+    updates: Updates = "refuse"
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -92,12 +96,20 @@ class Freeze(Command):
         need = np.flatnonzero(needed_ops(index, self.inputs, self.outputs)).tolist()
         variables = tuple(definitions(index, [i for i in need if index.types[i] in HANDLES]).values())
         values = context.variable_values(variables) if variables else {}
-        converted = convert_variables(index, self.outputs, values.__getitem__, self.inputs)
+        converted = convert_variables(
+            index,
+            self.outputs,
+            values.__getitem__,
+            self.inputs,
+            updates=self.updates,
+            in_function=bool(context.function) or context.ends is not None,
+        )
         after = {node.name: node for node in converted.nodes}
         ends = _ends(context, self.inputs, self.outputs, {node.name for node in converted.nodes}, converted)
         arguments = context.arguments if ends is None else ends[0]
         kept_ops = {i for i, name in enumerate(index.names) if name in after or f"{name}:0" in arguments}
         kept_ops |= _table_initializers(index, kept_ops)
+        kept_ops |= _variable_initializers(index, converted.remaining_variables)
         patch = _removal_of_rest(index, kept_ops, keep_members=converted.variables)
         pairs = ((index.nodes[index.ids[name]], node) for name, node in after.items() if name in index.ids)
         new = tuple(node for node in converted.nodes if node.name not in index.ids)
@@ -106,6 +118,7 @@ class Freeze(Command):
             f"{name!r} stands for {tensor!r} now; feed it." for tensor, name in converted.fed if f"{name}:0" != tensor
         ]
         notes += unused_inputs_notice(converted.unused, self.outputs)
+        notes += converted.notices()
         notes += [f"State other than variables stays what it is: {', '.join(state[:5])}."] if state else []
         return Patch(
             add=Change(nodes=new, functions=converted.functions),
@@ -221,6 +234,13 @@ def _table_initializers(index: GraphIndex, keep: Collection[int]) -> set[int]:
         own = [op for v in definitions(index, np.flatnonzero(table_mask).tolist()).values() for op in own_ops(index, v)]
         needed |= needed_ops(index, (), [index.names[op] for op in own])
     return set(np.flatnonzero(needed).tolist())
+
+
+def _variable_initializers(index: GraphIndex, variables: Collection[str]) -> set[int]:
+    """The ops of variables that stay, with all that they need: their initializers, reads and assignments."""
+    remaining = definitions(index, [index.ids[name] for name in variables])
+    names = [index.names[op] for variable in remaining.values() for op in own_ops(index, variable)]
+    return set(np.flatnonzero(needed_ops(index, (), names)).tolist())
 
 
 def _ops(index: GraphIndex, names: Collection[str]) -> set[int]:
