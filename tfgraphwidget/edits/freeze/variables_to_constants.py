@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfgraphwidget.edits.clone.boundary_inputs import placeholder
+from tfgraphwidget.edits.freeze.flattening import flatten
 from tfgraphwidget.edits.freeze.tensor_naming import FIRST_ARGUMENT, BodyNaming, GraphNaming
 from tfgraphwidget.edits.freeze.value_rewriting import KEEP, ValueRewriter, VariableValue, make_constant
 from tfgraphwidget.edits.freeze.variable_writes import Updates, VariableWrite, check_followed, find_writes
@@ -287,8 +288,8 @@ class ConvertedGraph:
     `nodes` are its NodeDefs, `functions` the FunctionDefs that the index does not have. `variables` are the handle ops
     that are constants now, `cut` the ops that would have updated them, `remaining_state` other ops that hold state,
     with what it is in words. `fed` are the inputs that are placeholders now and were none: (tensor, placeholder).
-    `unused` are the inputs that nothing reads. `writes` are the writes of variables that were found, `remaining_variables` the handle
-    ops of those variables where they stay variables.
+    `unused` are the inputs that nothing reads. `writes` are the first writes of variables, `remaining_variables` the
+    handle ops of those that stay variables.
     """
 
     nodes: tuple[NodeDef, ...]
@@ -349,6 +350,8 @@ def convert_variables(
     updates: Updates = "drop",
     in_function: bool = False,
     ways_out: tuple[str, str] = _WAYS_OUT,
+    inline: bool = False,
+    lower_control_flow: bool = False,
 ) -> ConvertedGraph:
     """Convert variables to constants in the part of a graph that outputs need.
 
@@ -362,6 +365,8 @@ def convert_variables(
             becomes a constant that nothing updates. What an op of a graph writes, and no function, is not refused.
         in_function: Whether the graph is the body of a function, which is called again and again.
         ways_out: How a variable that is refused stays one, and how it becomes a constant nevertheless.
+        inline: Whether calls are exchanged for the ops of the functions.
+        lower_control_flow: Whether that is done with loops and conditionals too, which become those of TensorFlow 1.
 
     Returns:
         The converted graph.
@@ -403,9 +408,14 @@ def convert_variables(
         _drop_colocation(node, inside)
     entering, fed = _connect_inputs(index, inputs, rewritten_nodes, naming)
     others = resources(index, np.flatnonzero(needed & persistent_state(index)).tolist())
+    nodes, new_functions = [*entering, *rewritten_nodes], functions.reachable(rewritten_nodes)
+    if inline or lower_control_flow:
+        ends = {index.names[index.op(name)] for name in outputs}
+        flat = flatten(index, nodes, new_functions, naming.free, ends, lower_control_flow=lower_control_flow)
+        nodes, new_functions = list(flat.nodes), flat.functions
     return ConvertedGraph(
-        (*entering, *rewritten_nodes),
-        functions.reachable(rewritten_nodes),
+        tuple(nodes),
+        new_functions,
         tuple(name for name in values if name in inside),
         tuple(name for name in (index.names[i] for i in ops) if name in updating),
         tuple((index.names[i], kind) for i, kind in others if index.names[i] not in {*values, *remaining_variables}),

@@ -192,6 +192,8 @@ def _freeze(
         lambda name: _tensor_proto(inside, name, state.values[name]),
         updates="refuse",
         ways_out=_STATE_WAYS_OUT,
+        inline=request.inline,
+        lower_control_flow=request.lower_control_flow,
     )
     return part, frozen_part, _library(index, frozen_part)
 
