@@ -107,6 +107,16 @@ CONVERSIONS = {
     ),
 }
 """The kinds of files that converters write, by their suffix."""
+FROZEN_OPTIONS = (
+    SaveOption("inline", "Calls", ("", "yes"), "The ops of functions in place of calls: one graph."),
+    SaveOption(
+        "lower_control_flow",
+        "Loops and conditionals",
+        ("", "yes"),
+        "Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2, and no calls.",
+    ),
+)
+"""The options of a frozen graph."""
 CONVERSION_OPTIONS = tuple(option.name for conversion in CONVERSIONS.values() for option in conversion.options)
 
 FILES = (*GRAPH_DEFS, ".meta", *CONVERSIONS, EDITOR, ".dot", ".graphml", *PICTURES, ".html", ".py", ".json")

@@ -25,7 +25,7 @@ from tfgraphwidget.naming import escape, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.readable import why_unreadable
 from tfgraphwidget.sources import is_checkpoint, own_shapes_only
-from tfgraphwidget.writable import CONVERSION_OPTIONS, parse_options
+from tfgraphwidget.writable import CONVERSION_OPTIONS, FROZEN_OPTIONS, parse_options
 
 Names = list[str] | dict[str, str] | None
 _SEE_INFO = "; tfgraphwidget info lists what they may be"
@@ -90,6 +90,7 @@ def export(options: argparse.Namespace) -> int:
             ends = {"signatures": _signature_ends(editor, options.signature)}
         _check_outputs(editor, options, **ends)
         how = parse_options((name, getattr(options, name)) for name in CONVERSION_OPTIONS)
+        how |= {option.name: True for option in FROZEN_OPTIONS if getattr(options, option.name)}
         if options.timeout is not None:
             how["timeout"] = options.timeout
         path = _save(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends, **how)

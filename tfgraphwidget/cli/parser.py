@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfgraphwidget.sources import file_suffixes, listed_suffixes
-from tfgraphwidget.writable import CONVERSIONS, EDITOR, check_seconds
+from tfgraphwidget.writable import CONVERSIONS, EDITOR, FROZEN_OPTIONS, check_seconds
 
 _EXAMPLES = """\
 examples:
@@ -152,6 +152,9 @@ def _add_export(add: Add) -> None:
         export.add_argument(f"--{side}", metavar="NAMES", action="append", help=about)
     export.add_argument("--edits", metavar="EDITS.json", help=f"first apply {_EDITS}")
     export.add_argument("--frozen", action="store_true", help="a .pb or .pbtxt with constants in place of variables")
+    for switch in FROZEN_OPTIONS:
+        about = f"with --frozen: {switch.about[:1].lower()}{switch.about[1:].rstrip('.')}"
+        export.add_argument(f"--{switch.name.replace('_', '-')}", action="store_true", help=about)
     export.add_argument("--no-verify", action="store_true", help="do not load the written model and compare it")
     for suffix, conversion in CONVERSIONS.items():
         for option in conversion.options:

@@ -1011,22 +1011,40 @@ class EditAPI(ArgumentChecks, inside=one_thread):
 
     # Reducing the graph
 
-    def freeze(self, outputs: Names | None = None, inputs: Names = (), *, renew: edits.Renew = "always") -> edits.Edits:
+    def freeze(
+        self,
+        outputs: Names | None = None,
+        inputs: Names = (),
+        *,
+        updates: edits.Updates = "refuse",
+        inline: bool = False,
+        lower_control_flow: bool = False,
+        renew: edits.Renew = "always",
+    ) -> edits.Edits:
         """Replace the variables that `outputs` need by constants with their values, and remove the rest of the graph.
 
-        Loops and conditionals stay what they are. On a live graph the removed ops are hidden, and undo shows them.
+        Loops and conditionals stay what they are, and so do calls without `inline`. On a live graph the removed ops are
+        hidden, and undo shows them.
 
         Args:
             outputs: Ops or tensors; None for the marked ones (if `inputs` are not given), those of the signature, or
                 those without consumers.
             inputs: Tensors that are fed from then on; they become placeholders. One that the outputs do not use is
                 left out.
+            updates: What becomes of a variable that the outputs write: a counter, the moving averages of a batch
+                normalization in training mode, the state of a random generator. "refuse" refuses one that a function
+                writes and reads, and leaves out other updates with a notice. "keep" leaves it a variable. "drop" makes
+                it a constant that nothing updates.
+            inline: Whether calls are exchanged for the ops of the functions, so that there is one graph.
+            lower_control_flow: Whether that is done with loops and conditionals of TensorFlow 2 too, which become those
+                of TensorFlow 1: Switch, Merge, Enter, Exit.
             renew: Whether the session is renewed to see the edit; see `edit`.
 
         Returns:
             What was changed.
 
         Raises:
+            GraphEditError: A function writes a variable that it reads.
             SessionRefused: A variable has no value.
 
         Example:
@@ -1038,7 +1056,8 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         """
         arguments = self._core.arguments
         fed = arguments.names(inputs)
-        return self.edit(edits.Freeze(arguments.outputs(outputs, use_selection=not fed), fed), renew=renew)
+        outputs = arguments.outputs(outputs, use_selection=not fed)
+        return self.edit(edits.Freeze(outputs, fed, updates, inline, lower_control_flow), renew=renew)
 
     def strip_training(self, outputs: Names | None = None, *, renew: edits.Renew = "always") -> edits.Edits:
         """Remove everything that `outputs` do not need: gradients, optimizers with their slots, savers, summaries.

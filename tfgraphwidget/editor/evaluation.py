@@ -75,13 +75,16 @@ class GraphRun:
     def outputs(self, patches: Iterable[Patch]) -> dict[str, str]:
         """The outputs of the function or the chosen signature: {tensor after some edits: tensor before them}.
 
+        A result that the edits have removed is none.
+
         Args:
             patches: The changes of the edits, oldest first.
         """
         signature = self.source.signature
         outputs = self.body.returns if self.is_body else {} if signature is None else dict(signature.outputs)
         now = edits.track_boundary((), outputs, patches)[1]
-        return {now[key]: name for key, name in outputs.items() if split_tensor(now[key])[0] in self.index.ids}
+        remaining = {key: tensor for key, tensor in now.items() if split_tensor(tensor)[0] in self.index.ids}
+        return {remaining[key]: name for key, name in outputs.items() if key in remaining}
 
     @cached_property
     def state(self) -> BodyState:

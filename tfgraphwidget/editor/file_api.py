@@ -432,6 +432,8 @@ class FileAPI(ArgumentChecks):
         *,
         signatures: object = None,
         frozen: bool = False,
+        inline: bool = False,
+        lower_control_flow: bool = False,
         verify: bool = True,
         feeds: Mapping[TensorKey, object] | None = None,
         signature: str | None = None,
@@ -468,6 +470,9 @@ class FileAPI(ArgumentChecks):
             outputs: The outputs of the signature, in the same forms.
             signatures: Several signatures: {name: (inputs, outputs)}.
             frozen: Of a GraphDef: only what the outputs need, with constants in place of variables.
+            inline: Of a frozen GraphDef: the ops of functions in place of calls; see `freeze`.
+            lower_control_flow: Of a frozen GraphDef: the same, and Switch and Merge in place of loops and conditionals
+                of TensorFlow 2.
             verify: Load a model back and run it before it replaces old files.
             feeds: {input: value} for that run; None for generated values.
             signature: Of a ".tflite" or ".onnx" file: the name of its signature; None for the marked boundary, or
@@ -505,6 +510,8 @@ class FileAPI(ArgumentChecks):
             outputs,
             signatures=signatures,
             frozen=frozen,
+            inline=inline,
+            lower_control_flow=lower_control_flow,
             verify=verify,
             feeds=feeds or {},
             options={

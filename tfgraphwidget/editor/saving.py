@@ -40,6 +40,8 @@ def save(
     *,
     signatures: object,
     frozen: bool,
+    inline: bool,
+    lower_control_flow: bool,
     verify: bool,
     feeds: Mapping[TensorKey, Any],
     options: Mapping[str, object],
@@ -54,6 +56,8 @@ def save(
         outputs: The outputs of the signature, in the same forms.
         signatures: Several signatures, {name: (inputs, outputs)}, or None.
         frozen: Whether a GraphDef gets constants in place of variables.
+        inline: Whether a frozen GraphDef gets the ops of functions in place of calls.
+        lower_control_flow: Whether it gets Switch and Merge in place of loops and conditionals of TensorFlow 2.
         verify: Whether the written model is loaded and run beside the current graph.
         feeds: {input: value} for that run. It may be empty.
         options: Those of a converter, None without one: "signature", "timeout", and what `writable.CONVERSIONS` lists.
@@ -76,10 +80,17 @@ def save(
         raise GraphEditError(
             "save(signature=...): give signature=, or inputs=, outputs= and signatures=, but not both."
         )
+    if (inline or lower_control_flow) and not frozen:
+        raise GraphEditError(
+            f"save({'inline' if inline else 'lower_control_flow'}=True): functions are inlined in a frozen graph; give "
+            "frozen=True too, or call freeze(inline=True) before."
+        )
     request = replace(
         export_request(core, ends=ends, write_editor=write_editor),
         add_notice=notices.append,
         frozen=frozen,
+        inline=inline,
+        lower_control_flow=lower_control_flow,
         verify=verify,
         signature=None if signatures is not None else str(signature or ""),
         options={name: value for name, value in options.items() if value and name not in ("signature", "timeout")},
@@ -404,6 +415,8 @@ def _file_part(
     return replace(
         alone.with_signatures(signatures),
         frozen=request.frozen,
+        inline=request.inline,
+        lower_control_flow=request.lower_control_flow,
         verify=request.verify,
         feeds=request.feeds,
         signature=request.signature,

@@ -30,6 +30,7 @@ from .entrance import Entrance as Entrance
 from .freeze.commands import Freeze as Freeze
 from .freeze.commands import StripTraining as StripTraining
 from .freeze.fold_batch_norm import FoldBatchNorm as FoldBatchNorm
+from .freeze.variable_writes import Updates as Updates
 from .history import History as History
 from .history import Step as Step
 from .op_replacement import replace_fixed_ops as replace_fixed_ops

@@ -53,6 +53,8 @@ class ExportRequest:
         read_only: Why the graph cannot run, as a sentence; "" if it can.
         lacks_values: Whether the graph is that of a file without the values of its variables.
         frozen: Whether variables are written as constants.
+        inline: Whether a frozen graph has the ops of functions in place of calls.
+        lower_control_flow: Whether it has Switch and Merge in place of loops and conditionals of TensorFlow 2.
         verify: Whether to load the written file and compare its results with the graph's.
         feeds: Values for the comparison by input key, tensor name or op name.
         signature: Of a kind of file that has one signature: its name, "" for the one that the graph is mainly for; None
@@ -84,6 +86,8 @@ class ExportRequest:
     read_only: str = ""
     lacks_values: Callable[[], bool] = _never
     frozen: bool = False
+    inline: bool = False
+    lower_control_flow: bool = False
     verify: bool = True
     feeds: Mapping[str, TensorCompatible] = field(default_factory=dict)
     signature: str | None = None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import handles
 from tfgraphwidget.optional_packages import missing_package
-from tfgraphwidget.writable import CONVERSIONS, SaveOption, missing_packages
+from tfgraphwidget.writable import CONVERSIONS, FROZEN_OPTIONS, SaveOption, missing_packages
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -52,7 +52,15 @@ _ALL = (
         "Model",
         True,
     ),
-    SaveFormat("frozen", "Frozen graph", ".pb", "{outputs}, with constants in place of variables.", "Model", True),
+    SaveFormat(
+        "frozen",
+        "Frozen graph",
+        ".pb",
+        "{outputs}, with constants in place of variables.",
+        "Model",
+        True,
+        options=FROZEN_OPTIONS,
+    ),
     SaveFormat(
         "graph", "GraphDef", ".pb", "Every op, in binary; the values of variables are not in it.", "Model", True
     ),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.freeze.variable_writes import Updates
 from tfgraphwidget.edits.freeze.variables_to_constants import ConvertedGraph, check_computed, convert_variables
 from tfgraphwidget.edits.patch import Change, FunctionBoundary, NodeChange, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, register
@@ -17,9 +18,11 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     ANY_PORT,
     CONSTANTS,
+    ENTER,
     HANDLE_DTYPES,
     HANDLES,
     SHAPE_QUERIES,
+    SWITCH,
     TABLE,
     WHILE_LOOPS,
     GraphIndex,
@@ -33,12 +36,13 @@ from tfgraphwidget.graph import (
     of_type,
     own_ops,
     pairs,
+    reachable_functions,
     side_effects,
     traversal,
     unused_inputs_notice,
 )
 from tfgraphwidget.naming import colocated_with, names_text, split_tensor
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 """Types of the ops that an optimizer updates variables with."""
@@ -73,10 +77,17 @@ class Freeze(Command):
     Attributes:
         outputs: Ops or tensors.
         inputs: Ops or tensors that are fed; ops that only compute them are removed.
+        updates: What becomes of a variable that the outputs write: "refuse" refuses what a function writes and reads,
+            and leaves out other updates; "keep" leaves it a variable; "drop" leaves all updates out.
+        inline: Whether calls are exchanged for the ops of the functions.
+        lower_control_flow: Whether that is done with loops and conditionals too, which become those of TensorFlow 1.
     """
 
     outputs: tuple[str, ...]
     inputs: tuple[str, ...] = ()
+    updates: Updates = "refuse"
+    inline: bool = False
+    lower_control_flow: bool = False
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -92,13 +103,28 @@ class Freeze(Command):
         need = np.flatnonzero(needed_ops(index, self.inputs, self.outputs)).tolist()
         variables = tuple(definitions(index, [i for i in need if index.types[i] in HANDLES]).values())
         values = context.variable_values(variables) if variables else {}
-        converted = convert_variables(index, self.outputs, values.__getitem__, self.inputs)
+        in_function = bool(context.function) or context.ends is not None
+        converted = convert_variables(
+            index,
+            self.outputs,
+            values.__getitem__,
+            self.inputs,
+            updates=self.updates,
+            in_function=in_function,
+            inline=self.inline,
+            lower_control_flow=self.lower_control_flow,
+        )
+        if in_function and self.lower_control_flow:
+            _check_runs_in_function(index, converted)
         after = {node.name: node for node in converted.nodes}
         ends = _ends(context, self.inputs, self.outputs, {node.name for node in converted.nodes}, converted)
         arguments = context.arguments if ends is None else ends[0]
         kept_ops = {i for i, name in enumerate(index.names) if name in after or f"{name}:0" in arguments}
         kept_ops |= _table_initializers(index, kept_ops)
+        kept_ops |= _variable_initializers(index, converted.remaining_variables)
         patch = _removal_of_rest(index, kept_ops, keep_members=converted.variables)
+        if (self.inline or self.lower_control_flow) and not in_function:
+            patch = replace(patch, functions=_uncalled_functions(index, kept_ops, converted))
         pairs = ((index.nodes[index.ids[name]], node) for name, node in after.items() if name in index.ids)
         new = tuple(node for node in converted.nodes if node.name not in index.ids)
         state = [f"{kind} {name!r}" for name, kind in converted.remaining_state]
@@ -106,6 +132,7 @@ class Freeze(Command):
             f"{name!r} stands for {tensor!r} now; feed it." for tensor, name in converted.fed if f"{name}:0" != tensor
         ]
         notes += unused_inputs_notice(converted.unused, self.outputs)
+        notes += converted.notices()
         notes += [f"State other than variables stays what it is: {', '.join(state[:5])}."] if state else []
         return Patch(
             add=Change(nodes=new, functions=converted.functions),
@@ -113,6 +140,28 @@ class Freeze(Command):
             changed=tuple(NodeChange(before, node) for before, node in pairs if before != node),
             notes=tuple(notes),
             ends=ends,
+        )
+
+
+def _uncalled_functions(
+    index: GraphIndex, kept_ops: Collection[int], converted: ConvertedGraph
+) -> tuple[FunctionDef, ...]:
+    """The functions of the library that no op calls when a graph has been inlined."""
+    names = {node.name for node in converted.nodes}
+    nodes = [index.nodes[op] for op in kept_ops if index.names[op] not in names]
+    inside = [node for function in converted.functions for node in function.node_def]
+    called = reachable_functions(index.functions, index.extras, [*nodes, *converted.nodes, *inside])
+    return tuple(index.extras.function(name) for name in sorted(index.functions - called.keys()))
+
+
+def _check_runs_in_function(index: GraphIndex, converted: ConvertedGraph) -> None:
+    """Raise GraphEditError where a function got control flow of TensorFlow 1, which it cannot be traced with again."""
+    new = next((node for node in converted.nodes if node.op in (*ENTER, *SWITCH) and node.name not in index.ids), None)
+    if new is not None:
+        raise GraphEditError(
+            f"Op {new.name!r} ({new.op}) would be control flow of TensorFlow 1 in a function, which TensorFlow does "
+            "not trace again; save(path, frozen=True, lower_control_flow=True) writes it to a '.pb', and "
+            "freeze(inline=True) leaves loops and conditionals as they are."
         )
 
 
@@ -221,6 +270,13 @@ def _table_initializers(index: GraphIndex, keep: Collection[int]) -> set[int]:
         own = [op for v in definitions(index, np.flatnonzero(table_mask).tolist()).values() for op in own_ops(index, v)]
         needed |= needed_ops(index, (), [index.names[op] for op in own])
     return set(np.flatnonzero(needed).tolist())
+
+
+def _variable_initializers(index: GraphIndex, variables: Collection[str]) -> set[int]:
+    """The ops of variables that stay, with all that they need: their initializers, reads and assignments."""
+    remaining = definitions(index, [index.ids[name] for name in variables])
+    names = [index.names[op] for variable in remaining.values() for op in own_ops(index, variable)]
+    return set(np.flatnonzero(needed_ops(index, (), names)).tolist())
 
 
 def _ops(index: GraphIndex, names: Collection[str]) -> set[int]:

@@ -25,6 +25,9 @@ _UPDATES = re.compile(
     r"|ResourceStridedSliceAssign|ResourceAccumulator\w+"
 )
 
+KEEP = "keep it a variable, which a SavedModel stores: freeze(updates='keep')"
+"""The way out where a variable cannot become a constant, as the end of a sentence."""
+
 
 @dataclass(frozen=True)
 class VariableValue:
@@ -282,12 +285,20 @@ class Calls(Protocol):
 class ValueRewriter:
     """NodeDefs that read only each other; `values` are the tensors that refer to variables, by how they are read.
 
+    `function` is the name of the function that they are of, "" for a graph.
+
     Raises GraphEditError for an op that needs the variable itself.
     """
 
     def __init__(
-        self, nodes: Sequence[NodeDef], values: dict[str, VariableValue], naming: Naming, calls: Calls
+        self,
+        nodes: Sequence[NodeDef],
+        values: dict[str, VariableValue],
+        naming: Naming,
+        calls: Calls,
+        function: str = "",
     ) -> None:
+        self._place = f" of function {function!r}" if function else ""
         self.nodes, self.values, self.naming, self.calls = nodes, values, naming, calls
         self.renamed: dict[str, str] = {}
         self._updates: dict[str, frozenset[str]] = {}
@@ -382,8 +393,8 @@ class ValueRewriter:
         if not accepts_values(node, references, self.calls.definition(node.op)):
             variable = next(iter(references.values())).variable
             raise GraphEditError(
-                f"Op {node.name!r} ({node.op}) needs variable {variable!r} itself, so that cannot become a constant; "
-                "choose outputs that need no such op.",
+                f"Op {node.name!r} ({node.op}){self._place} needs variable {variable!r} itself, so that cannot become "
+                f"a constant; choose outputs that need no such op, or {KEEP}.",
                 [node.name, variable],
             )
         return rewrite_node(copy, references, self.naming)
@@ -396,8 +407,8 @@ class ValueRewriter:
         """
         variable = next(iter(self._updates.get(op, ())), "")
         return GraphEditError(
-            f"Op {op!r} updates variable {variable!r} and the outputs need its result, which a constant cannot give; "
-            "choose outputs that only read variables.",
+            f"Op {op!r}{self._place} updates variable {variable!r} and the outputs need its result, which a constant "
+            f"cannot give; choose outputs that only read variables, or {KEEP}.",
             [op],
         )
 
@@ -412,8 +423,9 @@ class ValueRewriter:
                     if stale:
                         variable = min(stale)
                         raise GraphEditError(
-                            f"Op {reader!r} reads variable {variable!r} after {op!r} has updated it, which a constant "
-                            "cannot follow; choose outputs that only read variables.",
+                            f"Op {reader!r}{self._place} reads variable {variable!r} after {op!r} has updated it, "
+                            "which a constant cannot follow; choose outputs that only read variables, or "
+                            f"{KEEP}.",
                             [reader, op],
                         )
                     if reader not in visited:

@@ -12,18 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfgraphwidget.edits.clone.boundary_inputs import placeholder
-from tfgraphwidget.edits.freeze.value_rewriting import ValueRewriter, VariableValue, make_constant
+from tfgraphwidget.edits.freeze.flattening import flatten
+from tfgraphwidget.edits.freeze.tensor_naming import FIRST_ARGUMENT, BodyNaming, GraphNaming
+from tfgraphwidget.edits.freeze.value_rewriting import KEEP, ValueRewriter, VariableValue, make_constant
+from tfgraphwidget.edits.freeze.variable_writes import Updates, VariableWrite, check_followed, find_writes
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     ANY_PORT,
-    BRANCHES,
-    ENTER,
-    FUNCTION_CALLS,
     HANDLE_DTYPES,
     HANDLES,
     REQUIRED_PLACEHOLDERS,
-    SWITCH,
-    V1_LOOPS,
     WHILE_LOOPS,
     GraphIndex,
     Mask,
@@ -36,13 +34,16 @@ from tfgraphwidget.graph import (
     traversal,
     unused_inputs,
 )
-from tfgraphwidget.naming import as_input, colocated_with, free_name, names_text, split_input, split_tensor
+from tfgraphwidget.naming import colocated_with, free_name, names_text, split_input
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef, TensorProto
 
 # Functions that take values instead of references to variables
 
 References = Mapping[int, VariableValue]
-_FIRST = dict.fromkeys(FUNCTION_CALLS | WHILE_LOOPS, 0) | dict.fromkeys(BRANCHES, 1)  # what decides is no argument
+_WAYS_OUT = (
+    "freeze(updates='keep') leaves it a variable",
+    ", and freeze(updates='drop') a constant that nothing updates",
+)
 _TRACED = ("forward_function_name", "backward_function_name", "_input_shapes")
 
 
@@ -95,11 +96,11 @@ class FunctionSpecializer:
         Args:
             node: The NodeDef of an op.
         """
-        return node.op in _FIRST or node.op in self.index.functions
+        return node.op in FIRST_ARGUMENT or node.op in self.index.functions
 
     def _specialized_functions(self, node: NodeDef, references: References) -> dict[str, SpecializedFunction]:
         """The functions that a call needs in place of those it calls, by the names of these."""
-        first = _FIRST.get(node.op, 0)
+        first = FIRST_ARGUMENT.get(node.op, 0)
         arguments = {slot - first: value for slot, value in references.items()}
         return {
             reference.function: self.special(reference.function, arguments)
@@ -134,7 +135,7 @@ class FunctionSpecializer:
             variable = min(updates & reads)
             raise GraphEditError(
                 f"Loop {node.name!r} reads variable {variable!r} and updates it, which a constant cannot follow; "
-                "choose outputs that only read variables.",
+                f"choose outputs that only read variables, or {KEEP}.",
                 [node.name],
             )
         return updates, reads
@@ -146,7 +147,7 @@ class FunctionSpecializer:
             node: The NodeDef of an op.
             references: The variables that are replaced by constants.
         """
-        specials, first = self._specialized_functions(node, references), _FIRST.get(node.op, 0)
+        specials, first = self._specialized_functions(node, references), FIRST_ARGUMENT.get(node.op, 0)
         gives = self.gives(node, references)
         self._check_agree(node, references, specials, gives)
         node.attr.pop("_gradient_op_type", None)
@@ -214,7 +215,7 @@ class FunctionSpecializer:
         self._used_names.add(new.lower())
         body = _with_value_arguments(original, new, references)
         values = {body.signature.input_arg[k].name: value for k, value in references.items()}
-        rewriting = ValueRewriter(list(original.node_def), values, _BodyNaming(body, self.index), self)
+        rewriting = ValueRewriter(list(original.node_def), values, BodyNaming(body, self.index), self, name)
         rewriting.propagate()
         _replace_body(body, rewriting, rewriting.pure_updates())
         gives = {
@@ -260,34 +261,6 @@ def _replace_body(body: FunctionDef, rewriting: ValueRewriter, cut: Collection[s
         body.signature.control_output.remove(key)
 
 
-class _BodyNaming:
-    """How the body of a function names things."""
-
-    def __init__(self, body: FunctionDef, index: GraphIndex) -> None:
-        self.has_frames = any(node.op in ENTER for node in body.node_def)
-        self._index = index
-        self._used_names = {node.name.lower() for node in body.node_def}
-        self._arguments = {arg.name for arg in body.signature.input_arg}
-
-    def output(self, node: NodeDef, port: int) -> str:
-        """How others read an output of an op that hands on what it reads, or of a Const."""
-        if node.op in self._index.functions:
-            return f"{node.name}:{self._index.extras.function(node.op).signature.output_arg[port].name}:0"
-        if node.op in SWITCH:
-            return f"{node.name}:{('output_false', 'output_true')[port]}:0"
-        return f"{node.name}:output:{port}"
-
-    def maker(self, text: str) -> str:
-        """The control input on the op that makes a tensor; "" for an argument, which is always there."""
-        return "" if text in self._arguments else f"^{text.partition(':')[0]}"
-
-    def free(self, base: str) -> str:
-        """A name for a new op."""
-        name = free_name(base.replace("/", "_"), self._used_names)
-        self._used_names.add(name.lower())
-        return name
-
-
 def only_read(index: GraphIndex, outputs: Collection[str]) -> frozenset[str]:
     """The variables that outputs need and nothing that they need updates, by handle op; none if that is not known.
 
@@ -298,7 +271,7 @@ def only_read(index: GraphIndex, outputs: Collection[str]) -> frozenset[str]:
     ops = np.flatnonzero(needed_ops(index, (), outputs)).tolist()
     values = {index.names[i]: _variable_value(index.nodes[i]) for i in ops if index.types[i] == "VarHandleOp"}
     rewriter = ValueRewriter(
-        [index.nodes[i] for i in ops], dict(values), _GraphNaming(index), FunctionSpecializer(index)
+        [index.nodes[i] for i in ops], dict(values), GraphNaming(index), FunctionSpecializer(index)
     )
     try:
         rewriter.propagate()
@@ -315,7 +288,8 @@ class ConvertedGraph:
     `nodes` are its NodeDefs, `functions` the FunctionDefs that the index does not have. `variables` are the handle ops
     that are constants now, `cut` the ops that would have updated them, `remaining_state` other ops that hold state,
     with what it is in words. `fed` are the inputs that are placeholders now and were none: (tensor, placeholder).
-    `unused` are the inputs that nothing reads.
+    `unused` are the inputs that nothing reads. `writes` are the first writes of variables, `remaining_variables` the
+    handle ops of those that stay variables.
     """
 
     nodes: tuple[NodeDef, ...]
@@ -325,6 +299,25 @@ class ConvertedGraph:
     remaining_state: tuple[tuple[str, str], ...]
     fed: tuple[tuple[str, str], ...] = ()
     unused: tuple[str, ...] = ()
+    writes: tuple[VariableWrite, ...] = ()
+    remaining_variables: tuple[str, ...] = ()
+
+    def notices(self) -> list[str]:
+        """A sentence for the updates that were left out, and one for the variables that were kept."""
+        # Nothing changes where a called function writes what nothing reads.
+        writes = [write for write in self.writes if write.variable not in self.remaining_variables]
+        calls = [write.call for write in writes if write.function and write.is_read]
+        notices = []
+        if calls:
+            cut = names_text(list(dict.fromkeys([*self.cut, *calls])))
+            notices.append(f"The frozen graph does not update variables: what {cut} writes is left out.")
+        elif self.cut:
+            count = "is" if len(self.cut) == 1 else "are"
+            notices.append(f"The frozen graph does not update variables: {names_text(self.cut)} {count} left out.")
+        if self.remaining_variables:
+            what = "they are variables still" if self.remaining_variables[1:] else "it is a variable still"
+            notices.append(f"The outputs write {names_text(self.remaining_variables)}, so {what}.")
+        return notices
 
 
 def check_computed(index: GraphIndex, outputs: Collection[str], inputs: Collection[str] = ()) -> None:
@@ -349,7 +342,16 @@ def check_computed(index: GraphIndex, outputs: Collection[str], inputs: Collecti
 
 
 def convert_variables(
-    index: GraphIndex, outputs: Iterable[str], tensor: Callable[[str], TensorProto], inputs: Iterable[str] = ()
+    index: GraphIndex,
+    outputs: Iterable[str],
+    tensor: Callable[[str], TensorProto],
+    inputs: Iterable[str] = (),
+    *,
+    updates: Updates = "drop",
+    in_function: bool = False,
+    ways_out: tuple[str, str] = _WAYS_OUT,
+    inline: bool = False,
+    lower_control_flow: bool = False,
 ) -> ConvertedGraph:
     """Convert variables to constants in the part of a graph that outputs need.
 
@@ -359,6 +361,12 @@ def convert_variables(
         tensor: Returns the TensorProto of a variable's value, by the name of its handle op.
         inputs: Ops or tensors that are fed. One that is not a placeholder becomes one, under its own name if that is
             free.
+        updates: Whether a variable that a function writes and reads is refused, or what is written stays a variable, or
+            becomes a constant that nothing updates. What an op of a graph writes, and no function, is not refused.
+        in_function: Whether the graph is the body of a function, which is called again and again.
+        ways_out: How a variable that is refused stays one, and how it becomes a constant nevertheless.
+        inline: Whether calls are exchanged for the ops of the functions.
+        lower_control_flow: Whether that is done with loops and conditionals too, which become those of TensorFlow 1.
 
     Returns:
         The converted graph.
@@ -369,13 +377,19 @@ def convert_variables(
     """
     outputs, inputs = tuple(outputs), tuple(inputs)
     check_computed(index, outputs, inputs)
-    need, naming = needed_ops(index, inputs, outputs), _GraphNaming(index)
+    need, naming = needed_ops(index, inputs, outputs), GraphNaming(index)
     handles = np.flatnonzero(need & of_type(index, HANDLES.__contains__)).tolist()
     values = {index.names[i]: _variable_value(index.nodes[i]) for i in handles}
     ops = np.flatnonzero(need).tolist()
+    nodes = [index.nodes[i] for i in ops]
+    writes = find_writes(index, nodes, values)
+    remaining_variables = tuple(writes) if updates == "keep" else ()
+    values = {name: value for name, value in values.items() if name not in remaining_variables}
     functions = FunctionSpecializer(index)
-    rewriting = ValueRewriter([index.nodes[i] for i in ops], dict(values), naming, functions)
+    rewriting = ValueRewriter(nodes, dict(values), naming, functions)
     rewriting.propagate()
+    if updates == "refuse":
+        check_followed([write for write in writes.values() if in_function or write.function], *ways_out)
     updating = rewriting.pure_updates()
     needed = _ops_without_updates(index, need, inputs, outputs, updating, rewriting.assigned)
     for name in outputs:
@@ -394,19 +408,26 @@ def convert_variables(
         _drop_colocation(node, inside)
     entering, fed = _connect_inputs(index, inputs, rewritten_nodes, naming)
     others = resources(index, np.flatnonzero(needed & persistent_state(index)).tolist())
+    nodes, new_functions = [*entering, *rewritten_nodes], functions.reachable(rewritten_nodes)
+    if inline or lower_control_flow:
+        ends = {index.names[index.op(name)] for name in outputs}
+        flat = flatten(index, nodes, new_functions, naming.free, ends, lower_control_flow=lower_control_flow)
+        nodes, new_functions = list(flat.nodes), flat.functions
     return ConvertedGraph(
-        (*entering, *rewritten_nodes),
-        functions.reachable(rewritten_nodes),
+        tuple(nodes),
+        new_functions,
         tuple(name for name in values if name in inside),
         tuple(name for name in (index.names[i] for i in ops) if name in updating),
-        tuple((index.names[i], kind) for i, kind in others if index.names[i] not in values),
+        tuple((index.names[i], kind) for i, kind in others if index.names[i] not in {*values, *remaining_variables}),
         fed,
         unused_inputs(index, inputs, needed),
+        tuple(writes.values()),
+        remaining_variables,
     )
 
 
 def _connect_inputs(
-    index: GraphIndex, inputs: tuple[str, ...], nodes: list[NodeDef], naming: _GraphNaming
+    index: GraphIndex, inputs: tuple[str, ...], nodes: list[NodeDef], naming: GraphNaming
 ) -> tuple[list[NodeDef], tuple[tuple[str, str], ...]]:
     """The placeholders that `nodes` is to read the inputs from, and of those that are new, for which tensors."""
     cut, there = set(pairs(index, inputs)), {node.name for node in nodes}
@@ -471,28 +492,3 @@ def _drop_colocation(node: NodeDef, inside: Iterable[str]) -> None:
         del node.attr["_class"]
         if colocations:
             node.attr["_class"].list.s[:] = colocations
-
-
-class _GraphNaming:
-    """How a graph names things."""
-
-    def __init__(self, index: GraphIndex) -> None:
-        self.has_frames = not V1_LOOPS.isdisjoint(index.kinds[0])
-        self._index = index
-        self._used_names: set[str] = set()
-
-    def output(self, node: NodeDef, port: int) -> str:
-        """How others read an output of an op."""
-        return as_input(node.name, port)
-
-    def maker(self, text: str) -> str:
-        """The control input on the op that makes a tensor."""
-        return f"^{split_tensor(text)[0]}"
-
-    def free(self, base: str) -> str:
-        """A name for a new op."""
-        # Of a hidden op too: it would come back as what it was, with another value.
-        self._used_names = self._used_names or {name.lower() for name in self._index.names} | self._index.reserved
-        name = free_name(base, self._used_names)
-        self._used_names.add(name.lower())
-        return name

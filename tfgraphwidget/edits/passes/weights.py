@@ -64,7 +64,7 @@ class RoundWeights(Pass):
         if type(self.bits) is not int or not 0 < self.bits <= _MOST_BITS:
             raise GraphEditError(f"round_weights({value_text(self.bits)}): give 1 to {_MOST_BITS} bits.")
         rewrite, largest, count = GraphRewrite(context), 0.0, 0
-        for op, weights in _weights(context.index, "round_weights", self.minimum):
+        for op, weights in _weights(context, "round_weights", self.minimum):
             rounded = _round(weights, self.bits)
             if not np.array_equal(rounded, weights):
                 tensor_values.set_tensor(rewrite.node(op).attr["value"].tensor, rounded, _FLOAT)
@@ -113,7 +113,7 @@ class QuantizeWeights(Pass):
     def rewrite(self, context: PlanContext) -> Patch | None:
         """The patch of `context`, one graph or body."""
         rewrite, largest, before, after, count = GraphRewrite(context), 0.0, 0, 0, 0
-        for op, weights in _weights(context.index, "quantize_weights", self.minimum):
+        for op, weights in _weights(context, "quantize_weights", self.minimum):
             if weights.ndim < 2:
                 continue
             by_channel = self.per_channel and 8 * weights.shape[-1] < weights.size
@@ -135,13 +135,19 @@ def _nothing(verb: str, index: GraphIndex, minimum: int, which: str) -> str:
     return f"{verb}: the graph has no float32 constant of {count_text(minimum, 'element')} {which}; {way}."
 
 
-def _weights(index: GraphIndex, verb: str, minimum: int) -> Iterator[tuple[int, Array]]:
-    """The large float32 constants, with their values; not those that hold one number over and over."""
+def _weights(context: PlanContext, verb: str, minimum: int) -> Iterator[tuple[int, Array]]:
+    """The large float32 constants, with their values; not those that hold one number over and over.
+
+    A constant that a call passes to a function is one of the caller, which passes what becomes of it: a function that
+    stored it too would make the file larger with each call (tests/edits/passes/test_weights_of_functions.py).
+    """
+    index, arguments = context.index, frozenset(context.arguments)
     if type(minimum) is not int or minimum < 1:
         raise GraphEditError(f"{verb}(minimum={value_text(minimum)}): give a number of elements from 1 on.")
     fixed = {split_tensor(v.initial_value or "")[0] for v in definitions(index, handles(index)).values()}
     for op, node in enumerate(index.nodes):
-        if node.op not in CONSTANTS or node.attr["dtype"].type != _FLOAT or node.name in fixed:
+        is_passed = f"{node.name}:0" in arguments
+        if node.op not in CONSTANTS or node.attr["dtype"].type != _FLOAT or node.name in fixed or is_passed:
             continue
         proto = node.attr["value"].tensor
         shape = [dim.size for dim in proto.tensor_shape.dim]

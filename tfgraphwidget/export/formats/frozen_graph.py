@@ -54,6 +54,8 @@ from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, TensorCompatibl
 
 _WAY_OUT = "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their own"
 
+_STATE_WAYS_OUT = "save a SavedModel (a folder), which keeps the variable", ", or call freeze(updates='drop') before"
+
 
 def write_frozen(path: Path, request: ExportRequest) -> None:
     """Write a frozen graph, and verify it.
@@ -184,7 +186,15 @@ def _freeze(
     library = library_of(index, inside.nodes)
     check_size(kind, inside.nodes, library, _WAY_OUT, constant_bytes)
     outputs = [*(tensor for s in part.signatures for _, tensor in s.outputs), *state.starters]
-    frozen_part = freeze(inside, outputs, lambda name: _tensor_proto(inside, name, state.values[name]))
+    frozen_part = freeze(
+        inside,
+        outputs,
+        lambda name: _tensor_proto(inside, name, state.values[name]),
+        updates="refuse",
+        ways_out=_STATE_WAYS_OUT,
+        inline=request.inline,
+        lower_control_flow=request.lower_control_flow,
+    )
     return part, frozen_part, _library(index, frozen_part)
 
 
@@ -202,11 +212,8 @@ def _library(index: GraphIndex, frozen_part: ConvertedGraph) -> FunctionDefLibra
 
 
 def _report_omissions(request: ExportRequest, frozen_part: ConvertedGraph, state: ExportedState, why: str) -> None:
-    if frozen_part.cut:
-        count = "is" if len(frozen_part.cut) == 1 else "are"
-        request.add_notice(
-            f"The frozen graph does not update variables: {names_text(frozen_part.cut)} {count} left out."
-        )
+    for sentence in frozen_part.notices():
+        request.add_notice(sentence)
     for name, kind in frozen_part.remaining_state:
         fills = f"; run {names_text(state.starters)} once after importing it" if state.starters else ""
         request.add_notice(f"The frozen graph keeps {kind} {name!r}, which is no variable{fills}.")

@@ -341,6 +341,12 @@ class Trace(Protocol):
         """
 
 
+def _stands_for_state(index: GraphIndex, name: str) -> bool:
+    """Whether an op that stood for state does so still: `freeze` makes a Const of it, `quantize_weights` a product."""
+    op = index.ids[name]
+    return index.types[op] not in CONSTANTS and all(text[:1] == "^" for text in index.nodes[op].input)
+
+
 def find_operation(graph: tf.Graph, name: str) -> tf.Operation | None:
     """The op of a graph; None when there is none of that name."""
     try:
@@ -375,7 +381,8 @@ class EditedState:
 
     Attributes:
         original: The state of the body as it was opened.
-        index: The body as it is now: an op that is gone, or that an edit has made a constant, stands for no state.
+        index: The body as it is now: an op that is gone, or that an edit has made a constant or a result of other ops,
+            stands for no state.
         new: The variables and tensors that ops of edits capture, by op.
         traces: The traces of functions that made ops, by the name scopes of these.
         names_before: The names that ops had when the body was opened, by those that edits gave them.
@@ -393,7 +400,7 @@ class EditedState:
         index = self.index
         renamed = {now for now, before in self.names_before.items() if before in self.original.names}
         names = self.original.names | renamed | self.new.keys()
-        return frozenset(name for name in names if name in index.ids and index.types[index.ids[name]] not in CONSTANTS)
+        return frozenset(name for name in names if name in index.ids and _stands_for_state(index, name))
 
     def _before(self, name: str) -> str:
         """The name that the state has in the body as it was read: a body that was read since has the new one."""
