@@ -471,7 +471,7 @@ def test_a_graph_with_other_tags_keeps_them(tmp_path: Path) -> None:
     editor.bypass("abs")
     editor.save(tmp_path / "new/")
     assert list(graph_of(tmp_path / "new").meta_info_def.tags) == ["serve", "gpu"]
-    loaded = tf.saved_model.load(str(tmp_path / "new"))
+    loaded = tf.saved_model.load(str(tmp_path / "new"), tags=["serve", "gpu"])
     assert loaded.signatures["serving_default"](x=tf.ones(2))["y"][0] == -2
 
 

@@ -92,6 +92,8 @@ def export(options: argparse.Namespace) -> int:
         how = parse_options((name, getattr(options, name)) for name in CONVERSION_OPTIONS)
         if options.timeout is not None:
             how["timeout"] = options.timeout
+        if options.new_tags is not None:
+            how["tags"] = options.new_tags.split(",")
         path = _save(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends, **how)
     if options.json:
         print_output(json.dumps({"path": str(path), "notices": list(editor.core.save_notices)}, indent=1))

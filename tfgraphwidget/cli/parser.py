@@ -150,6 +150,7 @@ def _add_export(add: Add) -> None:
     for side in ("inputs", "outputs"):
         about = f"the {side} of the written model: tensors or ops, a,b or key=a,other=b; can be repeated"
         export.add_argument(f"--{side}", metavar="NAMES", action="append", help=about)
+    export.add_argument("--new-tags", metavar="TAG,TAG", help="tags of the graph in the SavedModel that is written")
     export.add_argument("--edits", metavar="EDITS.json", help=f"first apply {_EDITS}")
     export.add_argument("--frozen", action="store_true", help="a .pb or .pbtxt with constants in place of variables")
     export.add_argument("--no-verify", action="store_true", help="do not load the written model and compare it")

@@ -157,12 +157,14 @@ def _meta_graph(proto: Any, tags: object, where: str) -> Any:
         if tags is not None:
             raise GraphEditError(f"{where} is not a SavedModel, so it has no tags; leave tags= out.")
         return proto
-    by_tags = {tuple(sorted(meta.meta_info_def.tags)): meta for meta in proto.meta_graphs}
+    # Of two graphs that have the same tags TensorFlow loads the first one.
+    by_tags = {tuple(sorted(set(meta.meta_info_def.tags))): meta for meta in reversed(proto.meta_graphs)}
+    by_tags = dict(reversed(by_tags.items()))
     choices = " or ".join(f"tags={list(each)!r}" for each in by_tags)
     if tags is not None:
         if isinstance(tags, bytes) or not isinstance(tags, Iterable):
             raise UnknownName(f"tags={shorten(tags)} are not tags; give {choices}.")
-        tag_set = tuple(sorted([tags] if isinstance(tags, str) else map(str, tags)))
+        tag_set = tuple(sorted({tags} if isinstance(tags, str) else set(map(str, tags))))
         if tag_set not in by_tags:
             raise UnknownName(f"{where} has no graph with tags {list(tag_set)!r}; give {choices}.")
         return by_tags[tag_set]
