@@ -191,7 +191,10 @@ def _other_signatures(editor: GraphEditor, options: argparse.Namespace) -> list[
     if options.signature is not None or len(editor.breadcrumb) == 1:
         return []
     names = [signature.name for signature in editor.signatures if signature.name != _signature_name(editor)]
-    return [_open_editor(argparse.Namespace(**{**vars(options), "signature": name})) for name in names]
+    others = [_open_editor(argparse.Namespace(**{**vars(options), "signature": name})) for name in names]
+    by_function = {other.core.navigator.function: other for other in reversed(others)}
+    by_function.pop(editor.core.navigator.function, None)
+    return [other for other in others if other in by_function.values()]
 
 
 def _apply_fix(editor: GraphEditor, fix: Command) -> bool:

@@ -125,7 +125,8 @@ class Navigator:
             source: What was opened.
         """
         for op in source.entrance:
-            self.enter(op)
+            shared = any(each.function in source.shared_functions for each in self.called_functions(op))
+            self.enter(op, everywhere=shared)
         if source.signature is not None and not source.entrance:
             ends = source.signature.inputs, source.signature.outputs
             with contextlib.suppress(NoPath):  # a signature may name an input that it does not use

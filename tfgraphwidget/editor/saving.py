@@ -114,13 +114,19 @@ def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
     here, entrance = core.navigator.path, core.entrance
     suffix = path.suffix.lower()
     is_model = path.is_dir() or suffix in (*writable.GRAPH_DEFS, ".meta", *writable.CONVERSIONS)
-    if not is_model or here == entrance[: len(here)]:
+    if not is_model or _is_on_the_way(core):
         return ()
     sentence = (
         f"What was written is function {here[-1]!r} alone, which is open; editor.leave({len(entrance) - 1}), and save "
         "again, to write the graph that calls it."
     )
     return (sentence,)
+
+
+def _is_on_the_way(core: EditorCore) -> bool:
+    """Whether the current graph is the one in which the file was opened, or calls it: the file is meant as a whole."""
+    path = core.navigator.path
+    return path == core.entrance[: len(path)]
 
 
 def _check_numbers(timeout: object, opset: object) -> None:
@@ -344,7 +350,7 @@ def _unedited_folder(core: EditorCore, *ends: object) -> Path | None:
         return None
     if any(step.patch for step in core.executor.history.done):
         return None
-    if not is_graph and core.navigator.path != core.entrance:
+    if not (is_graph or _is_on_the_way(core)):
         return None
     if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
         return None
@@ -370,7 +376,7 @@ def _edited_saved_model(
     source, target, is_graph = core.source, core.target, core.view.target is core.target
     if source.stored is None or request.opened_model is None or any(end is not None for end in ends):
         return None
-    if not is_graph and core.navigator.path != core.entrance:
+    if not (is_graph or _is_on_the_way(core)):
         return None
     if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
         return None

@@ -18,7 +18,12 @@ from tfgraphwidget.sources.files.object_graph import object_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph, find_obstacles
 from tfgraphwidget.sources.files.other_checkpoint import other_checkpoint
 from tfgraphwidget.sources.files.parse import holds_graph
-from tfgraphwidget.sources.files.signature_defs import choose_signature, entry_path, read_signatures
+from tfgraphwidget.sources.files.signature_defs import (
+    choose_signature,
+    entry_path,
+    read_signatures,
+    shared_functions,
+)
 from tfgraphwidget.sources.files.stored_data import FileStoredData, PartStoredData
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
@@ -110,6 +115,7 @@ def open_message(
         missing_ends=missing_ends,
         signature=signature,
         entrance=entry_path(signature, nodes, library),
+        shared_functions=shared_functions(signature, signatures, nodes, library),
         revive=lambda: _import(file),
         stored=FileStoredData(file) if values is None else PartStoredData(file, values),
         trust=trust,

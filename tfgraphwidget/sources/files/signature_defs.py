@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import FUNCTION_CALLS, IDENTITY, NodesByName, Signature, Typing
@@ -112,6 +112,36 @@ def entry_path(signature: Signature | None, nodes: Iterable[NodeDef], library: L
         visited.add(function)
         definition = library.function(function)
         nodes, outputs = definition.node_def, {text.partition(":")[0] for text in definition.ret.values()}
+
+
+def shared_functions(
+    signature: Signature | None, signatures: Iterable[Signature], nodes: Sequence[NodeDef], library: Library
+) -> frozenset[str]:
+    """The functions that lead to other signatures too: Keras exports one function as "serve" and "serving_default".
+
+    Those that take attributes from their calls are left out, as each call may have a body of its own.
+
+    Args:
+        signature: The signature that was chosen; None for the graph itself.
+        signatures: All signatures of the file.
+        nodes: The NodeDefs of the graph.
+        library: The functions of the graph.
+    """
+    if signature is None:
+        return frozenset()
+    others = (each for each in signatures if each.name != signature.name)
+    own = _functions_on(entry_path(signature, nodes, library), nodes, library)
+    shared = {name for each in others for name in _functions_on(entry_path(each, nodes, library), nodes, library)}
+    return frozenset(name for name in own if name in shared and not library.function(name).signature.attr)
+
+
+def _functions_on(path: Iterable[str], nodes: Iterable[NodeDef], library: Library) -> list[str]:
+    """The functions that the calls of a path call, outermost first."""
+    functions: list[str] = []
+    for call in path:
+        functions.append(next(node for node in nodes if node.name == call).attr["f"].func.name)
+        nodes = library.function(functions[-1]).node_def
+    return functions
 
 
 def _only_call(nodes: Mapping[str, NodeDef], outputs: Iterable[str]) -> NodeDef | None:
