@@ -124,9 +124,9 @@ def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
 
 
 def _is_on_the_way(core: EditorCore) -> bool:
-    """Whether the current graph is the one in which the file was opened, or calls it: the file is meant as a whole."""
+    """Whether the current graph is one that a signature opens on, or calls it: the file is meant as a whole."""
     path = core.navigator.path
-    return path == core.entrance[: len(path)]
+    return any(path == whole[: len(path)] for whole in (core.entrance, *core.navigator.signature_paths))
 
 
 def _check_numbers(timeout: object, opset: object) -> None:

@@ -50,6 +50,8 @@ from .files.importing import write_checkpoint as write_checkpoint
 from .files.object_graph import bound_variables as bound_variables
 from .files.object_graph import saved_variables as saved_variables
 from .files.opening import open_message as open_message
+from .files.signature_defs import entry_path as entry_path
+from .files.signature_defs import shared_functions as shared_functions
 from .files.signature_defs import tensor_names as tensor_names
 from .files.stored_data import FileStoredData as FileStoredData
 from .files.summary import summarize_graph as summarize_graph

@@ -19,6 +19,7 @@ from tfgraphwidget.sources.files.obstacles import FileGraph, find_obstacles
 from tfgraphwidget.sources.files.other_checkpoint import other_checkpoint
 from tfgraphwidget.sources.files.parse import holds_graph
 from tfgraphwidget.sources.files.signature_defs import (
+    choice_notice,
     choose_signature,
     entry_path,
     read_signatures,
@@ -103,6 +104,7 @@ def open_message(
         file.body,
         notices=(
             *notices,
+            *([choice_notice(signatures, where)] if signature is None and signatures else []),
             *(
                 f"Signature {name!r} names {names_text(tensors)}, which the graph does not have, so it is left out; "
                 "lint has the edit that removes it from the file."
