@@ -1706,6 +1706,17 @@ def trackable_variables(trackable: object) -> dict[str, tf.Variable]:
     return result
 
 
+def trackable_children(trackable: object) -> dict[str, object]:
+    """Return the objects that a trackable object tracks, by the names of its attributes, as a checkpoint lists them.
+
+    Args:
+        trackable: A `tf.Module`, a Keras model, or another trackable object.
+
+    Private: `ObjectGraphView`; see `trackable_variables`.
+    """
+    return {child.name: child.ref for child in graph_view.ObjectGraphView(trackable).list_children(trackable)}
+
+
 # Files
 
 
