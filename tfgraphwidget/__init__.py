@@ -27,12 +27,25 @@ if TYPE_CHECKING:
     from tfgraphwidget.graph.patterns import pattern
     from tfgraphwidget.layout import Layout
     from tfgraphwidget.layout.compound import layered
+    from tfgraphwidget.runtime.functions.module_layer import ModuleLayer
     from tfgraphwidget.widget import GraphWidget
 
 __version__ = "0.2.0"
-__all__ = ["GraphEditError", "GraphEditor", "drift", "edit", "example", "layered", "pattern", "renew", "sync"]
+__all__ = [
+    "GraphEditError",
+    "GraphEditor",
+    "ModuleLayer",
+    "drift",
+    "edit",
+    "example",
+    "layered",
+    "pattern",
+    "renew",
+    "sync",
+]
 _LAZY = {
     "GraphEditor": "tfgraphwidget.editor",
+    "ModuleLayer": "tfgraphwidget.runtime.functions.module_layer",
     "layered": "tfgraphwidget.layout.compound",
     "pattern": "tfgraphwidget.graph.patterns",
 }
