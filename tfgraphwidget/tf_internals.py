@@ -1706,16 +1706,6 @@ def trackable_variables(trackable: object) -> dict[str, tf.Variable]:
     return result
 
 
-def is_keras_tensor(value: object) -> bool:
-    """Whether a value is a tensor of a Keras model that is being built: a `keras.KerasTensor`.
-
-    Args:
-        value: Anything.
-    """
-    keras = sys.modules.get("keras")
-    return keras is not None and isinstance(value, keras.KerasTensor)
-
-
 def is_keras_safe_mode() -> bool:
     """Whether Keras loads a file without code of it: `load_model(path, safe_mode=False)` says that the user trusts it.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,7 +21,7 @@ from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
 from tfgraphwidget.sources import CallStructure, is_same_variable
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import Trackable, eager_mode, is_in_keras_layer, is_keras_tensor, typed_function
+from tfgraphwidget.tf_internals import Trackable, eager_mode, is_in_keras_layer, typed_function
 from tfgraphwidget.tf_types import ConcreteFunction, GenericFunction, Tensor, Variable
 
 
@@ -126,7 +127,7 @@ class ModuleCopy(tf.Module):
 
     def __call__(self, /, *arguments: object, **keywords: object) -> Any:
         """Call the function; a tensor can also be passed by its name ("x:0") or by its op's ("x")."""
-        if any(is_keras_tensor(value) for value in (*arguments, *keywords.values())):  # a model is built of layers
+        if any(_is_keras_tensor(value) for value in (*arguments, *keywords.values())):  # a model is built of layers
             self._layer = self.__dict__.get("_layer") or self.layer()
             return self._layer(*arguments) if arguments else self._layer(keywords)
         if not self._is_warned and self.trainable_variables and is_in_keras_layer():
@@ -226,6 +227,12 @@ class ModuleCopy(tf.Module):
     def __repr__(self) -> str:
         own, shared = len(self.own), len(self.shared)
         return f"<ModuleCopy {self.scope!r}: {own} variables of its own, {shared} shared>"
+
+
+def _is_keras_tensor(value: object) -> bool:
+    """Whether a value is a tensor of a Keras model that is being built."""
+    keras = sys.modules.get("keras")
+    return keras is not None and isinstance(value, keras.KerasTensor)
 
 
 def _handle(resource: object) -> object:
