@@ -36,7 +36,14 @@ from tfgraphwidget.runtime.sync import (
     store_of_source,
     transfer,
 )
-from tfgraphwidget.sources import Checkpoint, is_checkpoint, is_keras_model, open_source, variable_definition
+from tfgraphwidget.sources import (
+    Checkpoint,
+    is_checkpoint,
+    is_keras_model,
+    is_saved_model_folder,
+    open_source,
+    variable_definition,
+)
 
 
 def sync(
@@ -177,7 +184,7 @@ def _objects_of(source: object) -> Checkpoint | None:
         return None
     if is_checkpoint(source):
         checkpoint = Checkpoint.of(source)
-    elif (Path(os.fspath(source)) / "saved_model.pb").is_file():
+    elif is_saved_model_folder(source):
         checkpoint = Checkpoint.of_saved_model(Path(os.fspath(source)))
     else:
         return None

@@ -27,6 +27,7 @@ from .files.assets import asset_files as asset_files
 from .files.assets import is_outside_assets as is_outside_assets
 from .files.checkpoint import Checkpoint as Checkpoint
 from .files.checkpoint import is_checkpoint as is_checkpoint
+from .files.checkpoint import is_saved_model_folder as is_saved_model_folder
 from .files.checkpoint import own_paths as own_paths
 from .files.checkpoint_keys import checkpoint_keys as checkpoint_keys
 from .files.checkpoint_keys import variable_slice as variable_slice

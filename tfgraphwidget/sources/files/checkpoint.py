@@ -41,6 +41,15 @@ def is_checkpoint(path: str | os.PathLike[str]) -> bool:
     return not names_graph and _is(Path.is_file, Path(f"{prefix}.index"))
 
 
+def is_saved_model_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is the directory of a SavedModel.
+
+    Args:
+        path: The path.
+    """
+    return _is(Path.is_file, Path(os.fspath(path)) / "saved_model.pb")
+
+
 _Result = TypeVar("_Result")
 
 
