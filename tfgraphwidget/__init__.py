@@ -27,12 +27,25 @@ if TYPE_CHECKING:
     from tfgraphwidget.graph.patterns import pattern
     from tfgraphwidget.layout import Layout
     from tfgraphwidget.layout.compound import layered
+    from tfgraphwidget.runtime.functions.module_layer import ModuleLayer
     from tfgraphwidget.widget import GraphWidget
 
 __version__ = "0.2.0"
-__all__ = ["GraphEditError", "GraphEditor", "drift", "edit", "example", "layered", "pattern", "renew", "sync"]
+__all__ = [
+    "GraphEditError",
+    "GraphEditor",
+    "ModuleLayer",
+    "drift",
+    "edit",
+    "example",
+    "layered",
+    "pattern",
+    "renew",
+    "sync",
+]
 _LAZY = {
     "GraphEditor": "tfgraphwidget.editor",
+    "ModuleLayer": "tfgraphwidget.runtime.functions.module_layer",
     "layered": "tfgraphwidget.layout.compound",
     "pattern": "tfgraphwidget.graph.patterns",
 }
@@ -142,13 +155,16 @@ def sync(
 
     Args:
         source: A model: an editor, the result of a clone, a Keras model or layer, a `tf.Module`, the result of
-            `tf.saved_model.load`, the prefix of a checkpoint, or what `tgw.edit` opens: a graph, a session, a
-            `tf.function`, a SavedModel's folder.
+            `tf.saved_model.load`, the prefix of a checkpoint or the folder of a CheckpointManager, a file of Keras's
+            weights for a Keras model, or what `tgw.edit` opens: a graph, a session, a `tf.function`, a SavedModel's
+            folder.
         target: Another model. A file cannot be one.
         names: Which variables belong together. None for those of equal name, compared without the name scopes of copies
             and of Keras models, or of equal place in two objects of one structure, as in a checkpoint; a mapping
             {source: target} of variables, scopes or Keras layers (names, paths or the objects); some of these that both
-            models have, for example the first layers; or a function from a name to a name.
+            models have, for example the first layers; or a function from a name to a name. Of a checkpoint of objects,
+            or a SavedModel, all variables of a Keras model or module get values, as `tf.train.Checkpoint.restore`
+            pairs them, or none; {"net": ""} says which of its objects is meant.
         tau: A number from 0 to 1: each variable gets (1 - tau) of its own value and tau of the new one.
         by_order: Pair all variables in the models' order, as for two models of one architecture whose names differ.
         slots: Whether the variables of a compiled Keras model's optimizer are included. Those of a graph of

@@ -1706,6 +1706,39 @@ def trackable_variables(trackable: object) -> dict[str, tf.Variable]:
     return result
 
 
+def is_keras_safe_mode() -> bool:
+    """Whether Keras loads a file without code of it: `load_model(path, safe_mode=False)` says that the user trusts it.
+
+    Private: `keras.src.saving.serialization_lib.in_safe_mode`. Layers have no other way to know.
+    """
+    from keras.src.saving import serialization_lib  # type: ignore[import-untyped]
+
+    return serialization_lib.in_safe_mode() is not False
+
+
+def is_in_keras_layer() -> bool:
+    """Whether a layer or model of Keras is being called.
+
+    Private: `keras.src.backend.common.global_state`, where Keras notes the call.
+    """
+    if "keras" not in sys.modules:
+        return False
+    from keras.src.backend.common import global_state  # type: ignore[import-untyped]
+
+    return global_state.get_global_attribute("current_call_ctx") is not None
+
+
+def trackable_children(trackable: object) -> dict[str, object]:
+    """Return the objects that a trackable object tracks, by the names of its attributes, as a checkpoint lists them.
+
+    Args:
+        trackable: A `tf.Module`, a Keras model, or another trackable object.
+
+    Private: `ObjectGraphView`; see `trackable_variables`.
+    """
+    return {child.name: child.ref for child in graph_view.ObjectGraphView(trackable).list_children(trackable)}
+
+
 # Files
 
 

@@ -217,13 +217,13 @@ def check_options(kind: str, options: Iterable[str]) -> None:
         options: The names of the options.
     """
     own = {suffix: ["signature", *(each.name for each in of.options)] for suffix, of in CONVERSIONS.items()}
+    own[SAVED_MODEL] = ["tags"]
     for name in options:
         if name not in own.get(kind, ()):
             kinds = [suffix for suffix, names in own.items() if name in names]
             what = f"a '{kind}' file" if kind else "a SavedModel"
-            raise InvalidArgument(
-                name, f"save({name}=...): {what} has no such option; it is one of {' and '.join(kinds)} files."
-            )
+            where = "a SavedModel" if kinds == [SAVED_MODEL] else f"{' and '.join(kinds)} files"
+            raise InvalidArgument(name, f"save({name}=...): {what} has no such option; it is one of {where}.")
 
 
 def check_place(path: Path, kind: str) -> None:

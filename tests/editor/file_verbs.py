@@ -135,6 +135,7 @@ VERBS: dict[str, Verb] = {
         e.enter(name) for name in e.index.names[:] if not e.breadcrumb[1:] and e.called_functions(name)
     ],
     "leave": lambda e, _: e.leave(0),
+    "open_signature": lambda e, _: e.open_signature(signed(e)),
     "open": lambda e, _: e.open_all(),
     "close": lambda e, _: e.close_all(),
     "reveal": lambda e, _: e.reveal(relu(e)),

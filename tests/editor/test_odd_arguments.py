@@ -274,6 +274,7 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "of_type": (("MatMul",), {}),
         "order_signature": (("logits", ["x"], ["logits"]), {}),
         "open": (("net",), {"deep": False}),
+        "open_signature": (("logits",), {}),
         "ops": (("x",), {}),
         "path": (("x", "loss"), {}),
         "paths": (("x", "loss"), {}),

@@ -33,7 +33,7 @@ def both(folder: Path, feeds: dict[str, Any], name: str = "serving_default") -> 
         told = v1.saved_model.load(session, ["serve"], str(folder)).signature_def[name]
         fed = {told.inputs[key].name: value for key, value in feeds.items()}
         in_session = session.run({key: info.name for key, info in told.outputs.items()}, fed)
-    loaded = tf.saved_model.load(str(folder))
+    loaded = tf.saved_model.load(str(folder), tags=["serve"])
     got = loaded.signatures[name](**{key: tf.constant(value) for key, value in feeds.items()})
     eager = {key: tensor.numpy() for key, tensor in got.items()}
     assert eager.keys() == in_session.keys()

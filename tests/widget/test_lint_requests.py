@@ -79,3 +79,14 @@ def test_an_edit_that_changes_no_op_says_what_it_did_and_closed_groups_are_named
     editor.open_all()
     assert view.with_closed_groups([inside]) == (inside,)
     assert view.with_closed_groups(["nowhere/", "absent"]) == ("nowhere/", "absent")
+
+
+def test_what_a_signature_computes_is_opened_by_its_button(editor: tgw.GraphEditor) -> None:
+    editor.add_signature("serving_default")
+    handler = RequestHandler(editor)
+    reply, _ = handler.handle(p.Lint())
+    assert isinstance(reply, p.LintReply)
+    (row,) = reply.signatures
+    reply, _ = handler.handle(p.OpenSignature(row.name))
+    assert isinstance(reply, p.SceneReply)
+    assert editor.outputs == tuple(tensor for _, tensor in row.outputs)

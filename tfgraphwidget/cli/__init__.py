@@ -103,6 +103,6 @@ def _info(options: argparse.Namespace) -> int:
 
     from tfgraphwidget.cli.info import format_info, info
 
-    summary = info(options.file)
+    summary = info(options.file, options.signature)
     print_output(json.dumps(summary, indent=1) if options.json else format_info(summary))
     return 0

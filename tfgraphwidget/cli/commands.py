@@ -93,6 +93,8 @@ def export(options: argparse.Namespace) -> int:
         how |= {option.name: True for option in FROZEN_OPTIONS if getattr(options, option.name)}
         if options.timeout is not None:
             how["timeout"] = options.timeout
+        if options.new_tags is not None:
+            how["tags"] = options.new_tags.split(",")
         path = _save(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends, **how)
     if options.json:
         print_output(json.dumps({"path": str(path), "notices": list(editor.core.save_notices)}, indent=1))
@@ -114,10 +116,16 @@ def print_diff(options: argparse.Namespace) -> int:
         return _print_difference(options, Difference(values=values, between=(options.before, options.after)))
     check_sources(options.before, options.after)
     with progress_bar():
-        after = _open_editor(argparse.Namespace(file=options.after))
-        after.leave(0)
-        tell(f"Opening {escape(Path(options.before).name)}")
-        difference = replace(after.diff(options.before, values=options.values), between=(options.before, options.after))
+        how = {"signature": options.signature, "tags": options.tags}
+        after = _open_editor(argparse.Namespace(file=options.after, **how))
+        before: object = options.before
+        if options.signature is None:
+            after.leave(0)
+        if any(how.values()):
+            before = _open_editor(argparse.Namespace(file=options.before, **how))
+        else:
+            tell(f"Opening {escape(Path(options.before).name)}")
+        difference = replace(after.diff(before, values=options.values), between=(options.before, options.after))
     return _print_difference(options, difference)
 
 
@@ -174,7 +182,7 @@ def _print_reports(reports: Mapping[str, Report], *, as_json: bool, of_signature
         return
     for name, each in reports.items():
         if each:
-            head = [f"signature {name!r}:"] if of_signatures else []
+            head = [f"signature {name!r}:" if name else "graph:"] if of_signatures else []
             print_output("\n".join(map(escape, [*head, *repr(each).splitlines()])))
     if not any(reports.values()):
         print_note("tfgraphwidget: nothing was found.")
@@ -187,10 +195,14 @@ def _signature_name(editor: GraphEditor) -> str:
 
 def _other_signatures(editor: GraphEditor, options: argparse.Namespace) -> list[GraphEditor]:
     """Editors of the further signatures of a SavedModel, whose functions are not the one that `editor` is in."""
-    if options.signature is not None or len(editor.breadcrumb) == 1:
+    is_chosen = editor.core.source.signature is not None
+    if options.signature is not None or (is_chosen and len(editor.breadcrumb) == 1):
         return []
     names = [signature.name for signature in editor.signatures if signature.name != _signature_name(editor)]
-    return [_open_editor(argparse.Namespace(**{**vars(options), "signature": name})) for name in names]
+    others = [_open_editor(argparse.Namespace(**{**vars(options), "signature": name})) for name in names]
+    by_function = {other.core.navigator.function: other for other in reversed(others)}
+    by_function.pop(editor.core.navigator.function, None)  # in a graph of TensorFlow 1 all of them lie in one graph
+    return [other for other in others if other in by_function.values()]
 
 
 def _apply_fix(editor: GraphEditor, fix: Command) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tfgraphwidget.cli.formatting import format_count
+from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.naming import escape
 from tfgraphwidget.sources import describe_file, parse_path
 from tfgraphwidget.writable import format_size
@@ -15,13 +16,22 @@ _MOST_NAMES = 10
 _MOST_ENDS = 8
 
 
-def info(path: str) -> dict[str, Any]:
+def info(path: str, signature: str | None = None) -> dict[str, Any]:
     """Summarize a file or directory, as `--json` prints it. Raises GraphEditError.
 
     Args:
         path: The path of a file or a directory.
+        signature: The name of the one signature to list; None for all.
     """
-    return {"file": path, **describe_file(parse_path(path, "path"))}
+    summary: dict[str, Any] = {"file": path, **describe_file(parse_path(path, "path"))}
+    if signature is not None:
+        names = [each["name"] for graph in summary["graphs"] for each in graph["signatures"]]
+        if signature not in names:
+            has = f"it has {', '.join(map(repr, dict.fromkeys(names)))}" if names else "it has none"
+            raise UnknownName(f"{path!r} has no signature {signature!r}: {has}.")
+        for graph in summary["graphs"]:
+            graph["signatures"] = [each for each in graph["signatures"] if each["name"] == signature]
+    return summary
 
 
 def format_info(summary: dict[str, Any]) -> str:

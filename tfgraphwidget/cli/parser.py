@@ -116,6 +116,7 @@ def _add_info(add: Add) -> None:
     info = add("info", "describe what a file holds, without TensorFlow", "model.pb", "saved_model/ --json")
     info.description = f"{info.description}{_UNUSED_OUTPUTS}"
     info.add_argument("file", metavar="FILE", help=_file())
+    info.add_argument("--signature", metavar="NAME", help="list this signature, and no other")
     info.add_argument("--json", action="store_true", help="print JSON with all names")
     info.add_argument(
         "--summary", action="store_true", help="print at most 60 lines: inputs, outputs, scopes, costs, what is odd"
@@ -150,6 +151,7 @@ def _add_export(add: Add) -> None:
     for side in ("inputs", "outputs"):
         about = f"the {side} of the written model: tensors or ops, a,b or key=a,other=b; can be repeated"
         export.add_argument(f"--{side}", metavar="NAMES", action="append", help=about)
+    export.add_argument("--new-tags", metavar="TAG,TAG", help="tags of the graph in the SavedModel that is written")
     export.add_argument("--edits", metavar="EDITS.json", help=f"first apply {_EDITS}")
     export.add_argument("--frozen", action="store_true", help="a .pb or .pbtxt with constants in place of variables")
     for switch in FROZEN_OPTIONS:
@@ -172,6 +174,8 @@ def _add_diff(add: Add) -> None:
     diff.add_argument("before", metavar="A", help=f"{_file()}, or the prefix of a checkpoint")
     diff.add_argument("after", metavar="B", help="the file, directory or checkpoint to compare it with")
     diff.add_argument("--values", action="store_true", help="compare the values of variables too")
+    diff.add_argument("--signature", metavar="NAME", help="compare what this signature computes, and nothing else")
+    diff.add_argument("--tags", metavar="TAG,TAG", help="tag set to load, if a SavedModel has several graphs")
     diff.add_argument("--json", action="store_true", help="print every difference, as a JSON list of rows")
 
 

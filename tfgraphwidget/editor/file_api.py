@@ -437,6 +437,7 @@ class FileAPI(ArgumentChecks):
         verify: bool = True,
         feeds: Mapping[TensorKey, object] | None = None,
         signature: str | None = None,
+        tags: str | Iterable[str] | None = None,
         optimize: Literal["float16", "dynamic"] | None = None,
         select_tf_ops: bool = False,
         opset: int | None = None,
@@ -457,7 +458,8 @@ class FileAPI(ArgumentChecks):
         An edited SavedModel keeps what edits do not touch: its signatures with their keys, its objects, the names of
         its variables and of their values, its tables, asset files and functions. An editor that opened in the body of a
         signature saves the whole model. Where new variables or `freeze` leave no place for the objects, a notice says
-        so, and the model has its signatures alone.
+        so, and the model has its signatures alone. Of a SavedModel with several graphs (MetaGraphDefs) the one that was
+        opened is edited, and the others are saved along; all of them read one checkpoint.
 
         Files are replaced only when the new ones are complete. A model is loaded back first and run beside the current
         graph. Converters run in a process of their own, and so does what they have written; a notice says the largest
@@ -477,6 +479,7 @@ class FileAPI(ArgumentChecks):
             feeds: {input: value} for that run; None for generated values.
             signature: Of a ".tflite" or ".onnx" file: the name of its signature; None for the marked boundary, or
                 else "serving_default" or the first one.
+            tags: Of a SavedModel: the tags of the graph; None for those that it was opened with, or "serve".
             optimize: Of a ".tflite" file: weights as float16, or as 8-bit integers with dynamic ranges.
             select_tf_ops: Of a ".tflite" file: keep ops that TFLite does not have as ops of TensorFlow, which the
                 runtime then needs.
@@ -516,6 +519,7 @@ class FileAPI(ArgumentChecks):
             feeds=feeds or {},
             options={
                 "signature": signature,
+                "tags": tags,
                 "optimize": optimize,
                 "select_tf_ops": select_tf_ops,
                 "opset": opset,

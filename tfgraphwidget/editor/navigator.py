@@ -10,8 +10,10 @@ from tfgraphwidget.editor.body_target import BodyTarget
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.errors import NoPath, NothingTo, UnknownName
-from tfgraphwidget.graph import FunctionRef, called_functions
+from tfgraphwidget.graph import FunctionRef, GraphIndex, Signature, called_functions
 from tfgraphwidget.layout import Layout
+from tfgraphwidget.sources import entry_path, shared_functions
+from tfgraphwidget.tf_types import FunctionDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources import Source
@@ -23,6 +25,7 @@ class Navigator:
     def __init__(self, first: GraphView) -> None:
         self.stack: tuple[GraphView, ...] = (first,)
         self._views: dict[tuple[str, ...], GraphView] = {}
+        self.signature_paths: frozenset[tuple[str, ...]] = frozenset()  # those that `open_signature` led to
 
     @property
     def here(self) -> GraphView:
@@ -118,6 +121,22 @@ class Navigator:
             raise NothingTo(f"leave({depth}): depth must be 0 to {len(self.stack) - 1} for {' / '.join(self.path)}.")
         self.stack = self.stack[: to + 1]
 
+    def open_signature(self, source: Source, signature: Signature) -> None:
+        """Show where a signature is computed, and let the source have it as the one that was chosen.
+
+        Args:
+            source: What was opened.
+            signature: One of its signatures, as edits have left it.
+        """
+        index = self.outermost.index
+        library = _FunctionsOf(index)
+        self.leave(0)
+        source.signature = signature
+        source.entrance = entry_path(signature, index.nodes, library)
+        source.shared_functions = shared_functions(signature, source.signatures, index.nodes, library)
+        self.start(source)
+        self.signature_paths |= {self.path}
+
     def start(self, source: Source) -> None:
         """Enter the function that computes the chosen signature, or mark its ends if that is the graph itself.
 
@@ -125,11 +144,27 @@ class Navigator:
             source: What was opened.
         """
         for op in source.entrance:
-            self.enter(op)
+            shared = any(each.function in source.shared_functions for each in self.called_functions(op))
+            self.enter(op, everywhere=shared)
         if source.signature is not None and not source.entrance:
             ends = source.signature.inputs, source.signature.outputs
             with contextlib.suppress(NoPath):  # a signature may name an input that it does not use
                 self.here.mark(*(tuple(name for _, name in side) for side in ends))
+
+
+class _FunctionsOf:
+    """The functions in the library of a graph, as edits have left it."""
+
+    def __init__(self, index: GraphIndex) -> None:
+        self._index = index
+
+    def functions(self) -> frozenset[str]:
+        """The names of all functions."""
+        return frozenset(self._index.functions)
+
+    def function(self, name: str) -> FunctionDef:
+        """The FunctionDef of that name."""
+        return self._index.extras.function(name)
 
 
 def opened_navigator(source: Source, target: LiveTarget | None = None, layout: Layout | None = None) -> Navigator:

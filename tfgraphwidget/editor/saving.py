@@ -28,6 +28,7 @@ from tfgraphwidget.sources import OpenOptions, Source, open_message, tf_protos
 from tfgraphwidget.tf_types import Module, TensorKey
 
 _MOST_OPSET = 1_000  # there are 23 by now
+_OWN_FIELDS = ("signature", "timeout", "tags")  # options that are fields of the request
 _SECONDS = 600.0
 """How long a converter may take, unless the user gives a limit."""
 
@@ -60,7 +61,8 @@ def save(
         lower_control_flow: Whether it gets Switch and Merge in place of loops and conditionals of TensorFlow 2.
         verify: Whether the written model is loaded and run beside the current graph.
         feeds: {input: value} for that run. It may be empty.
-        options: Those of a converter, None without one: "signature", "timeout", and what `writable.CONVERSIONS` lists.
+        options: None where not given: "tags" of a SavedModel; of a converter "signature", "timeout", and what
+            `writable.CONVERSIONS` lists.
         write_editor: Writes the editor itself to an open file, and returns a sentence for each thing that is not in it.
 
     Returns:
@@ -92,8 +94,9 @@ def save(
         inline=inline,
         lower_control_flow=lower_control_flow,
         verify=verify,
+        tags=_tags(options.get("tags")),
         signature=None if signatures is not None else str(signature or ""),
-        options={name: value for name, value in options.items() if value and name not in ("signature", "timeout")},
+        options={name: value for name, value in options.items() if value and name not in _OWN_FIELDS},
         seconds=_SECONDS if seconds is None else float(seconds),
         feeds={key if isinstance(key, str) else core.arguments.names(key)[0]: value for key, value in feeds.items()},
     )
@@ -122,13 +125,19 @@ def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
     here, entrance = core.navigator.path, core.entrance
     suffix = path.suffix.lower()
     is_model = path.is_dir() or suffix in (*writable.GRAPH_DEFS, ".meta", *writable.CONVERSIONS)
-    if not is_model or here == entrance[: len(here)]:
+    if not is_model or _is_on_the_way(core):
         return ()
     sentence = (
         f"What was written is function {here[-1]!r} alone, which is open; editor.leave({len(entrance) - 1}), and save "
         "again, to write the graph that calls it."
     )
     return (sentence,)
+
+
+def _is_on_the_way(core: EditorCore) -> bool:
+    """Whether the current graph is one that a signature opens on, or calls it: the file is meant as a whole."""
+    path = core.navigator.path
+    return any(path == whole[: len(path)] for whole in (core.entrance, *core.navigator.signature_paths))
 
 
 def _check_numbers(timeout: object, opset: object) -> None:
@@ -143,6 +152,18 @@ def _check_numbers(timeout: object, opset: object) -> None:
         ) from None
     if isinstance(opset, int) and not 0 < opset <= _MOST_OPSET:
         raise InvalidArgument("opset", f"opset={value_text(opset)} is no version of ONNX's ops; give one such as 17.")
+
+
+def _tags(tags: object) -> tuple[str, ...]:
+    """The tags that the user gave, each once; empty for None. Raises InvalidArgument for what are no tags."""
+    if tags is None:
+        return ()
+    tag_names = (tags,) if isinstance(tags, str) else tuple(tags) if isinstance(tags, Iterable) else ()
+    if not tag_names or not all(isinstance(tag, str) and tag for tag in tag_names):
+        raise InvalidArgument(
+            "tags", f"tags={value_text(tags)} are no tags of a graph; give one or several, such as tags=['serve']."
+        )
+    return tuple(dict.fromkeys(map(str, tag_names)))
 
 
 def _fixes_of(core: EditorCore, names: Collection[str]) -> tuple[Command, ...]:
@@ -173,6 +194,7 @@ def export_request(
         envelope=target.envelope if is_graph else core.view.body.envelope,
         nodes_as_in_file=target.as_in_file if is_graph else list,
         file_meta_graph=None if source.stored is None else source.stored.meta,
+        find_opened_model=lambda: _opened_saved_model(core),
         unedited_folder=lambda: _unedited_folder(core, *ends),
         edited=lambda request: _edited_saved_model(core, request, *ends),
         graph=lambda: core.graph,
@@ -339,11 +361,20 @@ def _unedited_folder(core: EditorCore, *ends: object) -> Path | None:
         return None
     if any(step.patch for step in core.executor.history.done):
         return None
-    if not is_graph and core.navigator.path != core.entrance:
+    if not (is_graph or _is_on_the_way(core)):
         return None
     if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
         return None
     return stored_data.folder() if core.target.is_unedited() else None
+
+
+def _opened_saved_model(core: EditorCore) -> export.OpenedSavedModel | None:
+    """The SavedModel of which the graph of the editor is one; None without the values of its variables."""
+    stored = core.source.stored
+    folder = None if stored is None else stored.folder()
+    if stored is None or folder is None:
+        return None
+    return export.OpenedSavedModel(folder, stored, original_names(core))
 
 
 def _edited_saved_model(
@@ -354,10 +385,9 @@ def _edited_saved_model(
     None when other signatures are requested, and when the current graph is a function that was entered by the user.
     """
     source, target, is_graph = core.source, core.target, core.view.target is core.target
-    folder = None if source.stored is None else source.stored.folder()
-    if source.stored is None or folder is None or any(end is not None for end in ends):
+    if source.stored is None or request.opened_model is None or any(end is not None for end in ends):
         return None
-    if not is_graph and core.navigator.path != core.entrance:
+    if not (is_graph or _is_on_the_way(core)):
         return None
     if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
         return None
@@ -371,10 +401,7 @@ def _edited_saved_model(
         read_only="",
     )
     lost = core.executor.lost_signatures
-    renamed = original_names(core)
-    return export.EditedSavedModel(
-        folder, source.stored, target.first, renamed, source.signatures, lost, graph, source.session
-    )
+    return export.EditedSavedModel(request.opened_model, target.first, source.signatures, lost, graph, source.session)
 
 
 def _functions(

@@ -6,12 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.errors import GraphEditError, NotAGraph
+from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
 from tfgraphwidget.graph import ChangedValue, build
+from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.live import Copy
 from tfgraphwidget.runtime.sync import (
     EagerStore,
@@ -24,13 +26,24 @@ from tfgraphwidget.runtime.sync import (
     checkpoint_store,
     distances,
     eager_store,
+    keras_file_store,
     keras_store,
+    lacking,
     match_in_order,
+    match_list,
+    match_objects,
     match_variables,
     store_of_source,
     transfer,
 )
-from tfgraphwidget.sources import Checkpoint, is_checkpoint, is_keras_model, open_source, variable_definition
+from tfgraphwidget.sources import (
+    Checkpoint,
+    is_checkpoint,
+    is_keras_model,
+    is_saved_model_folder,
+    open_source,
+    variable_definition,
+)
 
 
 def sync(
@@ -60,8 +73,7 @@ def sync(
         SessionRefused: A variable has no value, or cannot be assigned.
         GraphEditError: Shapes or dtypes of a pair differ, or no variable has a counterpart.
     """
-    ours, theirs = store_of(source, slots=slots), store_of(target, slots=slots)
-    pairs = _pairs("sync", ours, theirs, names, by_order=by_order)
+    ours, theirs, pairs = _match_models("sync", source, target, names, by_order=by_order, slots=slots)
     if isinstance(ours, GraphStore) and isinstance(theirs, GraphStore):
         both = tuple((a.definition, b.definition) for a, b in pairs if a.definition and b.definition)
         Sync(both, ours.model, theirs.model, theirs.scope).sync(tau)
@@ -90,8 +102,7 @@ def drift(
         SessionRefused: A variable has no value.
         GraphEditError: No variable has a counterpart.
     """
-    ours, theirs = store_of(source, slots=slots), store_of(target, slots=slots)
-    return distances(ours, theirs, _pairs("drift", ours, theirs, names, by_order=by_order))
+    return distances(*_match_models("drift", source, target, names, by_order=by_order, slots=slots))
 
 
 def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
@@ -107,6 +118,77 @@ def changed_values(before: object, after: object) -> tuple[ChangedValue, ...]:
     return tuple(
         ChangedValue(name, was[name], distance) for name, distance in distances(ours, theirs, pairs).items() if distance
     )
+
+
+def _match_models(
+    call: str, source: object, target: object, names: object, *, by_order: bool, slots: bool
+) -> tuple[VariableStore, VariableStore, tuple[Pair, ...]]:
+    """The variables of two models, and those that belong together.
+
+    Where the source is a file of objects, and the target is an object, all variables of the target get values, or none.
+    """
+    theirs = store_of(target, slots=slots)
+    ours: VariableStore
+    checkpoint = _objects_of(source)
+    if isinstance(theirs, EagerStore) and is_keras_model(theirs.root) and _is_keras_file(source):
+        ours = keras_file_store(os.fspath(cast("str", source)), theirs.root, theirs)
+        return ours, theirs, _pairs(call, ours, theirs, names, by_order=by_order)
+    if by_order or checkpoint is None or not isinstance(theirs, EagerStore) or theirs.root is None:
+        ours = store_of(source, slots=slots)
+        return ours, theirs, _pairs(call, ours, theirs, names, by_order=by_order)
+    values = checkpoint_store(checkpoint)
+    if isinstance(names, Mapping) and list(names.values()) == [""]:
+        (path,) = map(str, names)
+        pairs = match_objects(checkpoint, values, theirs, path)
+        if not pairs:
+            raise UnknownName(f"{values.title} has no object {path!r} with values for all variables of {theirs.title}.")
+        return values, theirs, pairs
+    if names is not None:
+        ours = store_of(source, slots=slots)
+        return ours, theirs, _pairs(call, ours, theirs, names, by_order=False)
+    ambiguity: GraphEditError | None = None
+    try:
+        if pairs := match_objects(checkpoint, values, theirs):
+            return values, theirs, pairs
+    except GraphEditError as error:
+        ambiguity = error
+    ours = store_of(source, slots=slots)
+    with suppress(GraphEditError):
+        pairs = _pairs(call, ours, theirs, None, by_order=False)
+        if len({b.handle for _, b in pairs}) == len(theirs.variables):
+            return ours, theirs, pairs
+    if pairs := match_list(checkpoint, values, theirs):
+        return values, theirs, pairs
+    raise ambiguity or _lacking_error(checkpoint, values, theirs)
+
+
+def _lacking_error(checkpoint: Checkpoint, values: VariableStore, target: EagerStore) -> GraphEditError:
+    """The refusal of a checkpoint that has values for some variables of an object, or for none."""
+    missing = lacking(checkpoint, target)
+    return GraphEditError(
+        f"{values.title} has no value for {names_text(missing)} of {target.title}, by the attributes of its objects, "
+        "so nothing was assigned; name what belongs together: names={'source': 'target'} or names=['layer'], of "
+        "variables or layers, or by_order=True for models of one architecture.",
+        missing,
+    )
+
+
+def _is_keras_file(source: object) -> bool:
+    """Whether a path is that of a file of Keras."""
+    return isinstance(source, str | os.PathLike) and Path(os.fspath(source)).suffix in (".keras", ".h5", ".hdf5")
+
+
+def _objects_of(source: object) -> Checkpoint | None:
+    """The checkpoint of a file that lists objects: a checkpoint of TensorFlow 2, or a SavedModel; else None."""
+    if not isinstance(source, str | os.PathLike) or not os.fspath(source):
+        return None
+    if is_checkpoint(source):
+        checkpoint = Checkpoint.of(source)
+    elif is_saved_model_folder(source):
+        checkpoint = Checkpoint.of_saved_model(Path(os.fspath(source)))
+    else:
+        return None
+    return checkpoint if not checkpoint.missing() and checkpoint.objects else None
 
 
 def _pairs(call: str, ours: VariableStore, theirs: VariableStore, names: object, *, by_order: bool) -> tuple[Pair, ...]:

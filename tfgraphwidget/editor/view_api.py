@@ -7,8 +7,9 @@ from typing import Any
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import FunctionRef
+from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.optional_packages import import_package
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.scene.coloring import Legend
@@ -107,6 +108,35 @@ class ViewAPI(ArgumentChecks):
         """
         self._core.navigator.leave(depth)
         self._core.listeners.notify()
+
+    def open_signature(self, name: str) -> None:
+        """Show what a signature of the file computes: the body of its function, or the graph with its ends marked.
+
+        A file opens by itself on "serving_default", or on its only signature.
+
+        Args:
+            name: The name of the signature: `signatures` lists them.
+
+        Raises:
+            UnknownName: There is no such signature.
+
+        Example:
+            >>> import tempfile, tfgraphwidget as tgw
+            >>> folder = tempfile.mkdtemp() + "/model"
+            >>> ends = {"embed": ("x:0", "net/hidden/Relu:0"), "classify": ("x:0", "net/logits:0")}
+            >>> path = tgw.example().save(folder, signatures=ends)
+            >>> editor = tgw.edit(folder)
+            >>> editor.open_signature("embed")
+            >>> editor.inputs, editor.outputs
+            (('x:0',), ('net/hidden/Relu:0',))
+        """
+        core = self._core
+        signatures = {signature.name: signature for signature in core.executor.signatures}
+        if name not in signatures:
+            some = f"the graph has {', '.join(map(repr, signatures))}" if signatures else "the graph has none"
+            raise UnknownName(f"There is no signature {name!r}: {some}{did_you_mean(name, signatures)}")
+        core.navigator.open_signature(core.source, signatures[name])
+        core.listeners.notify()
 
     # Open and closed scopes
 

@@ -3,6 +3,7 @@ from .formats.meta_graph import meta_graph_bytes as meta_graph_bytes
 from .html.page_input import PageInput as PageInput
 from .request import EditedSavedModel as EditedSavedModel
 from .request import ExportRequest as ExportRequest
+from .request import OpenedSavedModel as OpenedSavedModel
 from .signatures import DEFAULT as DEFAULT
 from .signatures import is_chosen as is_chosen
 from .signatures import parse_signatures as parse_signatures

@@ -22,6 +22,10 @@ def _ignore(_: str) -> None:
     return None
 
 
+def _nothing() -> None:
+    return None
+
+
 def _never() -> bool:
     return False
 
@@ -45,6 +49,8 @@ class ExportRequest:
         editor: Writes the editor to an open file; None where there is none.
         nodes_as_in_file: Gives NodeDefs as the file had them from which they were read.
         file_meta_graph: Gives the MetaGraphDef of that file.
+        find_opened_model: Gives the SavedModel that was opened, of which this graph is one, or None.
+        tags: The tags that the user chose for the graph of a SavedModel; empty for those that it has.
         unedited_folder: Gives the SavedModel's directory if it is to be copied unchanged, or None.
         edited: Gives, for this request, the SavedModel that was opened if it is to be written with its edits, or None.
         modules: Gives tf.Modules that compute what the body of a function does, by the names of their signatures; the
@@ -79,6 +85,8 @@ class ExportRequest:
     editor: Callable[[IO[bytes]], Iterable[str]] | None = None
     nodes_as_in_file: Callable[[Iterable[NodeDef]], list[NodeDef]] = list
     file_meta_graph: Callable[[], MetaGraphDef | None] | None = None
+    find_opened_model: Callable[[], OpenedSavedModel | None] = _nothing
+    tags: tuple[str, ...] = ()
     unedited_folder: Callable[[], Path | None] | None = None
     edited: Callable[[ExportRequest], EditedSavedModel | None] | None = None
     modules: Callable[[], Mapping[str, tf.Module]] | None = None
@@ -101,9 +109,60 @@ class ExportRequest:
         """The signatures to write, found on first use: a picture needs none."""
         return self.find_signatures()
 
+    @cached_property
+    def opened_model(self) -> OpenedSavedModel | None:
+        """The SavedModel that was opened, of which this graph is one; None for other graphs."""
+        return self.find_opened_model()
+
     def with_signatures(self, signatures: tuple[Signature, ...]) -> ExportRequest:
         """This request with other signatures."""
         return replace(self, find_signatures=lambda: signatures)
+
+
+@dataclass(frozen=True)
+class OpenedSavedModel:
+    """A SavedModel that was opened, of which one graph was chosen by its tags.
+
+    Attributes:
+        folder: Its directory.
+        stored: What the directory holds beside the graph.
+        renamed: The names that ops had then, by their present ones, of those that edits have renamed.
+    """
+
+    folder: Path
+    stored: StoredData
+    renamed: Mapping[str, str]
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags of the graph that was chosen."""
+        return self.stored.tags()
+
+    def keys(self, handle: str) -> tuple[str, ...]:
+        """The names of a variable's value in the checkpoint; empty for a variable that came since.
+
+        Args:
+            handle: The name that its handle op has now.
+        """
+        is_new = handle not in self.renamed and handle in self.renamed.values()
+        return () if is_new else self.stored.keys(self.renamed.get(handle, handle))
+
+    @cached_property
+    def model(self) -> SavedModel:
+        """The SavedModel message in the folder."""
+        saved_model: SavedModel = tf_protos.SavedModel.FromString((self.folder / "saved_model.pb").read_bytes())
+        return saved_model
+
+    @cached_property
+    def place(self) -> int:
+        """Which of the graphs in the file was chosen; of two that have the same tags, TensorFlow loads the first."""
+        metas = self.model.meta_graphs
+        return next(place for place, meta in enumerate(metas) if set(meta.meta_info_def.tags) == set(self.tags))
+
+    @property
+    def others(self) -> list[MetaGraphDef]:
+        """The other graphs in the file, in its order."""
+        return [meta for place, meta in enumerate(self.model.meta_graphs) if place != self.place]
 
 
 @dataclass(frozen=True)
@@ -111,30 +170,30 @@ class EditedSavedModel:
     """A SavedModel that was opened, and what edits have made of it.
 
     Attributes:
-        folder: Its directory.
-        stored: What the directory holds beside the graph.
+        file: The file, and which of its graphs was opened.
         opened: The graph as it was opened.
-        renamed: The names that ops had then, by their present ones, of those that edits have renamed.
         signatures: The signatures as they were opened.
         lost: The names of signatures that are not written, because edits removed ops that they name.
         request: The graph and the signatures as they are now.
         session: The session that runs the graph; None as long as TensorFlow has not imported it.
     """
 
-    folder: Path
-    stored: StoredData
+    file: OpenedSavedModel
     opened: GraphIndex
-    renamed: Mapping[str, str]
     signatures: tuple[Signature, ...]
     lost: tuple[str, ...]
     request: ExportRequest
     session: Session | None
 
-    @cached_property
-    def model(self) -> SavedModel:
-        """The SavedModel message in the folder."""
-        saved_model: SavedModel = tf_protos.SavedModel.FromString((self.folder / "saved_model.pb").read_bytes())
-        return saved_model
+    @property
+    def folder(self) -> Path:
+        """The directory of the SavedModel."""
+        return self.file.folder
+
+    @property
+    def stored_data(self) -> StoredData:
+        """What the directory holds beside the graph."""
+        return self.file.stored
 
     @cached_property
     def meta_graph(self) -> MetaGraphDef:
@@ -152,9 +211,8 @@ class EditedSavedModel:
         file = self._file_meta_graph
         if not file.object_graph_def.nodes:
             return {}
-        return new_state_names(file, self.opened, self.request.index, self.renamed)
+        return new_state_names(file, self.opened, self.request.index, self.file.renamed)
 
-    @cached_property
+    @property
     def _file_meta_graph(self) -> MetaGraphDef:
-        tags = self.stored.tags()
-        return next(meta for meta in self.model.meta_graphs if tuple(meta.meta_info_def.tags) == tags)
+        return self.file.model.meta_graphs[self.file.place]

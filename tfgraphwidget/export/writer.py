@@ -52,7 +52,9 @@ def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
     try:
         kind = kind_of(path, folder=folder, frozen=request.frozen)
         check_place(path, kind)
-        check_options(kind, [*request.options, *(["signature"] if request.signature else [])])
+        check_options(
+            kind, [*request.options, *(["signature"] if request.signature else []), *(["tags"] if request.tags else [])]
+        )
         if kind in (*writable.GRAPH_DEFS, ".meta") and not request.index.names:
             raise GraphEditError(
                 "The graph has no ops, and a file of it could not be opened again; add some, or save the edits that "

@@ -27,6 +27,7 @@ from .files.assets import asset_files as asset_files
 from .files.assets import is_outside_assets as is_outside_assets
 from .files.checkpoint import Checkpoint as Checkpoint
 from .files.checkpoint import is_checkpoint as is_checkpoint
+from .files.checkpoint import is_saved_model_folder as is_saved_model_folder
 from .files.checkpoint import own_paths as own_paths
 from .files.checkpoint_keys import checkpoint_keys as checkpoint_keys
 from .files.checkpoint_keys import variable_slice as variable_slice
@@ -50,6 +51,8 @@ from .files.importing import write_checkpoint as write_checkpoint
 from .files.object_graph import bound_variables as bound_variables
 from .files.object_graph import saved_variables as saved_variables
 from .files.opening import open_message as open_message
+from .files.signature_defs import entry_path as entry_path
+from .files.signature_defs import shared_functions as shared_functions
 from .files.signature_defs import tensor_names as tensor_names
 from .files.stored_data import FileStoredData as FileStoredData
 from .files.summary import summarize_graph as summarize_graph

@@ -227,6 +227,7 @@ class Source:
         signature: The signature that was chosen.
         entrance: The ops to enter, outermost first, to reach the function body that does the work: a TensorFlow 2
             SavedModel wraps it in one or two calls.
+        shared_functions: The functions on that way which compute other signatures too; an edit of one is for all.
         refusal: Why there is no live graph of a function, as one sentence with a suggested fix.
         live_refusal: The sentence that `live` would have raised when the file was opened, or "".
         has_values: False for a file without a checkpoint.
@@ -253,6 +254,7 @@ class Source:
     missing_ends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     signature: Signature | None = None
     entrance: tuple[str, ...] = ()
+    shared_functions: frozenset[str] = frozenset()
     refusal: str = ""
     live_refusal: str = ""
     has_values: bool = True

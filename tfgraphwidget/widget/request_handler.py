@@ -256,6 +256,8 @@ class RequestHandler:
                 editor.enter(op, label)
             case p.Leave(depth):
                 editor.leave(depth)
+            case p.OpenSignature(name):
+                editor.open_signature(name)
             case p.Refresh():
                 editor.refresh()
             case p.Open(alone=True) if self._pane is not None:

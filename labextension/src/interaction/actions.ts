@@ -157,6 +157,11 @@ export class Actions {
     return this.#queue.enqueue(() => ({ type: "enter", op, label }));
   }
 
+  /** Show what a signature computes. */
+  openSignature(name: string): Promise<void> {
+    return this.#queue.enqueue(() => ({ type: "open_signature", name }));
+  }
+
   /** Return to a level of the breadcrumb, by default to the previous one. */
   leave(depth?: number): Promise<void> {
     return this.#queue.enqueue(() => {

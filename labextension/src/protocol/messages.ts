@@ -365,6 +365,12 @@ export interface LeaveRequest {
   depth: number;
 }
 
+/** Show what the signature of that name computes. */
+export interface OpenSignatureRequest {
+  type: "open_signature";
+  name: string;
+}
+
 /** Read the graph again. */
 export interface RefreshRequest {
   type: "refresh";
@@ -1032,6 +1038,7 @@ export type Request =
   | RevealRequest
   | EnterRequest
   | LeaveRequest
+  | OpenSignatureRequest
   | RefreshRequest
   | HideRequest
   | SelectMatchingRequest

@@ -107,12 +107,13 @@ def test_of_several_graphs_and_none_to_serve_one_must_be_chosen(tf1_saved_model:
         open_source(without_serve(tf1_saved_model))
 
 
-def test_of_several_signatures_and_no_default_one_must_be_chosen(tf1_saved_model: Path) -> None:
+def test_of_several_signatures_and_no_default_the_graph_is_opened_with_all(tf1_saved_model: Path) -> None:
     saved = without_serve(tf1_saved_model)
     del saved.meta_graphs[1]
     saved.meta_graphs[0].signature_def["b"].CopyFrom(saved.meta_graphs[0].signature_def["predict"])
-    with pytest.raises(GraphEditError, match=r"give signature='b' or signature='predict'\."):
-        open_source(saved)
+    source = open_source(saved)
+    assert source.signature is None
+    assert [signature.name for signature in source.signatures] == ["b", "predict"]
     assert open_source(saved, signature="b").signature.name == "b"  # type: ignore[union-attr]
 
 

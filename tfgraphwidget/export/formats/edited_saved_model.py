@@ -17,6 +17,7 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.graph_def import check_size
+from tfgraphwidget.export.formats.meta_graphs_beside import FINGERPRINT, MODEL, check_tags
 from tfgraphwidget.export.formats.new_saved_variables import (
     CannotHold,
     NewVariable,
@@ -38,7 +39,6 @@ from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.sources import asset_files, read_contexts, tf_protos, variable_slice, write_checkpoint
 from tfgraphwidget.tf_types import FunctionDefLibrary, MetaGraphDef, NodeDef, VariableDef
 
-_MODEL, _FINGERPRINT = "saved_model.pb", "fingerprint.pb"
 _INIT = "__saved_model_init_op"
 _MAIN_OPS = ("saved_model_main_op", "legacy_init_op", "saved_model_train_op")
 # Collections of TensorFlow 1 whose entries are messages that name ops.
@@ -70,15 +70,19 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
         meta, new = _rewrite(edited)
     except CannotHold as error:
         raise NotKept(str(error)) from error
-    values = {name: read() for name, read in edited.stored.other_values().items()}
+    if request.tags:
+        check_tags(request.tags, edited.file)
+        meta.meta_info_def.tags[:] = request.tags
+    values = {name: read() for name, read in edited.stored_data.other_values().items()}
     values |= _changed_values(edited, values)
     if new:
         prefix = str(edited.folder / "variables" / "variables")
         values |= checkpoint_values(tf_protos.checkpoint_reader(prefix), new)
-    copy_files(edited.folder, path, [name for name in files if name not in (_MODEL, _FINGERPRINT)])
-    model = tf_protos.SavedModel(saved_model_schema_version=edited.model.saved_model_schema_version)
-    model.meta_graphs.append(meta)
-    (path / _MODEL).write_bytes(model.SerializeToString(deterministic=True))
+    copy_files(edited.folder, path, [name for name in files if name not in (MODEL, FINGERPRINT)])
+    opened, place = edited.file.model, edited.file.place
+    model = tf_protos.SavedModel(saved_model_schema_version=opened.saved_model_schema_version)
+    model.meta_graphs.extend([*opened.meta_graphs[:place], meta, *opened.meta_graphs[place + 1 :]])
+    (path / MODEL).write_bytes(model.SerializeToString(deterministic=True))
     if values:
         _write_values(edited.folder / "variables" / "variables", path / "variables" / "variables", values)
     if request.verify:
@@ -93,6 +97,7 @@ def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
         path: The other folder.
         files: The names of the files; those that are not there are left out.
     """
+    path.mkdir(parents=True, exist_ok=True)
     for inside in ("variables", "assets"):
         if (folder / inside).is_dir():
             (path / inside).mkdir(parents=True)
@@ -349,7 +354,7 @@ def _changed_values(edited: EditedSavedModel, others: Mapping[str, object]) -> d
 
     `others` are those that came from another checkpoint.
     """
-    session, index, stored_data = edited.session, edited.request.index, edited.stored
+    session, index, stored_data = edited.session, edited.request.index, edited.stored_data
     if session is None:
         return {}
     before = edited.before

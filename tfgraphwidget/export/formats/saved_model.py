@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
@@ -18,7 +20,8 @@ from tfgraphwidget.export.formats.edited_saved_model import NotKept, copy_files,
 from tfgraphwidget.export.formats.function_library import library_of
 from tfgraphwidget.export.formats.function_module import save_modules
 from tfgraphwidget.export.formats.graph_def import check_size
-from tfgraphwidget.export.request import EditedSavedModel, ExportRequest
+from tfgraphwidget.export.formats.meta_graphs_beside import check_tags, finish_model, names_in_checkpoint
+from tfgraphwidget.export.request import EditedSavedModel, ExportRequest, OpenedSavedModel
 from tfgraphwidget.export.signatures import set_signature_def, signature_def
 from tfgraphwidget.export.state.exported_state import ExportedState, read_state
 from tfgraphwidget.export.state.exported_subgraph import (
@@ -45,6 +48,7 @@ _FILES = (
 _BUILT_ANEW = (
     "What was written has the signatures of the model, and not the objects that the model was saved from, because {}."
 )
+_ALONE = "The other graphs of {!r} are not in what was written, which is the function alone."
 _VALUES = re.compile(r"variables\.(index|data-\d+-of-\d+)")
 # The builder writes the initialization op and the variables itself.
 _LEFT_OUT = frozenset({
@@ -62,8 +66,7 @@ def write_saved_model(path: Path, request: ExportRequest) -> None:
         request: What to write, and of which graph.
     """
     unedited = None if request.unedited_folder is None else request.unedited_folder()
-    # Of several graphs one was chosen by its tags.
-    if unedited is not None and len(_read_saved_model(unedited).meta_graphs) == 1:
+    if unedited is not None and _keeps_tags(request):
         copy_files(unedited, path, files_of(unedited))
         return
     edited = None if request.edited is None else request.edited(request)
@@ -77,18 +80,42 @@ def write_saved_model(path: Path, request: ExportRequest) -> None:
         else:
             return
     if request.read_only:
-        if request.modules is None:
-            raise NotRunnable(request.read_only)
-        save_modules(path, request, request.modules)
-        return
+        _write_function(path, request)
+    else:
+        _write_graph(path, request, edited)
+
+
+def _write_function(path: Path, request: ExportRequest) -> None:
+    """Write the function that is open, alone."""
+    if request.modules is None:
+        raise NotRunnable(request.read_only)
+    save_modules(path, request, request.modules)
+    if request.opened_model is not None and request.opened_model.others:
+        request.add_notice(_ALONE.format(str(request.opened_model.folder)))
+    finish_model(path, replace(request, find_opened_model=lambda: None))
+
+
+def _write_graph(path: Path, request: ExportRequest, edited: EditedSavedModel | None) -> None:
+    """Build a SavedModel of the ops that the signatures need, with the other graphs of the file, and verify it."""
     if not request.signatures:
         request = with_apparent_signature(request, "A SavedModel")
     need = ops_needed(request.index, request.signatures)
     state = read_state(request, need)
     part = extract_subgraph(request.index, request.signatures, state.ops)
+    if request.opened_model is not None and request.tags:
+        check_tags(request.tags, request.opened_model)
     _write(path, request, part, state, edited)
+    finish_model(path, request)
     if request.verify:
-        check_saved_model(path, GraphReference(request, state), request.trust)
+        tags = request.tags or (() if request.opened_model is None else request.opened_model.tags) or (TAG,)
+        check_saved_model(path, GraphReference(request, state), request.trust, tags)
+
+
+def _keeps_tags(request: ExportRequest) -> bool:
+    """Whether the graph is to have the tags by which it was opened."""
+    return not request.tags or (
+        request.opened_model is not None and set(request.tags) == set(request.opened_model.tags)
+    )
 
 
 def with_apparent_signature(request: ExportRequest, kind: str) -> ExportRequest:
@@ -176,6 +203,7 @@ def _write(
             for signature, file_signature in pairs
         }
         builder = v1.saved_model.Builder(str(path))
+        saver = _saver(request.opened_model, state, variables) if request.opened_model is not None else None
         starters = list(map(graph.get_operation_by_name, state.starters))
         builder.add_meta_graph_and_variables(
             session,
@@ -183,8 +211,24 @@ def _write(
             signatures,
             assets_collection=list(map(graph.get_tensor_by_name, state.assets)) or None,
             main_op=tf.group(*starters) if starters else None,
+            saver=saver,
         )
         builder.save()
+
+
+def _saver(
+    opened: OpenedSavedModel, state: ExportedState, variables: Mapping[str, tf.Variable]
+) -> tf.compat.v1.train.Saver | None:
+    """A Saver of the checkpoint that the other graphs of the file read too; None where there are no others."""
+    if not (opened.others and variables):
+        return None
+    names = names_in_checkpoint(state, opened)
+    variables_by_name: dict[str, list[tf.Variable]] = {}
+    for variable in state.variables:
+        variables_by_name.setdefault(names[variable.name], []).append(variables[variable.name])
+    partitioned = {names[v.name] for v in state.variables if v.slice_info is not None}
+    saved = {name: each if name in partitioned else each[0] for name, each in variables_by_name.items()}
+    return v1.train.Saver(saved, sharded=True, allow_empty=True)
 
 
 def _add_collections(

@@ -257,7 +257,7 @@ def check_saved_model(
     """
     loaders: dict[str, Callable[[Path], AbstractContextManager[Run]]] = {
         "tf.compat.v1.saved_model.load": lambda at: opened_by(reference, _load_in_session, at, tuple(tags), trust),
-        "tf.saved_model.load": lambda at: opened_by(reference, load_eagerly, at),
+        "tf.saved_model.load": lambda at: opened_by(reference, load_eagerly, at, tuple(tags)),
     }
     if not trust.is_given and _functions_have_effects(path, trust):
         del loaders["tf.saved_model.load"]  # it runs the functions that initialize and restore
@@ -340,15 +340,16 @@ def _load_in_session(path: Path, tags: Sequence[str], trust: Trust) -> Iterator[
 
 
 @contextmanager
-def load_eagerly(path: Path) -> Iterator[Run]:
+def load_eagerly(path: Path, tags: Sequence[str] | None = None) -> Iterator[Run]:
     """Load a SavedModel as `tf.saved_model.load` does; it yields what runs its signatures.
 
     Args:
         path: Its folder.
+        tags: The tags of its graph; None for the only one.
     """
     with eager_mode(), optimizers_off():
         with _without_warnings():
-            loaded = tf.saved_model.load(str(path))
+            loaded = tf.saved_model.load(str(path), None if tags is None else list(tags))
         dtypes = {name: f.structured_input_signature[1] for name, f in loaded.signatures.items()}
 
         def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
+import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +21,7 @@ from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
 from tfgraphwidget.sources import CallStructure, is_same_variable
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import Trackable, eager_mode, typed_function
+from tfgraphwidget.tf_internals import Trackable, eager_mode, is_in_keras_layer, typed_function
 from tfgraphwidget.tf_types import ConcreteFunction, GenericFunction, Tensor, Variable
 
 
@@ -46,6 +48,7 @@ class ModuleCopy(tf.Module):
     ) -> None:
         super().__init__(name=identifier(into))
         self.scope = into
+        self._is_warned = False  # that Keras does not see the variables
         self.inputs, self.outputs = part.names(part.inputs), part.names(part.outputs)
         self.own, self.shared = list(states.variables.values()), list(states.shared.values())
         self.tables = list(states.tables.values())
@@ -124,6 +127,16 @@ class ModuleCopy(tf.Module):
 
     def __call__(self, /, *arguments: object, **keywords: object) -> Any:
         """Call the function; a tensor can also be passed by its name ("x:0") or by its op's ("x")."""
+        if any(_is_keras_tensor(value) for value in (*arguments, *keywords.values())):  # a model is built of layers
+            self._layer = self.__dict__.get("_layer") or self.layer()
+            return self._layer(*arguments) if arguments else self._layer(keywords)
+        if not self._is_warned and self.trainable_variables and is_in_keras_layer():
+            self._is_warned = True
+            warnings.warn(
+                f"Keras does not see the {len(self.variables)} variables of {self.scope!r}, so it does not train or "
+                "save them: use module.layer(), a keras.layers.Layer that has them.",
+                stacklevel=2,
+            )
         values = {self._parameter(name): value for name, value in keywords.items()}
         if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
             return self.run(*arguments, **values)
@@ -139,6 +152,30 @@ class ModuleCopy(tf.Module):
             choices = [*self._structure.specs, *self.inputs]
             raise UnknownName(f"{self.scope!r} has no input {name!r}{known_instead(name, choices)}", [name])
         return matches[0]
+
+    @property
+    def input_parameters(self) -> dict[str, str]:
+        """The names of the arguments by the names that inputs may be given by: argument, tensor ("x:0"), op ("x")."""
+        ends = zip(self.parameters, self.inputs, self._structure.tensor_parameters, strict=True)
+        return {name: of for flat, tensor, of in ends if of for name in (flat, tensor, split_tensor(tensor)[0])}
+
+    @property
+    def input_parameters_in_order(self) -> tuple[str, ...]:
+        """The names of the arguments that have tensors, each once."""
+        return tuple(dict.fromkeys(name for name in self._structure.tensor_parameters if name))
+
+    def layer(self, **options: Any) -> Any:
+        """This module as a `keras.layers.Layer`, which another Keras model can have: `module.layer()(x)`.
+
+        Keras trains, counts and saves the module's variables, which are the same ones. `keras.models.load_model` finds
+        the layer in a ".keras" file after `tgw.ModuleLayer` was named once.
+
+        Args:
+            options: What every layer of Keras has: name="backbone", trainable=False.
+        """
+        from tfgraphwidget.runtime.functions.module_layer import ModuleLayer
+
+        return ModuleLayer(self, **{"name": self.name, **options})
 
     def __getitem__(self, original: object) -> tf.Variable:
         """The variable that this module reads for one of the original's, given by name or as a variable."""
@@ -190,6 +227,12 @@ class ModuleCopy(tf.Module):
     def __repr__(self) -> str:
         own, shared = len(self.own), len(self.shared)
         return f"<ModuleCopy {self.scope!r}: {own} variables of its own, {shared} shared>"
+
+
+def _is_keras_tensor(value: object) -> bool:
+    """Whether a value is a tensor of a Keras model that is being built."""
+    keras = sys.modules.get("keras")
+    return keras is not None and isinstance(value, keras.KerasTensor)
 
 
 def _handle(resource: object) -> object:

@@ -1,10 +1,14 @@
 from . import checkpoints as checkpoints
+from .object_matching import lacking as lacking
+from .object_matching import match_list as match_list
+from .object_matching import match_objects as match_objects
 from .sync import Model as Model
 from .sync import Sync as Sync
 from .variable_matching import Names as Names
 from .variable_matching import match_in_order as match_in_order
 from .variable_matching import match_variables as match_variables
 from .variable_stores import EagerStore as EagerStore
+from .variable_stores import FileStore as FileStore
 from .variable_stores import GraphStore as GraphStore
 from .variable_stores import Pair as Pair
 from .variable_stores import StoredVariable as StoredVariable
@@ -12,6 +16,7 @@ from .variable_stores import VariableStore as VariableStore
 from .variable_stores import checkpoint_store as checkpoint_store
 from .variable_stores import distances as distances
 from .variable_stores import eager_store as eager_store
+from .variable_stores import keras_file_store as keras_file_store
 from .variable_stores import keras_store as keras_store
 from .variable_stores import store_of_source as store_of_source
 from .variable_stores import transfer as transfer

@@ -124,6 +124,7 @@ class EagerStore:
     by_name: Mapping[str, tf.Variable]
     paths: Mapping[str, str] = field(default_factory=dict)
     scope: str = ""
+    root: object = None  # the object that tracks the variables
 
     @cached_property
     def variables(self) -> Sequence[StoredVariable]:
@@ -300,7 +301,8 @@ def eager_store(model: object) -> EagerStore | None:
     unique = {id(variable.handle): path for path, variable in reversed(paths.items())}
     unique_variables = [(path, variable) for path, variable in paths.items() if unique[id(variable.handle)] == path]
     title = f"{type(model).__name__} {getattr(model, 'name', '')}".strip()
-    return EagerStore(title, *_named_variables([(v.name.removesuffix(":0"), path, v) for path, v in unique_variables]))
+    names, places = _named_variables([(v.name.removesuffix(":0"), path, v) for path, v in unique_variables])
+    return EagerStore(title, names, places, root=model)
 
 
 def keras_store(model: KerasModel, *, slots: bool = False) -> EagerStore:
@@ -332,7 +334,36 @@ def keras_store(model: KerasModel, *, slots: bool = False) -> EagerStore:
             rows.append((name, "", slot.value))
     by_name, paths = _named_variables(rows)
     is_inside = all(name.startswith(f"{model.name}/") for name, _ in variables)
-    return EagerStore(title, by_name, paths, model.name if is_inside else "")
+    return EagerStore(title, by_name, paths, model.name if is_inside else "", model)
+
+
+def keras_file_store(path: str, model: KerasModel, target: EagerStore) -> FileStore:
+    """The values in a file of Keras (".weights.h5", ".keras", ".h5") for the variables of a model.
+
+    Keras reads it, into the model: which value is whose follows from the layers. The model gets its own values again.
+
+    Args:
+        path: The path of the file.
+        model: The model.
+        target: The variables of the model.
+
+    Raises:
+        GraphEditError: Keras cannot load the file into the model; nothing has changed.
+    """
+    file = f"File {path!r}"
+    before = target.read(target.variables)
+    with held_back(), eager_mode():
+        try:
+            model.load_weights(path)
+            values = target.read(target.variables)
+        except Exception as error:  # Keras raises many kinds
+            raise GraphEditError(
+                f"{file} cannot be loaded into {target.title}: {reason_of(error)}; give a model of the layers that "
+                "the file is of."
+            ) from error
+        finally:
+            target.assign(before)
+    return FileStore(file, target.variables, values.__getitem__)
 
 
 def _named_variables(
@@ -398,5 +429,7 @@ def checkpoint_store(checkpoint: Checkpoint) -> FileStore:
         for name, key in of_name.items()
     )
     return FileStore(
-        f"Checkpoint {checkpoint.prefix!r}", variables, lambda name: np.asarray(checkpoint.value(of_name[name]))
+        f"Checkpoint {checkpoint.prefix!r}",
+        variables,
+        lambda name: np.asarray(checkpoint.value(of_name.get(name, name))),
     )

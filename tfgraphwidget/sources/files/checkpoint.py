@@ -29,10 +29,25 @@ _SHARD = re.compile(r"\.data-(\d+)-of-(\d+)\Z")
 
 
 def is_checkpoint(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is the prefix of a checkpoint's files, "m.ckpt", or one of them, and no file of a graph."""
+    """Whether a path is the prefix of a checkpoint's files, "m.ckpt", or one of them, and no file of a graph.
+
+    Also the folder in which a CheckpointManager or a Saver keeps checkpoints, with a list of them.
+    """
+    folder = Path(os.fspath(path))
+    if _is(Path.is_file, folder / _STATE) and not _is(Path.exists, folder / "saved_model.pb"):
+        return True
     prefix = _FILE.sub("", os.fspath(path))
     names_graph = os.fspath(path).endswith(".meta") or _is(Path.exists, Path(prefix))
     return not names_graph and _is(Path.is_file, Path(f"{prefix}.index"))
+
+
+def is_saved_model_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is the directory of a SavedModel.
+
+    Args:
+        path: The path.
+    """
+    return _is(Path.is_file, Path(os.fspath(path)) / "saved_model.pb")
 
 
 _Result = TypeVar("_Result")

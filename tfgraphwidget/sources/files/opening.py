@@ -18,7 +18,13 @@ from tfgraphwidget.sources.files.object_graph import object_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph, find_obstacles
 from tfgraphwidget.sources.files.other_checkpoint import other_checkpoint
 from tfgraphwidget.sources.files.parse import holds_graph
-from tfgraphwidget.sources.files.signature_defs import choose_signature, entry_path, read_signatures
+from tfgraphwidget.sources.files.signature_defs import (
+    choice_notice,
+    choose_signature,
+    entry_path,
+    read_signatures,
+    shared_functions,
+)
 from tfgraphwidget.sources.files.stored_data import FileStoredData, PartStoredData
 from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
@@ -98,6 +104,7 @@ def open_message(
         file.body,
         notices=(
             *notices,
+            *([choice_notice(signatures, where)] if signature is None and signatures else []),
             *(
                 f"Signature {name!r} names {names_text(tensors)}, which the graph does not have, so it is left out; "
                 "lint has the edit that removes it from the file."
@@ -110,6 +117,7 @@ def open_message(
         missing_ends=missing_ends,
         signature=signature,
         entrance=entry_path(signature, nodes, library),
+        shared_functions=shared_functions(signature, signatures, nodes, library),
         revive=lambda: _import(file),
         stored=FileStoredData(file) if values is None else PartStoredData(file, values),
         trust=trust,
@@ -157,12 +165,14 @@ def _meta_graph(proto: Any, tags: object, where: str) -> Any:
         if tags is not None:
             raise GraphEditError(f"{where} is not a SavedModel, so it has no tags; leave tags= out.")
         return proto
-    by_tags = {tuple(sorted(meta.meta_info_def.tags)): meta for meta in proto.meta_graphs}
+    # Of two graphs that have the same tags TensorFlow loads the first one.
+    by_tags = {tuple(sorted(set(meta.meta_info_def.tags))): meta for meta in reversed(proto.meta_graphs)}
+    by_tags = dict(reversed(by_tags.items()))
     choices = " or ".join(f"tags={list(each)!r}" for each in by_tags)
     if tags is not None:
         if isinstance(tags, bytes) or not isinstance(tags, Iterable):
             raise UnknownName(f"tags={shorten(tags)} are not tags; give {choices}.")
-        tag_set = tuple(sorted([tags] if isinstance(tags, str) else map(str, tags)))
+        tag_set = tuple(sorted({tags} if isinstance(tags, str) else set(map(str, tags))))
         if tag_set not in by_tags:
             raise UnknownName(f"{where} has no graph with tags {list(tag_set)!r}; give {choices}.")
         return by_tags[tag_set]

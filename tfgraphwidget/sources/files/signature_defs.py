@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
 
-from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph import FUNCTION_CALLS, IDENTITY, NodesByName, Signature, Typing
-from tfgraphwidget.naming import did_you_mean, split_tensor
-from tfgraphwidget.sources.node_body import Library
+from tfgraphwidget.naming import did_you_mean, names_text, split_tensor
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.source import Body
-from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, TensorInfo
+from tfgraphwidget.tf_types import FunctionDef, MetaGraphDef, NodeDef, TensorInfo
 
 _INIT = "__saved_model_init_op"
 _DEFAULT = "serving_default"
+
+
+class Functions(Protocol):
+    """The functions that the ops of a graph can call."""
+
+    def functions(self) -> Collection[str]:
+        """The names of all functions."""
+
+    def function(self, name: str) -> FunctionDef:
+        """The FunctionDef of that name."""
 
 
 def read_signatures(meta: MetaGraphDef, body: Body) -> tuple[tuple[Signature, ...], dict[str, tuple[str, ...]]]:
@@ -66,7 +76,9 @@ def tensor_names(infos: Mapping[str, TensorInfo]) -> tuple[tuple[str, str], ...]
 
 
 def choose_signature(signatures: tuple[Signature, ...], name: object, title: str) -> Signature | None:
-    """Return the signature of a name; without a name "serving_default" or the only one; None if there is none.
+    """Return the signature of a name; without a name "serving_default" or the only one.
+
+    None if there is none, or several of which none is the default: all of them lie in the graph itself.
 
     Args:
         signatures: The signatures of the file.
@@ -75,7 +87,6 @@ def choose_signature(signatures: tuple[Signature, ...], name: object, title: str
 
     Raises:
         UnknownName: There is no signature of that name.
-        GraphEditError: There are several, and no name was given.
     """
     by_name = {signature.name: signature for signature in signatures}
     if name is not None:
@@ -86,11 +97,24 @@ def choose_signature(signatures: tuple[Signature, ...], name: object, title: str
         return by_name[name]
     if len(by_name) <= 1 or _DEFAULT in by_name:
         return by_name.get(_DEFAULT) or next(iter(signatures), None)
-    choices = " or ".join(f"signature={name!r}" for name in by_name)
-    raise GraphEditError(f"{title} has several signatures and none named {_DEFAULT!r}; give {choices}.")
+    return None
 
 
-def entry_path(signature: Signature | None, nodes: Iterable[NodeDef], library: Library) -> tuple[str, ...]:
+def choice_notice(signatures: Sequence[Signature], where: str) -> str:
+    """The sentence on a file that was opened as a whole, for none of its signatures is the default.
+
+    Args:
+        signatures: The signatures of the file.
+        where: The subject of sentences about it, "File 'model.pb'".
+    """
+    names = [signature.name for signature in signatures]
+    return (
+        f"{where} has the signatures {names_text(names)}, and none named {_DEFAULT!r}, so it opened as a whole; "
+        f"editor.open_signature({names[0]!r}) shows what that one computes, and signature={names[0]!r} opens it there."
+    )
+
+
+def entry_path(signature: Signature | None, nodes: Iterable[NodeDef], library: Functions) -> tuple[str, ...]:
     """Return the calls to enter, outermost first, to reach the function body that computes a signature.
 
     Args:
@@ -112,6 +136,36 @@ def entry_path(signature: Signature | None, nodes: Iterable[NodeDef], library: L
         visited.add(function)
         definition = library.function(function)
         nodes, outputs = definition.node_def, {text.partition(":")[0] for text in definition.ret.values()}
+
+
+def shared_functions(
+    signature: Signature | None, signatures: Iterable[Signature], nodes: Sequence[NodeDef], library: Functions
+) -> frozenset[str]:
+    """The functions that lead to other signatures too: Keras exports one function as "serve" and "serving_default".
+
+    Those that take attributes from their calls are left out, as each call may have a body of its own.
+
+    Args:
+        signature: The signature that was chosen; None for the graph itself.
+        signatures: All signatures of the file.
+        nodes: The NodeDefs of the graph.
+        library: The functions of the graph.
+    """
+    if signature is None:
+        return frozenset()
+    others = (each for each in signatures if each.name != signature.name)
+    own = _functions_on(entry_path(signature, nodes, library), nodes, library)
+    shared = {name for each in others for name in _functions_on(entry_path(each, nodes, library), nodes, library)}
+    return frozenset(name for name in own if name in shared and not library.function(name).signature.attr)
+
+
+def _functions_on(path: Iterable[str], nodes: Iterable[NodeDef], library: Functions) -> list[str]:
+    """The functions that the calls of a path call, outermost first."""
+    functions: list[str] = []
+    for call in path:
+        functions.append(next(node for node in nodes if node.name == call).attr["f"].func.name)
+        nodes = library.function(functions[-1]).node_def
+    return functions
 
 
 def _only_call(nodes: Mapping[str, NodeDef], outputs: Iterable[str]) -> NodeDef | None:

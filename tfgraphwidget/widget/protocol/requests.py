@@ -112,6 +112,13 @@ class Leave:
 
 
 @dataclasses.dataclass(frozen=True)
+class OpenSignature:
+    """Show what the signature of that name computes."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Refresh:
     """Read the graph again."""
 
@@ -548,7 +555,19 @@ class Ping:
 
 
 ViewRequest = (
-    Open | Toggle | ExpandAll | Reveal | Enter | Leave | Refresh | Hide | SelectMatching | SetDirection | Pin | Unpin
+    Open
+    | Toggle
+    | ExpandAll
+    | Reveal
+    | Enter
+    | Leave
+    | OpenSignature
+    | Refresh
+    | Hide
+    | SelectMatching
+    | SetDirection
+    | Pin
+    | Unpin
 )
 Edit = Clone | Add | Undo | Redo | Change | Mend | Jump
 Question = (

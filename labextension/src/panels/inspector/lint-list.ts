@@ -1,6 +1,6 @@
 // What may stand in the way of the graph where it is to run: a list, lit on the drawing, with a button for each fix.
 import type { Parts } from "../../interaction/parts";
-import type { LintFinding, LintRequest, Offer } from "../../protocol/messages";
+import type { LintFinding, LintRequest, Offer, SignatureRow } from "../../protocol/messages";
 import { selectField } from "../controls/form-fields";
 import { trustQuestion } from "../controls/trust";
 import { button, element, releaseFocus, taskButton } from "../dom";
@@ -42,9 +42,7 @@ export function lintList(parts: Parts): HTMLElement {
     const rows = reply.findings.map((finding) =>
       row(finding, () => edits.light(finding.sentence, finding.ops), mend),
     );
-    signatures.replaceChildren(
-      ...reply.signatures.map(({ text, ops, edit }) => line(text, () => edits.light(text, ops), edit, mend)),
-    );
+    signatures.replaceChildren(...reply.signatures.map((signature) => signatureRow(parts, signature, mend)));
     const asks =
       reply.findings.some(({ code }) => code === "untrusted") && parts.store.value.state?.untrusted;
     releaseFocus(question);
@@ -74,6 +72,24 @@ function row(finding: LintFinding, light: () => void, mend: (line: string) => Pr
     ["severity", severity],
   ] as const)
     item.dataset[key] = value;
+  return item;
+}
+
+/** A signature: its text frames its ops, a button shows what it computes, and another removes or adds it. */
+function signatureRow(
+  parts: Parts,
+  { text, ops, edit, name }: SignatureRow,
+  mend: (line: string) => Promise<void>,
+): HTMLElement {
+  const item = line(text, () => parts.actions.edits.light(text, ops), edit, mend);
+  if (name)
+    item.append(
+      button(
+        { class: "tgw-button tgw-mend", title: `Show what signature '${name}' computes` },
+        () => void parts.actions.openSignature(name),
+        "Open",
+      ),
+    );
   return item;
 }
 
