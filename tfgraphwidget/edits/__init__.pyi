@@ -76,7 +76,9 @@ from .rewire.reroute import Connect as Connect
 from .rewire.reroute import RemoveControlInputs as RemoveControlInputs
 from .rewire.reroute import Reroute as Reroute
 from .rewire.reroute import Swap as Swap
+from .rewire.stale_gradients import stale_gradient_notes as stale_gradient_notes
 from .rewire.validation import check_acyclic as check_acyclic
+from .rewire.waiting import waiting_notes as waiting_notes
 from .rewrite.attributes import Place as Place
 from .rewrite.attributes import SetAttr as SetAttr
 from .rewrite.attributes import SetConstant as SetConstant

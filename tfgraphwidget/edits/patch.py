@@ -196,6 +196,9 @@ class Patch:
         is_verbatim: Whether each new op is the copy of one of the same graph, differs from it in names and devices
             only, and reads the same tensors from outside: TensorFlow has accepted all of it before.
         order: The names of all ops in the order in which a file lists them from then on; () if that stays.
+        carries_gradients: Whether the gradients of the graph are right after it as they were before: the values stay
+            the same, or the gradient ops are changed with the path that they are of. Others may be stale, see
+            `edits.rewire.stale_gradients`.
     """
 
     add: Change = Change()
@@ -219,6 +222,7 @@ class Patch:
     captured: tuple[tuple[str, Variable | Tensor], ...] = field(default=(), repr=False)
     is_verbatim: bool = False
     order: tuple[str, ...] = ()
+    carries_gradients: bool = False
     traces: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
     replaced: tuple[ReplacedMatch, ...] = ()
     skipped: tuple[SkippedMatch, ...] = ()

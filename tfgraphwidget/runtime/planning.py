@@ -25,7 +25,9 @@ from tfgraphwidget.edits import (
     apply_patch,
     check_acyclic,
     check_loops,
+    stale_gradient_notes,
     track_boundary,
+    waiting_notes,
 )
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotRunnable
 from tfgraphwidget.graph import (
@@ -435,7 +437,9 @@ def _plan_with_shapes(command: Command, context: PlanContext) -> Patch:
     check_loops(context.index, patch)
     if not patch.shapes:  # a command that asks whether shapes fit has inferred them
         patch = context.infer_shapes(context.index, patch)
-    return replace(patch, function=context.function)
+    stale = () if command.keeps_values else stale_gradient_notes(context.index, patch, context.new_names)
+    notes = (*stale, *patch.notes, *waiting_notes(context.index, patch))
+    return replace(patch, function=context.function, notes=notes)
 
 
 def _works(command: Command, context: PlanContext) -> bool:

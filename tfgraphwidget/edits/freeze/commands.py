@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -74,6 +75,8 @@ class Freeze(Command):
         outputs: Ops or tensors.
         inputs: Ops or tensors that are fed; ops that only compute them are removed.
     """
+
+    keeps_values: ClassVar[bool] = True
 
     outputs: tuple[str, ...]
     inputs: tuple[str, ...] = ()
@@ -172,6 +175,8 @@ class StripTraining(Command):
     Attributes:
         outputs: Ops or tensors.
     """
+
+    keeps_values: ClassVar[bool] = True
 
     outputs: tuple[str, ...]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from tfgraphwidget.edits import control_flow_contexts, queue_runners
 from tfgraphwidget.edits.clone.node_copier import NodeCopier
@@ -62,6 +63,8 @@ class Rename(Command):
         old: An op, a scope, or "signature:key".
         new: The new name.
     """
+
+    keeps_values: ClassVar[bool] = True
 
     old: str
     new: str
