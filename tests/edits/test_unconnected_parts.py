@@ -146,7 +146,7 @@ def test_who_waits_for_an_input_that_becomes_a_constant_waits_for_the_constant()
 
 def test_who_still_waits_after_a_reroute_is_said() -> None:
     editor = waiting()
-    note = "'w' still waits for 'x', which nobody reads any more; let it wait for another op: "
+    note = "'w' still waits for 'x', which has no consumers any more; let it wait for another op: "
     assert note in str(editor.reroute("x:0", "other:0"))
     editor.undo()
     assert "waits" not in str(editor.reroute(["x:0", "^x"], ["other:0", "^other"]))

@@ -771,7 +771,7 @@ class EditAPI(ArgumentChecks, inside=one_thread):
 
         Args:
             old: The op, or the present name.
-            new: The new name.
+            new: The new name; "" to leave a name scope out of the names of its ops: `editor.rename("clone_0/", "")`.
             renew: Whether the session is renewed to see the edit; see `edit`.
 
         Returns:

@@ -42,6 +42,9 @@ from .passes.duplicates import MergeDuplicates as MergeDuplicates
 from .passes.execution_order import Sort as Sort
 from .passes.fold_constants import FoldConstants as FoldConstants
 from .passes.identities import RemoveIdentities as RemoveIdentities
+from .passes.library import RemoveAttr as RemoveAttr
+from .passes.library import RemoveCollection as RemoveCollection
+from .passes.library import RemoveFunctions as RemoveFunctions
 from .passes.obfuscate_names import ObfuscateNames as ObfuscateNames
 from .passes.op_types import RenameType as RenameType
 from .passes.weights import QuantizeWeights as QuantizeWeights

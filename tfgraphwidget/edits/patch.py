@@ -333,6 +333,21 @@ def _uncalled_functions(
     return tuple(function for function in functions if function.signature.name not in reachable)
 
 
+def without_uncalled_functions(index: GraphIndex, patch: Patch) -> Patch:
+    """The patch, removing also the functions that ops call before it, and none after it.
+
+    Args:
+        index: The graph before the patch.
+        patch: A patch that removes ops, or lets them call other functions.
+    """
+    if not index.functions or not (patch.remove.nodes or patch.add.functions):
+        return patch
+    after = apply_patch(index, patch)
+    before, now = (reachable_functions(graph.functions, graph.extras, graph.nodes) for graph in (index, after))
+    uncalled = tuple(index.extras.function(name) for name in before if name not in now)
+    return replace(patch, remove=replace(patch.remove, functions=(*patch.remove.functions, *uncalled)))
+
+
 def check_unchanged(index: GraphIndex, patch: Patch) -> None:
     """Raise GraphEditError when an op that the patch changes is not what it was planned for.
 

@@ -12,7 +12,14 @@ import numpy as np
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.freeze.variables_to_constants import ConvertedGraph, check_computed, convert_variables
-from tfgraphwidget.edits.patch import Change, FunctionBoundary, NodeChange, Patch, removal_of
+from tfgraphwidget.edits.patch import (
+    Change,
+    FunctionBoundary,
+    NodeChange,
+    Patch,
+    removal_of,
+    without_uncalled_functions,
+)
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -211,7 +218,8 @@ class StripTraining(Command):
         lonely = (index.nodes[i] for i in sorted(needed) if not names.issuperset(colocated_with(index.nodes[i])))
         changed = tuple(_without_colocation(node, names) for node in lonely)
         ends = _ends(context, (), self.outputs, names)
-        return Patch(remove=_removal_of_rest(index, needed), changed=changed, ends=ends)
+        patch = Patch(remove=_removal_of_rest(index, needed), changed=changed, ends=ends)
+        return patch if context.function or context.signatures else without_uncalled_functions(index, patch)
 
 
 def _table_initializers(index: GraphIndex, keep: Collection[int]) -> set[int]:

@@ -181,8 +181,8 @@ class Bypass(Rewire):
         """Connect the consumers of the gradient of each input to the gradient of the output; the gradient ops."""
         backward = gradients_of(moves.index, part.mask, renamed)
         parts = [(each, gradients_of(moves.index, each.mask, renamed)) for each in connected_parts(moves.index, part)]
-        known = np.logical_or.reduce([gradients.mask for _, gradients in parts])
-        if (backward.mask & ~known).any():  # of a tape, which names them after the scope of all parts
+        own_ops = np.logical_or.reduce([gradients.mask for _, gradients in parts])
+        if (backward.mask & ~own_ops).any():  # of a tape, which names them after the scope of all parts
             parts = [(part, backward)]
         for each, gradients in parts:
             self._bypass_gradients_of(moves, each, gradients)

@@ -164,7 +164,8 @@ class EdgeMoves:
             count, name_count = len(self.new_names), len(self.new_names) + len(self._requested_names)
             added = f"{count_text(count, 'op')} {'is' if count == 1 else 'are'} added" if count else "no op is added"
             raise GraphEditError(
-                f"names= has {count_text(name_count, 'name')}, and {added}; leave out {names_text(self._requested_names)}."
+                f"names= has {count_text(name_count, 'name')}, and {added}; leave out "
+                f"{names_text(self._requested_names)}."
             )
 
     def patch(self) -> Patch:

@@ -130,7 +130,7 @@ class BackwardOps:
     def _results(self) -> list[int]:
         """The gradient ops that others than gradient ops read.
 
-        Those that nobody reads, too, where nobody but gradient ops reads any of their forward op: they are fetched.
+        Those without consumers, too, where only gradient ops read those of their forward op: they are fetched.
         """
         readers, owner = self.index.consumer_lists, self.owner
         used = {owner[op] for op in owner if any(owner.get(reader) != owner[op] for reader in readers[op])}

@@ -1,4 +1,4 @@
-"""Control edges that an edit leaves behind: ops that wait for an op whose value nobody reads any more."""
+"""Control edges that an edit leaves behind: ops that wait for an op without consumers."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def _sources(node: NodeDef) -> set[str]:
 def _note(name: str, waiting: list[str]) -> str:
     who, wait, they = (repr(waiting[0]), "waits", "it") if len(waiting) == 1 else (names_text(waiting), "wait", "them")
     return (
-        f"{who} still {wait} for {name!r}, which nobody reads any more; let {they} wait for another op: "
+        f"{who} still {wait} for {name!r}, which has no consumers any more; let {they} wait for another op: "
         f'editor.reroute("^{name}", "^…").'
     )

@@ -81,8 +81,7 @@ class SetAttr(Command):
             _check_allowed(self, described, value)
         if self.name == "dtype":
             _check_value(index, op, node)
-        _check_inputs(index, op, node)
-        OutputUses(context).check(op, node)
+        check_new_node(context, op, node)
         changed = rewriter.require_changes(f"has {self.name}={self.value!r}", self.op)
         return Patch(changed=changed, notes=() if index.typing.definition(node.op) else (_UNKNOWN.format(node.op),))
 
@@ -224,6 +223,18 @@ def _check_value(index: GraphIndex, op: int, node: NodeDef) -> None:
             f'editor.insert("{name}:0", "Cast", dtype=…).',
             [name],
         )
+
+
+def check_new_node(context: PlanContext, op: int, node: NodeDef) -> None:
+    """Raise GraphEditError when an op with other attributes cannot read, or be read by, what it is.
+
+    Args:
+        context: The graph.
+        op: The op.
+        node: Its NodeDef with the new attributes.
+    """
+    _check_inputs(context.index, op, node)
+    OutputUses(context).check(op, node)
 
 
 def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:

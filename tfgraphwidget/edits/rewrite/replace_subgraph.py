@@ -143,12 +143,12 @@ class Replace(Command):
             parts = [part]
         elif isinstance(self.by, str):
             return self._each_by_type(context, parts)
-        patch, outputs = self._grafted(context, part, self.name or self.into)
+        patch, outputs = self._graft(context, part, self.name or self.into)
         replaced = {split_tensor(name)[0] for name in outputs}
         missing = next((each.ops[-1] for each in parts if replaced.isdisjoint(each.ops)), None)
         if missing is not None:
             raise GraphEditError(
-                f"Nobody reads {missing!r}, so the function would not take its place; leave it out, or let the "
+                f"{missing!r} has no consumers, so the function would not take its place; leave it out, or let the "
                 "function give a tensor for it, too.",
                 [missing],
             )
@@ -162,7 +162,7 @@ class Replace(Command):
         for part in parts:
             name = free_name(self.name or self.into, names_in_use) if patches else self.name or self.into
             names_in_use.add(name.lower())
-            patch, _ = self._grafted(context, part, name)
+            patch, _ = self._graft(context, part, name)
             patches.append(patch)
         joined = patches[0]
         for patch in patches[1:]:
@@ -180,7 +180,7 @@ class Replace(Command):
         reads = EdgeMoves(index).current_inputs(index.ids[part.ops[0]])
         return tuple(tensor_name(index, of) for of in reads if index.types[of[0]] not in HANDLES)
 
-    def _traced(self, context: PlanContext, part: Part) -> tuple[TracedFunction, tuple[str, ...]]:
+    def _call(self, context: PlanContext, part: Part) -> tuple[TracedFunction, tuple[str, ...]]:
         """The function called on what a part reads, and the names of that."""
         index, names = context.index, self._fed_by(context.index, part)
         for sources in (self._slots(index, part) if isinstance(self.by, str) else names, names):
@@ -193,9 +193,9 @@ class Replace(Command):
                     raise
         raise AssertionError(self.by)
 
-    def _grafted(self, context: PlanContext, part: Part, name: str) -> tuple[Patch, tuple[str, ...]]:
+    def _graft(self, context: PlanContext, part: Part, name: str) -> tuple[Patch, tuple[str, ...]]:
         """The patch that puts what the function makes in the place of a part, and the outputs that it replaces."""
-        traced, sources = self._traced(context, part)
+        traced, sources = self._call(context, part)
         index = context.index  # tracing may have imported the graph
         outputs = self._outputs(context, part, len(traced.outputs))
         check_one_frame(index, part.ids, [tensor(index, name) for name in outputs])
