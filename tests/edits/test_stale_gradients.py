@@ -14,7 +14,7 @@ from tests.conftest import v1
 
 X = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
 SAYS = "stay as they were; compute them again before you train."
-CARRIES = "The gradients go through"
+CARRIES = "The gradients go through it, too."
 
 
 def trained(*, resource: bool = True) -> tf.Graph:
@@ -135,7 +135,7 @@ def test_stale_gradients_are_said_where_they_are_others_and_only_there(verb: str
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
     told = str(VERBS[verb](editor))
     assert same_gradients(graph) != (SAYS in told), told
-    if "Its gradients" in told or "The gradients go" in told:
+    if "Its gradients" in told or CARRIES in told:
         assert same_gradients(graph)
 
 
@@ -163,3 +163,76 @@ def test_gradients_by_a_tensor_are_stale_behind_it_only(by: str, at: str) -> Non
         tensor = graph.get_tensor_by_name
         one, other = session.run([tensor("slope:0"), tf.gradients(tensor("y:0"), tensor(f"{by}:0"))[0]], {"x:0": X})
     assert np.allclose(one, other, atol=1e-6) != (SAYS in told), told
+
+
+# What is inserted carries the gradients
+
+
+FUNCTIONS: dict[str, Any] = {
+    "two ops": halve,
+    "an op type": "Tanh",
+    "a clip": lambda t: tf.clip_by_value(t, -0.3, 0.3),
+    "a norm": lambda t: tf.math.l2_normalize(t, 1),
+    "noise of a constant": lambda t: t * tf.constant([1.0, 2.0, 3.0, 4.0]),
+}
+
+
+@pytest.mark.parametrize("resource", [True, False], ids=["resource", "ref"])
+@pytest.mark.parametrize("at", ["act", "one/MatMul", "one/BiasAdd", "two/MatMul", "y", "square", "of two/w"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_gradients_go_through_what_is_inserted(function: str, at: str, resource: bool) -> None:
+    graph = trained(resource=resource)
+    if at.startswith("of "):
+        at = graph.get_operation_by_name("two/MatMul").inputs[1].op.name
+    session = v1.Session(graph=graph)
+    editor = tgw.edit(graph, session=session)
+    before = {node.name: list(node.input) for node in editor.index.nodes}
+    told = str(editor.insert(f"{at}:0", FUNCTIONS[function], into="new"))
+    assert CARRIES in told
+    assert same_gradients(graph)
+    editor.undo()
+    assert {node.name: list(node.input) for node in editor.index.nodes if node.name in before} == before
+    assert same_gradients(graph)
+
+
+def test_two_insertions_carry_the_gradients_one_after_the_other() -> None:
+    graph = trained()
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    assert CARRIES in str(editor.insert("act:0", halve, into="one_more"))
+    assert CARRIES in str(editor.insert("y:0", tf.tanh, into="another"))
+    assert same_gradients(graph)
+    # What is inserted at the same place again is not carried, but said.
+    assert (SAYS in str(editor.insert("act:0", tf.tanh, into="third"))) != same_gradients(graph)
+
+
+def test_gradients_go_through_what_is_inserted_in_a_file() -> None:
+    editor = tgw.edit(trained().as_graph_def())
+    assert CARRIES in str(editor.insert("act:0", "Tanh", into="fresh"))
+    assert "gradients/fresh_grad" in editor.index.scopes.names
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(editor.graph.as_graph_def(), name="")
+    gradients, handles = gradients_that_train(graph)
+    tensors = [graph.get_tensor_by_name("loss:0"), *(graph.get_tensor_by_name(f"{name}:0") for name in handles)]
+    with graph.as_default(), v1.Session(graph=graph) as session:
+        session.run([op for op in graph.get_operations() if op.type == "AssignVariableOp" and "Assign" in op.name])
+        new = tf.gradients(tensors[0], tensors[1:])
+        for one, other in session.run(list(zip(gradients, new, strict=True)), {"x:0": X}):
+            np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("function", "only"),
+    [
+        (tf.stop_gradient, ()),
+        (tf.round, ()),
+        (lambda t: t + tf.random.normal([4]), ()),
+        (lambda t: t * v1.get_variable("scale", initializer=2.0, use_resource=True), ()),
+        (halve, ["same"]),
+    ],
+    ids=["a stop", "no gradient", "random", "state", "one consumer"],
+)
+def test_where_gradients_cannot_go_through_it_is_said(function: Any, only: Any) -> None:
+    graph = trained()
+    told = str(tgw.edit(graph, session=v1.Session(graph=graph)).insert("act:0", function, only=only))
+    assert SAYS in told
+    assert CARRIES not in told

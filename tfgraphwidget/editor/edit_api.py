@@ -478,8 +478,8 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> editor.connect("net/hidden/Add:0", "net/logits", 0)
-            <Edits: 1 op changed>
+            >>> editor.connect("net/hidden/Add:0", "net/logits", 0).changed
+            ('net/logits',)
         """
         arguments = self._core.arguments
         tensors = arguments.part(source) if isinstance(source, Selection) else arguments.endpoints(source)
@@ -632,6 +632,9 @@ class EditAPI(ArgumentChecks, inside=one_thread):
     ) -> edits.Edits:
         """Insert a function between a tensor and its consumers: `editor.insert("conv1/Relu:0", tf.math.l2_normalize)`.
 
+        In a graph that trains, the gradients go through the function where that can be; else the result says which
+        gradients stay as they were.
+
         Args:
             at: The tensor, or an op, name scope or selection with one output.
             function: A Python function of a tensor, called once, on a placeholder in a separate graph; or an op type
@@ -658,8 +661,8 @@ class EditAPI(ArgumentChecks, inside=one_thread):
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
             >>> import tensorflow as tf
-            >>> editor.insert("net/hidden/Relu:0", tf.math.l2_normalize, into="unit")
-            <Edits: 7 ops added, 3 ops changed>
+            >>> editor.insert("net/hidden/Relu:0", tf.math.l2_normalize, into="unit").notes
+            ('The gradients go through it, too.',)
             >>> editor.path("net/hidden/Relu", "net/logits").ops
             ('net/hidden/Relu', 'net/logits', 'unit/l2_normalize')
         """

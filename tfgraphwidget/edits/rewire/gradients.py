@@ -21,6 +21,8 @@ from tfgraphwidget.naming import enclosing_scopes, names_text
 
 _GRAD = re.compile(r"_grad(_\d+)?/")
 _TAPE = re.compile(r"((?:.+/)?gradient_tape(?:_\d+)?/)(.+)/[^/]+")
+_CARRIED = "_grad/gradient/"
+"""Part of the names of the gradients of a function that was inserted (`runtime.live.traced_ops.trace_gradient`)."""
 _SCOPE = re.compile(r"(.*?/)?(gradients|gradient_tape)(_\d+)?/")
 _BACKWARD = re.compile(r"(^|/)(gradients|gradient_tape)(_\d+)?/|_grad(_\d+)?/")
 
@@ -72,7 +74,7 @@ def gradients_of(index: GraphIndex, part: Mask, renamed: Mapping[str, str]) -> G
         scope = "" if part[op] else scope_of_gradients(index, part, name, renamed)
         if not scope:
             continue
-        if len(_GRAD.findall(name)) > 1:
+        if is_second_order(name):
             raise GraphEditError(
                 f"{name!r} is a gradient of a gradient of these ops, and a bypass would change only the first; "
                 "strip training first, and compute the gradients again after the bypass.",
@@ -95,6 +97,15 @@ def is_gradient_name(name: str) -> bool:
     (True, False)
     """
     return "grad" in name and _BACKWARD.search(name) is not None
+
+
+def is_second_order(name: str) -> bool:
+    """Whether an op is one of a gradient of a gradient's, by its name.
+
+    Args:
+        name: The name of the op.
+    """
+    return len(_GRAD.findall(name)) > 1 and _CARRIED not in name
 
 
 def gradient_scope(name: str) -> str:
@@ -150,6 +161,9 @@ def _owners(index: GraphIndex, name: str, renamed: Mapping[str, str]) -> list[in
             op = index.ids.get(of, index.ids.get(renamed.get(of, "")))
             if op is not None:
                 return [op]
+            scope_id = index.scopes.ids.get(of)  # of a function that was inserted, see `carried_gradients`
+            if scope_id is not None and _CARRIED in name:
+                return [int(each) for each in index.scopes.ops(scope_id)]
     taped = _TAPE.fullmatch(name)
     if taped is None:
         return []

@@ -136,15 +136,19 @@ class BackwardOps:
         used = {owner[op] for op in owner if any(owner.get(reader) != owner[op] for reader in readers[op])}
         results = [op for op in self.ops if any(reader not in self.ops for reader in readers[op])]
         # An optimizer takes all that it has asked for; what else is there has come of it on the way.
-        trained = {self._scope(op) for op in results if self._is_for_optimizer(op)}
+        trained = {self.scope(op) for op in results if self._is_for_optimizer(op)}
         unread = [op for op in self.ops if not readers[op] and owner.get(op) not in used]
-        return results + [op for op in unread if self._scope(op) not in trained]
+        return results + [op for op in unread if self.scope(op) not in trained]
 
     def _is_for_optimizer(self, op: int) -> bool:
         return any("Apply" in self.index.types[reader] for reader in self.index.consumer_lists[op])
 
-    def _scope(self, op: int) -> str:
-        """The name scope of all gradients that were taken with one."""
+    def scope(self, op: int) -> str:
+        """The name scope of all gradients that were taken with one.
+
+        Args:
+            op: A gradient op.
+        """
         name = self.index.names[op]
         return gradient_scope(name) or name
 
