@@ -637,9 +637,9 @@ class EditAPI(ArgumentChecks, inside=one_thread):
 
         Args:
             at: The tensor, or an op, name scope or selection with one output.
-            function: A Python function of a tensor, called once, on a placeholder in a separate graph; or an op type
-                of TensorFlow ("Identity", "Cast", "LeakyRelu"). A function without an output tensor (tf.print) runs
-                before the tensor is read.
+            function: A Python function of a tensor, called on a placeholder in a separate graph, and once more for its
+                gradient where the graph trains; or an op type of TensorFlow ("Identity", "Cast", "LeakyRelu"). A
+                function without an output tensor (tf.print) runs before the tensor is read.
             into: The name scope of the new ops, in place of `name`.
             name: The name of the new op ("net/act"), or of the name scope of several; None for that of the function,
                 in the scope of the op that they follow.
