@@ -478,8 +478,8 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> editor.connect("net/hidden/Add:0", "net/logits", 0)
-            <Edits: 1 op changed>
+            >>> editor.connect("net/hidden/Add:0", "net/logits", 0).changed
+            ('net/logits',)
         """
         arguments = self._core.arguments
         tensors = arguments.part(source) if isinstance(source, Selection) else arguments.endpoints(source)
@@ -632,11 +632,14 @@ class EditAPI(ArgumentChecks, inside=one_thread):
     ) -> edits.Edits:
         """Insert a function between a tensor and its consumers: `editor.insert("conv1/Relu:0", tf.math.l2_normalize)`.
 
+        In a graph that trains, the gradients go through the function where that can be; else the result says which
+        gradients stay as they were.
+
         Args:
             at: The tensor, or an op, name scope or selection with one output.
-            function: A Python function of a tensor, called once, on a placeholder in a separate graph; or an op type
-                of TensorFlow ("Identity", "Cast", "LeakyRelu"). A function without an output tensor (tf.print) runs
-                before the tensor is read.
+            function: A Python function of a tensor, called on a placeholder in a separate graph, and once more for its
+                gradient where the graph trains; or an op type of TensorFlow ("Identity", "Cast", "LeakyRelu"). A
+                function without an output tensor (tf.print) runs before the tensor is read.
             into: The name scope of the new ops, in place of `name`.
             name: The name of the new op ("net/act"), or of the name scope of several; None for that of the function,
                 in the scope of the op that they follow.
@@ -658,8 +661,8 @@ class EditAPI(ArgumentChecks, inside=one_thread):
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
             >>> import tensorflow as tf
-            >>> editor.insert("net/hidden/Relu:0", tf.math.l2_normalize, into="unit")
-            <Edits: 7 ops added, 3 ops changed>
+            >>> editor.insert("net/hidden/Relu:0", tf.math.l2_normalize, into="unit").notes
+            ('The gradients go through it, too.',)
             >>> editor.path("net/hidden/Relu", "net/logits").ops
             ('net/hidden/Relu', 'net/logits', 'unit/l2_normalize')
         """
@@ -771,7 +774,7 @@ class EditAPI(ArgumentChecks, inside=one_thread):
 
         Args:
             old: The op, or the present name.
-            new: The new name.
+            new: The new name; "" to leave a name scope out of the names of its ops: `editor.rename("clone_0/", "")`.
             renew: Whether the session is renewed to see the edit; see `edit`.
 
         Returns:

@@ -232,8 +232,9 @@ class FileAPI(ArgumentChecks):
         """Split the graph into several editors that compute, one after another, what it computes.
 
         Each part is a graph of its own, as `extract` makes it: with the values of its variables, its inputs and outputs
-        marked, and saved by itself with a signature of them. A tensor that goes from a part to a later one past the cut
-        is cut too; `added` of the result lists these. The graph of this editor does not change.
+        marked, and saved by itself with a signature of them, in which the inputs and outputs of the whole keep their
+        keys. A tensor that goes from a part to a later one past the cut is cut too; `added` of the result lists these.
+        The graph of this editor does not change.
 
         Args:
             at: The tensors or ops to cut behind; lists of them, [["a:0"], ["b:0", "c:0"]], for several cuts.
@@ -267,7 +268,22 @@ class FileAPI(ArgumentChecks):
         groups: Sequence[Any] = list(at) if isinstance(at, list | tuple) and several else [at]
         cuts = [arguments.fetches(group) for group in groups]
         ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
-        return split(self._core, cuts, arguments.fetches(ends[0]), arguments.fetches(ends[1]), self.extract)
+        return split(self._core, cuts, arguments.fetches(ends[0]), arguments.fetches(ends[1]), self._extract_with_keys)
+
+    def _extract_with_keys(self, inputs: Names, outputs: Names) -> Self:
+        """Extract a part whose inputs and outputs have the keys that they have in a signature or function here."""
+        from tfgraphwidget.editor.splitting import keep_keys, keys_of
+
+        part: Any = self.extract(inputs, outputs)
+        keys, module = keys_of(self._core), part.core.extracted
+        if module is None:
+            keep_keys(part.core, keys)
+        elif any(not keys.get(name, "output_").startswith("output_") for name in module.outputs):
+            editor: Any = type(self)
+            part = editor(open_source(module.signature), self._core.show)
+            part.core.extracted = module
+        result: Self = part
+        return result
 
     def networkx(self) -> Any:
         """Convert the current graph to networkx.

@@ -160,6 +160,76 @@ class PassAPI(ArgumentChecks, inside=one_thread):
         """
         return self._core.executor.edit(edits.RemoveDevices(functions), renew=renew)
 
+    def remove_attr(
+        self, name: str, what: OpsLike | None = None, *, functions: bool = True, renew: edits.Renew = "always"
+    ) -> edits.Edits:
+        """Remove an attribute of ops, as of what was placed on a TPU: `editor.remove_attr("_tpu_replicate")`.
+
+        Args:
+            name: The attribute, one that the op type does not need.
+            what: Ops, a name scope or a selection; None for all.
+            functions: Whether the functions that these ops call, and the ops in these, lose it too
+                ("_XlaMustCompile").
+            renew: Whether the session is renewed to see the edit; see `edit`.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: No op has the attribute, or one cannot be without.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> editor.remove_attr("_class").changed[0]
+            'net/hidden/w/Initializer/Const'
+        """
+        ops = () if what is None else self._core.arguments.part(what, ops=True)
+        return self._core.executor.edit(edits.RemoveAttr(name, ops, functions), renew=renew)
+
+    def remove_collection(self, *keys: str) -> edits.Edits:
+        """Remove collections of the graph; the ops and variables in them stay.
+
+        Args:
+            *keys: The keys of the collections: "losses".
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: The graph has no such collection.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.remove_collection("train_op")
+            >>> editor.graph.get_collection("train_op")
+            []
+        """
+        return self._core.executor.edit(edits.RemoveCollection(keys))
+
+    def remove_functions(self) -> edits.Edits:
+        """Remove the functions of the graph's library that no op calls, itself or by other functions.
+
+        Returns:
+            What was changed.
+
+        Raises:
+            GraphEditError: Ops call every function, or the body of one is edited.
+
+        Example:
+            >>> import tensorflow as tf, tfgraphwidget as tgw
+            >>> graph = tf.compat.v1.GraphDef()
+            >>> graph.node.add(name="x", op="NoOp")
+            name: "x"
+            op: "NoOp"
+            <BLANKLINE>
+            >>> graph.library.function.add().signature.name = "unused"
+            >>> tgw.edit(graph).remove_functions().notes
+            ("Removed 'unused'.",)
+        """
+        return self._core.executor.edit(edits.RemoveFunctions())
+
     def rename_type(self, old: str, new: str, *, functions: bool = True, renew: edits.Renew = "always") -> edits.Edits:
         """Make the ops of one type ops of another, which takes the same inputs.
 

@@ -10,7 +10,14 @@ import numpy as np
 
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export import describe_difference, generate_feeds, input_specs, largest_difference, no_value_for
+from tfgraphwidget.export import (
+    DEFAULT,
+    describe_difference,
+    generate_feeds,
+    input_specs,
+    largest_difference,
+    no_value_for,
+)
 from tfgraphwidget.graph import (
     CONTROL,
     EXIT,
@@ -21,6 +28,7 @@ from tfgraphwidget.graph import (
     GraphIndex,
     Loop,
     Mask,
+    Signature,
     enclosing_blocks,
     enclosing_ops,
     forward,
@@ -194,6 +202,35 @@ def split(core: EditorCore, at: Sequence[Names], inputs: Names, outputs: Names, 
     ends = plan.parts([_tensors(index, cut) for cut in at])
     parts = [extract(list(each.inputs), list(each.outputs)) for each in ends]
     return Split(core, tuple(plan.names(plan.outputs)), ends, parts, tuple(plan.names(plan.added)))
+
+
+def keys_of(core: EditorCore) -> dict[str, str]:
+    """The key of each tensor that a signature of the graph, or the current function, takes or returns.
+
+    Args:
+        core: The parts of the editor.
+    """
+    executor = core.executor
+    if executor.in_function:
+        return {tensor: key for key, tensor in reversed(executor.function_ends()[1].items())}
+    ends = (end for each in executor.signatures for end in (*each.inputs, *each.outputs))
+    return {tensor: key for key, tensor in reversed([*ends])}
+
+
+def keep_keys(core: EditorCore, keys: Mapping[str, str]) -> None:
+    """Give the graph of a part a signature of its marked inputs and outputs, if some of them have keys.
+
+    Args:
+        core: The parts of the editor of the part.
+        keys: The keys, by the names of the tensors.
+    """
+    inputs, outputs = core.view.boundary
+    if not outputs or keys.keys().isdisjoint((*inputs, *outputs)):
+        return
+    default = core.arguments.signature(DEFAULT, inputs, outputs)
+    sides = [[(keys.get(tensor, key), tensor) for key, tensor in side] for side in (default.inputs, default.outputs)]
+    if all(len(dict(side)) == len(side) for side in sides):
+        core.source.signatures = (Signature(DEFAULT, tuple(sides[0]), tuple(sides[1])),)
 
 
 class _CutPlan:

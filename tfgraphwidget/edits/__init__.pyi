@@ -43,6 +43,9 @@ from .passes.duplicates import MergeDuplicates as MergeDuplicates
 from .passes.execution_order import Sort as Sort
 from .passes.fold_constants import FoldConstants as FoldConstants
 from .passes.identities import RemoveIdentities as RemoveIdentities
+from .passes.library import RemoveAttr as RemoveAttr
+from .passes.library import RemoveCollection as RemoveCollection
+from .passes.library import RemoveFunctions as RemoveFunctions
 from .passes.obfuscate_names import ObfuscateNames as ObfuscateNames
 from .passes.op_types import RenameType as RenameType
 from .passes.weights import QuantizeWeights as QuantizeWeights
@@ -77,7 +80,9 @@ from .rewire.reroute import Connect as Connect
 from .rewire.reroute import RemoveControlInputs as RemoveControlInputs
 from .rewire.reroute import Reroute as Reroute
 from .rewire.reroute import Swap as Swap
+from .rewire.stale_gradients import stale_gradient_notes as stale_gradient_notes
 from .rewire.validation import check_acyclic as check_acyclic
+from .rewire.waiting import waiting_notes as waiting_notes
 from .rewrite.attributes import Place as Place
 from .rewrite.attributes import SetAttr as SetAttr
 from .rewrite.attributes import SetConstant as SetConstant

@@ -191,10 +191,12 @@ class Command(ABC):
     """An edit as a value: a frozen dataclass whose fields are the arguments of the editor's method.
 
     A field's metadata says how the field is written, see `arguments`. `asks_for_session` says that the edit of a file
-    is another one where a session holds its graph.
+    is another one where a session holds its graph. `keeps_values` says that no edit of the kind changes what a tensor
+    that stays computes, so that the gradients in the graph stay right.
     """
 
     asks_for_session: ClassVar[bool] = False
+    keeps_values: ClassVar[bool] = False
 
     @abstractmethod
     def plan(self, context: PlanContext) -> Patch:

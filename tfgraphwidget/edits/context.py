@@ -165,6 +165,18 @@ class PlanContext(Protocol):
             GraphEditError: The function failed, or makes state where the graph can have none.
         """
 
+    def trace_gradient(self, function: Function, specs: Specs, options: Options = ()) -> TracedFunction | None:
+        """Take the gradient of a Python function of one tensor, in a graph of its own.
+
+        Args:
+            function: The function, or an op type.
+            specs: The (dtype, static shape) of the tensor, and those of the gradient that arrives.
+            options: Keyword arguments as (name, value) pairs.
+
+        Returns:
+            The gradient of the tensor, from the tensor and what arrives; None where there is none.
+        """
+
     def enter(self, op: str, label: str, shapes: Sequence[Shape] = ()) -> FunctionContext:
         """Return the context of a function that an op calls, with the constants and variables that it is given.
 
@@ -288,6 +300,16 @@ class IndexContext:
             GraphEditError: Always.
         """
         raise _needs_tensorflow("the function was not called")
+
+    def trace_gradient(self, function: Function, specs: Specs, options: Options = ()) -> TracedFunction | None:  # noqa: ARG002
+        """Return None: TensorFlow takes gradients.
+
+        Args:
+            function: See `PlanContext.trace_gradient`.
+            specs: See `PlanContext.trace_gradient`.
+            options: See `PlanContext.trace_gradient`.
+        """
+        return None
 
     def enter(self, op: str, label: str, shapes: Sequence[Shape] = ()) -> FunctionContext:  # noqa: ARG002
         """Raise GraphEditError: a function's body is read by TensorFlow's messages.

@@ -29,6 +29,7 @@ def plan_everywhere(
     within: Mask | None = None,
     enters: Callable[[PlanContext, int], bool] = lambda *_: True,
     keeps_gradients: bool = True,
+    without_attribute: str = "",
 ) -> Patch | None:
     """Plan an edit of a graph and of the functions that it calls.
 
@@ -40,12 +41,16 @@ def plan_everywhere(
         within: The ops of the graph whose functions are entered; None for all.
         enters: Whether the functions that an op of the graph or of a body calls are entered.
         keeps_gradients: Whether the new functions have the gradient functions of the old ones, which compute the same.
+        without_attribute: An attribute that the functions lose; there is something to do where one has it.
 
     Returns:
         The patch; None if there is nothing to do.
     """
     names = {name.lower() for name in context.index.functions} | set(context.index.reserved)
-    return _Bodies(rewrite, suffix, names, enters, keeps_gradients=keeps_gradients).plan(context, frozenset(), within)
+    bodies = _Bodies(
+        rewrite, suffix, names, enters, keeps_gradients=keeps_gradients, without_attribute=without_attribute
+    )
+    return bodies.plan(context, frozenset(), within)
 
 
 class _Bodies:
@@ -59,9 +64,10 @@ class _Bodies:
         enters: Callable[[PlanContext, int], bool],
         *,
         keeps_gradients: bool,
+        without_attribute: str,
     ) -> None:
         self._rewrite, self._suffix, self._names, self._enters = rewrite, suffix, names, enters
-        self._keeps_gradients = keeps_gradients
+        self._keeps_gradients, self._without_attribute = keeps_gradients, without_attribute
         self._new: dict[tuple[str, bytes], FunctionDef] = {}
         self._planned: dict[Hashable, tuple[Patch, FunctionDef, tuple[int, ...]] | GraphEditError | None] = {}
         self._reached: dict[str, frozenset[str]] = {}
@@ -145,11 +151,14 @@ class _Bodies:
     def _plan_body(
         self, inner: FunctionContext, ancestors: frozenset[str]
     ) -> tuple[Patch, FunctionDef, tuple[int, ...]] | None:
-        patch = self.plan(inner, ancestors)
-        if patch is None:
+        patch, old = self.plan(inner, ancestors), inner.function
+        has_attribute = self._without_attribute in inner.index.extras.function(old).attr
+        if patch is None and not has_attribute:
             return None
-        old = inner.function
+        patch = patch or Patch()
         definition, unread = inner.rewrite(patch, "_")
+        if has_attribute:
+            definition.attr.pop(self._without_attribute, None)
         key = old, definition.SerializeToString(deterministic=True)
         if key not in self._new:
             definition.signature.name = free_name(f"{old}_{self._suffix}", self._names)

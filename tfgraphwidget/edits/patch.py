@@ -196,6 +196,9 @@ class Patch:
         is_verbatim: Whether each new op is the copy of one of the same graph, differs from it in names and devices
             only, and reads the same tensors from outside: TensorFlow has accepted all of it before.
         order: The names of all ops in the order in which a file lists them from then on; () if that stays.
+        carries_gradients: Whether the gradients of the graph are right after it as they were before: the values stay
+            the same, or the gradient ops are changed with the path that they are of. Others may be stale, see
+            `edits.rewire.stale_gradients`.
     """
 
     add: Change = Change()
@@ -219,6 +222,7 @@ class Patch:
     captured: tuple[tuple[str, Variable | Tensor], ...] = field(default=(), repr=False)
     is_verbatim: bool = False
     order: tuple[str, ...] = ()
+    carries_gradients: bool = False
     traces: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
     replaced: tuple[ReplacedMatch, ...] = ()
     skipped: tuple[SkippedMatch, ...] = ()
@@ -327,6 +331,21 @@ def _uncalled_functions(
         index.functions, index.extras, (node for i, node in enumerate(index.nodes) if i not in ops)
     )
     return tuple(function for function in functions if function.signature.name not in reachable)
+
+
+def without_uncalled_functions(index: GraphIndex, patch: Patch) -> Patch:
+    """The patch, removing also the functions that ops call before it, and none after it.
+
+    Args:
+        index: The graph before the patch.
+        patch: A patch that removes ops, or lets them call other functions.
+    """
+    if not index.functions or not (patch.remove.nodes or patch.add.functions):
+        return patch
+    after = apply_patch(index, patch)
+    before, now = (reachable_functions(graph.functions, graph.extras, graph.nodes) for graph in (index, after))
+    uncalled = tuple(index.extras.function(name) for name in before if name not in now)
+    return replace(patch, remove=replace(patch.remove, functions=(*patch.remove.functions, *uncalled)))
 
 
 def check_unchanged(index: GraphIndex, patch: Patch) -> None:

@@ -16,6 +16,7 @@ from .adjacency import reach as reach
 from .adjacency import rows_of as rows_of
 from .adjacency import shortest_path as shortest_path
 from .adjacency import strong_components as strong_components
+from .adjacency import weak_components as weak_components
 from .attributes import bytes_text as bytes_text
 from .boundary import between as between
 from .boundary import needed_ops as needed_ops

@@ -25,7 +25,9 @@ from tfgraphwidget.edits import (
     apply_patch,
     check_acyclic,
     check_loops,
+    stale_gradient_notes,
     track_boundary,
+    waiting_notes,
 )
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotRunnable
 from tfgraphwidget.graph import (
@@ -46,7 +48,7 @@ from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.op_calls import trace_op_type
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.runtime.session import edit_values
-from tfgraphwidget.sources import Body, Source, open_function
+from tfgraphwidget.sources import Body, Source, open_function, tf_protos
 from tfgraphwidget.tf_internals import is_eager_by_default
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, TensorProto
 
@@ -194,6 +196,20 @@ class SourceContext:
                 )
             self.require_graph()  # variables need a graph that can hold their values
         return traced
+
+    def trace_gradient(
+        self, function: object, specs: Sequence[tuple[str, Shape]], options: Options = ()
+    ) -> TracedFunction | None:
+        """Take the gradient of a Python function of one tensor; see `PlanContext.trace_gradient`.
+
+        Args:
+            function: The function, or an op type.
+            specs: The dtype and static shape of the tensor, and of the gradient that arrives.
+            options: Keyword arguments of the function.
+        """
+        if self.function or not tf_protos.is_tensorflow_installed():
+            return None
+        return traced_ops.trace_gradient(function, specs, dict(options))
 
     def enter(self, op: str, label: str, shapes: Sequence[Shape] = ()) -> CalleeContext:
         """The body of the function `label` that an op calls; see `PlanContext.enter`.
@@ -435,7 +451,9 @@ def _plan_with_shapes(command: Command, context: PlanContext) -> Patch:
     check_loops(context.index, patch)
     if not patch.shapes:  # a command that asks whether shapes fit has inferred them
         patch = context.infer_shapes(context.index, patch)
-    return replace(patch, function=context.function)
+    stale = () if command.keeps_values else stale_gradient_notes(context.index, patch, context.new_names)
+    notes = (*stale, *patch.notes, *waiting_notes(context.index, patch))
+    return replace(patch, function=context.function, notes=notes)
 
 
 def _works(command: Command, context: PlanContext) -> bool:

@@ -601,7 +601,7 @@ export interface PreviewRequest {
 /** Preview `Change` with the same fields; nothing changes. */
 export interface PreviewEditRequest {
   type: "preview_edit";
-  verb: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "place" | "quantize_weights" | "remove" | "remove_control_inputs" | "remove_devices" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "replace_input" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "sort" | "strip_training" | "swap" | "trainable";
+  verb: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "place" | "quantize_weights" | "remove" | "remove_attr" | "remove_collection" | "remove_control_inputs" | "remove_devices" | "remove_functions" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "replace_input" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "sort" | "strip_training" | "swap" | "trainable";
   what: string[];
   keys: string[];
   values: string[];
@@ -724,7 +724,7 @@ export interface RedoRequest {
 export interface ChangeRequest {
   type: "change";
   inspected: string;
-  verb: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "place" | "quantize_weights" | "remove" | "remove_control_inputs" | "remove_devices" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "replace_input" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "sort" | "strip_training" | "swap" | "trainable";
+  verb: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "place" | "quantize_weights" | "remove" | "remove_attr" | "remove_collection" | "remove_control_inputs" | "remove_devices" | "remove_functions" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "replace_input" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "sort" | "strip_training" | "swap" | "trainable";
   what: string[];
   keys: string[];
   values: string[];

@@ -82,6 +82,7 @@ PASSES: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "replace_all by a tensor": lambda editor: editor.replace_all("Identity(x)", "x"),
     "replace_all until fixed": lambda editor: editor.replace_all("Mul(Relu(x), y)", "Relu(Mul(y, x))", until="fixed"),
     "remove_devices": lambda editor: editor.remove_devices(),
+    "remove_attr": lambda editor: editor.remove_attr("data_format"),
     "sort": lambda editor: editor.sort(),
 }
 

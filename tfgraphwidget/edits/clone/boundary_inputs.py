@@ -9,6 +9,7 @@ from typing import Protocol
 from tfgraphwidget.errors import GraphEditError, NotClonable
 from tfgraphwidget.graph import (
     ANY_PORT,
+    CONSTANTS,
     ENTER,
     EXIT,
     GraphIndex,
@@ -69,10 +70,12 @@ class BoundaryInputs:
             into: The name scope of the new ops.
         """
         nodes = []
+        prefix = f"{into}/" if into else ""
         for original in self.new_placeholders:
             node = type(original)()
             node.CopyFrom(original)
-            node.name = f"{into}/{original.name}" if into else original.name
+            node.name = f"{prefix}{original.name}"
+            node.input[:] = [f"{prefix}{text}" for text in original.input]  # the default of another one of these
             nodes.append(node)
         return nodes
 
@@ -148,8 +151,27 @@ def boundary_inputs(
         base = op.removeprefix(f"{clone.src_scope.rstrip('/')}/") if clone.src_scope else op
         stands_for[op, port] = new = free_name(base if port == 0 else f"{base}_{port}", names)
         names.add(new.lower())
-        placeholders.append(placeholder(index, index.ids[op], port, new))
+        placeholders += _placeholder_with_default(index, index.ids[op], port, new, names)
     return BoundaryInputs(reused, cut, replaced, stands_for, tuple(placeholders))
+
+
+def _placeholder_with_default(index: GraphIndex, op: int, port: int, name: str, names: set[str]) -> list[NodeDef]:
+    """The placeholder for a tensor; that of one with a constant default has it too, behind a copy of the constant."""
+    node = placeholder(index, op, port, name)
+    sources = index.input_lists[op] if index.types[op] == "PlaceholderWithDefault" else []
+    if not sources or index.types[sources[0]] not in CONSTANTS:
+        return [node]
+    default = type(node)()
+    default.CopyFrom(index.nodes[sources[0]])
+    default.name = free_name(f"{name}/input", names)
+    default.input[:] = []
+    default.device = ""
+    if "_class" in default.attr:
+        del default.attr["_class"]
+    names.add(default.name.lower())
+    node.op = "PlaceholderWithDefault"
+    node.input.append(default.name)
+    return [default, node]
 
 
 def _op_and_port(name: str) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +13,14 @@ from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.freeze.variable_writes import Updates
 from tfgraphwidget.edits.freeze.variables_to_constants import ConvertedGraph, check_computed, convert_variables
-from tfgraphwidget.edits.patch import Change, FunctionBoundary, NodeChange, Patch, removal_of
+from tfgraphwidget.edits.patch import (
+    Change,
+    FunctionBoundary,
+    NodeChange,
+    Patch,
+    removal_of,
+    without_uncalled_functions,
+)
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -82,6 +90,8 @@ class Freeze(Command):
         inline: Whether calls are exchanged for the ops of the functions.
         lower_control_flow: Whether that is done with loops and conditionals too, which become those of TensorFlow 1.
     """
+
+    keeps_values: ClassVar[bool] = True
 
     outputs: tuple[str, ...]
     inputs: tuple[str, ...] = ()
@@ -222,6 +232,8 @@ class StripTraining(Command):
         outputs: Ops or tensors.
     """
 
+    keeps_values: ClassVar[bool] = True
+
     outputs: tuple[str, ...]
 
     def fix_label(self) -> str:
@@ -255,7 +267,8 @@ class StripTraining(Command):
         lonely = (index.nodes[i] for i in sorted(needed) if not names.issuperset(colocated_with(index.nodes[i])))
         changed = tuple(_without_colocation(node, names) for node in lonely)
         ends = _ends(context, (), self.outputs, names)
-        return Patch(remove=_removal_of_rest(index, needed), changed=changed, ends=ends)
+        patch = Patch(remove=_removal_of_rest(index, needed), changed=changed, ends=ends)
+        return patch if context.function or context.signatures else without_uncalled_functions(index, patch)
 
 
 def _table_initializers(index: GraphIndex, keep: Collection[int]) -> set[int]:

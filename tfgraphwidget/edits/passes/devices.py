@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass
@@ -28,6 +29,8 @@ class RemoveDevices(Pass):
     Attributes:
         functions: Whether the functions that the graph calls are changed too.
     """
+
+    keeps_values: ClassVar[bool] = True
 
     functions: bool = True
 

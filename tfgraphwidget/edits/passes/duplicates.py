@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.passes.execution_order import execution_order
@@ -51,6 +52,8 @@ class MergeDuplicates(Pass):
         keep: Ops that stay.
         functions: Whether the functions that the graph calls are changed too.
     """
+
+    keeps_values: ClassVar[bool] = True
 
     keep: OpsArgument = ()
     functions: bool = True

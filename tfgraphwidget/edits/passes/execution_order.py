@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
@@ -26,6 +27,8 @@ from tfgraphwidget.graph import MERGE, NEXT, GraphIndex
 @dataclass(frozen=True)
 class Sort(Command):
     """List each op of a file behind the ops that it reads and waits for; otherwise the order stays."""
+
+    keeps_values: ClassVar[bool] = True
 
     def sentence(self) -> str:
         """What the edit has done, in words."""

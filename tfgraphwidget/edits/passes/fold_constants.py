@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -84,6 +85,8 @@ class FoldConstants(Pass):
         keep: Ops that stay.
         functions: Whether the functions that the graph calls are changed too.
     """
+
+    keeps_values: ClassVar[bool] = True
 
     limit: int = _LIMIT
     shapes: bool = True

@@ -48,6 +48,8 @@ class ObfuscateNames(Command):
         contents: Whether large constants become zeros, and texts "text", as well.
     """
 
+    keeps_values: ClassVar[bool] = True
+
     contents: bool = False
     asks_for_session: ClassVar[bool] = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,9 +15,15 @@ from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewire import validation
 from tfgraphwidget.edits.rewire.adapters import AdapterType, placeholder
 from tfgraphwidget.edits.rewire.edge_moves import Boundary, EdgeMoves, Slot, Tensor
-from tfgraphwidget.edits.rewire.gradients import GradientOps, gradients_of, possible_gradient_notes
-from tfgraphwidget.edits.rewire.operands import as_part, tensors
+from tfgraphwidget.edits.rewire.gradients import (
+    GradientOps,
+    gradient_mask,
+    gradients_of,
+    possible_gradient_notes,
+)
+from tfgraphwidget.edits.rewire.operands import as_part, connected_parts, tensors
 from tfgraphwidget.edits.rewire.reroute import Rewire
+from tfgraphwidget.edits.rewire.stale_gradients import is_differentiable
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CONTROL,
@@ -52,7 +59,7 @@ class Bypass(Rewire):
     replaced by the only input of its dtype and static shape, or by the only such input that is not a constant or
     variable and of which more is used than its shape. Outputs that are read only after other outputs, as by gradients,
     keep their consumers. Ops that wait for an op of the part wait for what the part reads and waits for. The ops of the
-    part stay in the graph.
+    part stay in the graph. Of several parts that no edge joins each is bypassed, or none is.
 
     Attributes:
         what: The op, scope or selection.
@@ -80,37 +87,70 @@ class Bypass(Rewire):
         """
         index = context.index
         part = as_part(index, self.what)
-        moves, boundary = EdgeMoves(index, self.names), Boundary(index, part.mask)
-        if self.gradients:
-            backward = gradients_of(index, part.mask, context.new_names)
-            _leave_out(boundary, backward.mask)
-            self._bypass_gradients(moves, part, backward)
+        moves, whole = EdgeMoves(index, self.names), Boundary(index, part.mask)
         moves.notes += possible_gradient_notes(index, part.mask, subject_text(self.what), context.new_names)
-        _add_external(context, boundary)
-        if not boundary.leaving and not boundary.waiting:
+        _add_external(context, whole)
+        if not whole.leaving and not whole.waiting:
             raise GraphEditError(
                 f"{self.what!r} has no consumers, so there is nothing to bypass; choose ops that are read.",
                 part.ops[:3],
                 code="nothing-to-bypass",
             )
-        ways = self._ways(moves, boundary)
+        if self.gradients:
+            moves.carries_gradients = True
+            _leave_out(whole, self._bypass_gradients(moves, part, context.new_names))
+        parts = [part] if isinstance(self.by, tuple) and self.by else connected_parts(index, part)
+        backward = gradient_mask(index, context.new_names)
+        primary = frozenset(_primary_outputs(index, whole))
+        unmatched: list[Tensor] = []
+        unread: list[str] = []
+        for each in parts:
+            boundary = whole if len(parts) == 1 else whole.of(each.mask)
+            if not boundary.leaving and not boundary.waiting:
+                unread += each.ops
+            elif len(parts) > 1 and _is_bookkeeping(moves, boundary, primary, backward):
+                unmatched += boundary.leaving
+            else:
+                unmatched += self._bypass_part(context, moves, boundary, each, alone=len(parts) == 1)
+        self._add_notes(moves, unmatched, unread, primary)
+        return moves
+
+    def _bypass_part(
+        self, context: PlanContext, moves: EdgeMoves, boundary: Boundary, part: Selection, *, alone: bool
+    ) -> list[Tensor]:
+        """Move the consumers of ops that hang together; the outputs whose consumers stay."""
+        try:
+            ways = self._ways(moves, boundary)
+        except GraphEditError as error:
+            if not alone:  # the fixes name a tensor for all parts
+                error.mends = ()
+            raise
         for tensor, way in ways.items():
             moves.inputs.update(dict.fromkeys(boundary.leaving[tensor], way))
             if moves.tensor_name(tensor) in context.external_tensors:
                 _rename_output(moves, tensor, way)
         unmatched = [tensor for tensor in boundary.leaving if tensor not in ways]
-        if unmatched:
-            tensors = names_text([moves.tensor_name(tensor) for tensor in unmatched])
-            verb = "is" if len(unmatched) == 1 else "are"
-            moves.notes.append(f"{tensors} of {self.what!r} {verb} read as before.")
-            if not self.by and not set(unmatched) & set(_primary_outputs(index, boundary)):
-                moves.notes.append(
-                    "What reads it comes after; if these are gradients, compute them again before you train with them."
-                )
-        else:
+        if not unmatched:
             self._go_round(moves, boundary, part, {op for op, _ in ways.values()})
+        return unmatched
+
+    def _add_notes(
+        self, moves: EdgeMoves, unmatched: list[Tensor], unread: list[str], primary: Collection[Tensor]
+    ) -> None:
+        """Say what is read as before, and what stays without consumers."""
+        if unread and not isinstance(self.what, str):
+            verb = "has" if len(unread) == 1 else "have"
+            moves.notes.append(f"{names_text(unread)} {verb} no consumers, so there is nothing to bypass.")
+        if not unmatched:
             moves.notes.append(f"{self.what!r} stays in the graph, without consumers outside.")
-        return moves
+            return
+        tensors = names_text([moves.tensor_name(tensor) for tensor in unmatched])
+        verb = "is" if len(unmatched) == 1 else "are"
+        moves.notes.append(f"{tensors} of {self.what!r} {verb} read as before.")
+        if not self.by and not set(unmatched) & set(primary):
+            moves.notes.append(
+                "What reads it comes after; if these are gradients, compute them again before you train with them."
+            )
 
     def fix_label(self) -> str:
         """A few words for a button."""
@@ -137,8 +177,18 @@ class Bypass(Rewire):
             return dict(pairs)
         return {tensor: self._only_way(moves, tensor, boundary) for tensor in leaving}
 
-    def _bypass_gradients(self, moves: EdgeMoves, part: Selection, backward: GradientOps) -> None:
-        """Connect the consumers of the gradient of the part's input to the gradient of its output."""
+    def _bypass_gradients(self, moves: EdgeMoves, part: Selection, renamed: Mapping[str, str]) -> Mask:
+        """Connect the consumers of the gradient of each input to the gradient of the output; the gradient ops."""
+        backward = gradients_of(moves.index, part.mask, renamed)
+        parts = [(each, gradients_of(moves.index, each.mask, renamed)) for each in connected_parts(moves.index, part)]
+        own_ops = np.logical_or.reduce([gradients.mask for _, gradients in parts])
+        if (backward.mask & ~own_ops).any():  # of a tape, which names them after the scope of all parts
+            parts = [(part, backward)]
+        for each, gradients in parts:
+            self._bypass_gradients_of(moves, each, gradients)
+        return backward.mask
+
+    def _bypass_gradients_of(self, moves: EdgeMoves, part: Selection, backward: GradientOps) -> None:
         for scope in backward.scopes:
             boundary = Boundary(moves.index, part.mask | backward.mask)
             leaving = _input_gradients(boundary, backward.mask, scope)
@@ -286,6 +336,20 @@ def _leave_out(boundary: Boundary, ops: Mask) -> None:
         boundary.leaving[tensor] = remaining
         if not remaining:
             del boundary.leaving[tensor]
+
+
+def _is_bookkeeping(moves: EdgeMoves, boundary: Boundary, primary: Collection[Tensor], backward: Mask) -> bool:
+    """Whether ops give only what is read after the rest of a part: by gradients, or the shape of an input, say."""
+
+    def is_aside(tensor: Tensor) -> bool:
+        if tensor in primary:
+            return False
+        if all(backward[op] for op, _ in boundary.leaving[tensor]):
+            return True
+        is_value = is_differentiable(moves.index, tensor)
+        return not is_value and not any(_fits(moves, tensor, way) for way in boundary.entering)
+
+    return bool(boundary.leaving) and all(is_aside(tensor) for tensor in boundary.leaving)
 
 
 def _input_gradients(boundary: Boundary, backward: Mask, scope: str) -> list[Tensor]:

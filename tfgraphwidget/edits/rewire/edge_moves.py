@@ -8,7 +8,7 @@ import numpy.typing as npt
 from tfgraphwidget.edits.patch import Change, NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph import CONTROL, Csr, GraphIndex, Mask
-from tfgraphwidget.naming import as_input, free_name, is_scope_name
+from tfgraphwidget.naming import as_input, count_text, free_name, is_scope_name, names_text
 from tfgraphwidget.tf_types import NodeDef
 
 Tensor = tuple[int, int]
@@ -31,6 +31,7 @@ class EdgeMoves:
         output_renames: For outputs of a function or signature, the tensor that is returned instead.
         new_names: The names that `free_name` has returned.
         default_names: The names that it would have returned if no hidden op had a name.
+        carries_gradients: Whether the edges of the gradient ops are moved with those that they are of.
     """
 
     def __init__(self, index: GraphIndex, names: tuple[str, ...] = ()) -> None:
@@ -43,6 +44,7 @@ class EdgeMoves:
         self.output_renames: dict[str, str] = {}
         self.new_names: list[str] = []
         self.default_names: list[str] = []
+        self.carries_gradients = False
         self._requested_names = list(names)
         self._used_names: set[str] | None = None
 
@@ -156,6 +158,16 @@ class EdgeMoves:
         self.new_names.append(name)
         return name
 
+    def check_names(self) -> None:
+        """Raise GraphEditError when more names were given than ops are added."""
+        if self._requested_names:
+            count, name_count = len(self.new_names), len(self.new_names) + len(self._requested_names)
+            added = f"{count_text(count, 'op')} {'is' if count == 1 else 'are'} added" if count else "no op is added"
+            raise GraphEditError(
+                f"names= has {count_text(name_count, 'name')}, and {added}; leave out "
+                f"{names_text(self._requested_names)}."
+            )
+
     def patch(self) -> Patch:
         """The patch; GraphEditError when it would change nothing."""
         slots: dict[int, dict[int, str]] = {}
@@ -171,6 +183,7 @@ class EdgeMoves:
             changed=changed,
             notes=tuple(self.notes),
             output_renames=tuple(self.output_renames.items()),
+            carries_gradients=self.carries_gradients,
         )
 
     def _node_change(self, op: int, slots: dict[int, str], waits: tuple[int, ...] | None) -> NodeChange:
@@ -219,6 +232,16 @@ class Boundary:
         self.leaving = dict(sorted(self._read(into=False).items()))
         self.control_inputs = sorted({op for _, _, op in self._crossing(index.controls, into=True)})
         self.waiting = sorted({waiter for _, waiter, _ in self._crossing(index.controls, into=False)})
+
+    def of(self, mask: Mask) -> Boundary:
+        """The boundary of some of the ops, which no edge joins to the others, with the tensors that were added to this.
+
+        Args:
+            mask: Whether each op is one of them.
+        """
+        part = Boundary(self.index, mask)
+        part.leaving = {tensor: slots for tensor, slots in self.leaving.items() if mask[tensor[0]]}
+        return part
 
     def _crossing(self, rows: Csr, *, into: bool) -> list[tuple[int, int, int]]:
         """(number of the edge, op that reads or waits, op at the other end)."""

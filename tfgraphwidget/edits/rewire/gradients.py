@@ -21,6 +21,10 @@ from tfgraphwidget.naming import enclosing_scopes, names_text
 
 _GRAD = re.compile(r"_grad(_\d+)?/")
 _TAPE = re.compile(r"((?:.+/)?gradient_tape(?:_\d+)?/)(.+)/[^/]+")
+_CARRIED = "_grad/gradient/"
+"""Part of the names of the gradients of a function that was inserted (`runtime.live.traced_ops.trace_gradient`)."""
+_SCOPE = re.compile(r"(.*?/)?(gradients|gradient_tape)(_\d+)?/")
+_BACKWARD = re.compile(r"(^|/)(gradients|gradient_tape)(_\d+)?/|_grad(_\d+)?/")
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ def gradients_of(index: GraphIndex, part: Mask, renamed: Mapping[str, str]) -> G
         scope = "" if part[op] else scope_of_gradients(index, part, name, renamed)
         if not scope:
             continue
-        if len(_GRAD.findall(name)) > 1:
+        if is_second_order(name):
             raise GraphEditError(
                 f"{name!r} is a gradient of a gradient of these ops, and a bypass would change only the first; "
                 "strip training first, and compute the gradients again after the bypass.",
@@ -83,6 +87,92 @@ def gradients_of(index: GraphIndex, part: Mask, renamed: Mapping[str, str]) -> G
     return GradientOps(mask, tuple(scopes))
 
 
+def is_gradient_name(name: str) -> bool:
+    """Whether an op is one of a gradient's, by its name.
+
+    Args:
+        name: The name of the op.
+
+    >>> is_gradient_name("gradients/AddN"), is_gradient_name("net/gradient")
+    (True, False)
+    """
+    return "grad" in name and _BACKWARD.search(name) is not None
+
+
+def is_second_order(name: str) -> bool:
+    """Whether an op is one of a gradient of a gradient's, by its name.
+
+    Args:
+        name: The name of the op.
+    """
+    return len(_GRAD.findall(name)) > 1 and _CARRIED not in name
+
+
+def gradient_scope(name: str) -> str:
+    """The name scope that all gradients lie in which were taken at once, by the name of one; "" if that does not tell.
+
+    Args:
+        name: The name of a gradient op.
+
+    >>> gradient_scope("tower/gradients_1/net/Relu_grad/ReluGrad"), gradient_scope("net/Relu")
+    ('tower/gradients_1/', '')
+    """
+    match = _SCOPE.match(name)
+    return match[0] if match else ""
+
+
+def gradient_mask(index: GraphIndex, renamed: Mapping[str, str]) -> Mask:
+    """Whether each op is one of a gradient's, by the name that it has or had.
+
+    Args:
+        index: The graph.
+        renamed: The names of the ops that edits have renamed, by those before; see `new_names`.
+    """
+    former = {new: old for old, new in renamed.items()}
+    return np.array(
+        [is_gradient_name(name) or is_gradient_name(former.get(name, "")) for name in index.names], dtype=bool
+    )
+
+
+def gradient_owners(index: GraphIndex, ops: Iterable[int], renamed: Mapping[str, str]) -> dict[int, list[int]]:
+    """Find the forward op that each gradient op belongs to; of a tape, all ops of the scope that it is named after.
+
+    Args:
+        index: The graph.
+        ops: The gradient ops.
+        renamed: The names of the ops that edits have renamed, by those before; see `new_names`.
+
+    Returns:
+        Forward op -> its gradient ops, for the ops that have some.
+    """
+    owners: dict[int, list[int]] = {}
+    for op in ops:
+        for owner in _owners(index, index.names[op], renamed):
+            owners.setdefault(owner, []).append(op)
+    return owners
+
+
+def _owners(index: GraphIndex, name: str, renamed: Mapping[str, str]) -> list[int]:
+    """The forward ops that a gradient op is named after."""
+    grad = _GRAD.search(name)
+    head = name[: grad.start()] if grad else ""
+    for scope in enclosing_scopes(head):
+        for of in _forward_names(head, scope):
+            op = index.ids.get(of, index.ids.get(renamed.get(of, "")))
+            if op is not None:
+                return [op]
+            scope_id = index.scopes.ids.get(of)  # of a function that was inserted, see `carried_gradients`
+            if scope_id is not None and _CARRIED in name:
+                return [int(each) for each in index.scopes.ops(scope_id)]
+    taped = _TAPE.fullmatch(name)
+    if taped is None:
+        return []
+    if taped[2] in index.ids:
+        return [index.ids[taped[2]]]
+    scope_id = index.scopes.ids.get(taped[2])
+    return [] if scope_id is None else index.scopes.ops(scope_id).tolist()
+
+
 def has_gradient_ops(index: GraphIndex, what: str | Selection, renamed: Mapping[str, str]) -> bool:
     """Whether an op, a name scope or a selection has gradient ops in the graph.
 
@@ -92,23 +182,6 @@ def has_gradient_ops(index: GraphIndex, what: str | Selection, renamed: Mapping[
         renamed: The names of the ops that edits have renamed, by those before.
     """
     return bool(gradients_of(index, as_part(index, what).mask, renamed).scopes)
-
-
-def gradient_notes(index: GraphIndex, part: Mask, what: str, renamed: Mapping[str, str]) -> tuple[str, ...]:
-    """A sentence about the gradient ops of a part that is replaced, which stay; none if there are none.
-
-    Args:
-        index: The graph.
-        part: Whether each op is in the part.
-        what: The part, in words.
-        renamed: The names of the ops that edits have renamed, by those before.
-    """
-    names = (name for op, name in enumerate(index.names) if not part[op])
-    gradients = [name for name in names if scope_of_gradients(index, part, name, renamed)]
-    if not gradients:
-        return possible_gradient_notes(index, part, what, renamed)
-    named = names_text(gradients)
-    return (f"The gradients of {what} ({named}) stay as they were; compute them again before you train.",)
 
 
 def possible_gradient_notes(index: GraphIndex, part: Mask, what: str, renamed: Mapping[str, str]) -> tuple[str, ...]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from tfgraphwidget.edits.rewire.edge_moves import Boundary, Slot, Tensor
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, check_ports
+from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, check_ports, weak_components
 from tfgraphwidget.naming import names_text, split_tensor
 
 Names = str | tuple[str, ...]
@@ -128,6 +130,25 @@ def as_part(index: GraphIndex, what: str | Selection) -> Selection:
     if not ops:
         raise GraphEditError(f"{what!r} holds no ops; select some.")
     return Selection.of(index, sorted(ops), "" if selection is None else selection.expression)
+
+
+def connected_parts(index: GraphIndex, part: Selection) -> list[Selection]:
+    """The parts of a selection that no edge between two of its ops joins, in graph order.
+
+    Args:
+        index: The graph.
+        part: The selection.
+    """
+    ops = sorted(part.ids)
+    number = np.full(len(index), -1, dtype=np.int64)
+    number[ops] = np.arange(len(ops))
+    ends = [np.stack([number[rows.owner], number[rows.values]], axis=1) for rows in (index.inputs, index.controls)]
+    edges = np.concatenate(ends)
+    labels = weak_components(len(ops), edges[(edges >= 0).all(axis=1)])
+    parts: dict[int, list[int]] = {}
+    for op, label in zip(ops, labels, strict=True):
+        parts.setdefault(label, []).append(op)
+    return [part] if len(parts) == 1 else [Selection.of(index, some, "") for some in parts.values()]
 
 
 def outputs_of(index: GraphIndex, what: str | Selection) -> tuple[str, ...]:

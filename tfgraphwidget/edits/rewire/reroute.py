@@ -97,6 +97,7 @@ class Rewire(Command):
         moves = self.edge_moves(context)
         if self.mend:
             adapters.insert_adapters(moves, self.mend)
+        moves.check_names()
         validation.check(moves)
         return moves
 

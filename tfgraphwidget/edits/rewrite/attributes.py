@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.command import Command, brief_value, subject_text
@@ -25,6 +25,7 @@ from tfgraphwidget.edits.rewrite.output_uses import OutputUses
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CONSTANTS,
+    CONTROL,
     HANDLES,
     PLACEHOLDERS,
     TRAINABLE,
@@ -80,8 +81,7 @@ class SetAttr(Command):
             _check_allowed(self, described, value)
         if self.name == "dtype":
             _check_value(index, op, node)
-        _check_inputs(index, op, node)
-        OutputUses(context).check(op, node)
+        check_new_node(context, op, node)
         changed = rewriter.require_changes(f"has {self.name}={self.value!r}", self.op)
         return Patch(changed=changed, notes=() if index.typing.definition(node.op) else (_UNKNOWN.format(node.op),))
 
@@ -225,6 +225,18 @@ def _check_value(index: GraphIndex, op: int, node: NodeDef) -> None:
         )
 
 
+def check_new_node(context: PlanContext, op: int, node: NodeDef) -> None:
+    """Raise GraphEditError when an op with other attributes cannot read, or be read by, what it is.
+
+    Args:
+        context: The graph.
+        op: The op.
+        node: Its NodeDef with the new attributes.
+    """
+    _check_inputs(context.index, op, node)
+    OutputUses(context).check(op, node)
+
+
 def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
     """Raise when the op could no longer read what it reads."""
     name, moves = index.names[op], EdgeMoves(index)
@@ -280,6 +292,8 @@ class Place(Command):
         what: The ops.
         device: The device, "" to let TensorFlow choose.
     """
+
+    keeps_values: ClassVar[bool] = True
 
     what: OpsArgument
     device: str = field(metadata={"required": True})
@@ -361,7 +375,7 @@ def _colocated_ops(index: GraphIndex, ops: Iterable[int]) -> set[int]:
 class SetConstant(Command):
     """Set the value of a constant, or fix a placeholder to a value.
 
-    The consumers of a placeholder then read a new constant.
+    The consumers of a placeholder then read a new constant, and what waits for it waits for that.
 
     Attributes:
         tensor: The output of a Const or of a placeholder.
@@ -400,6 +414,8 @@ class SetConstant(Command):
         node.attr["value"].tensor.CopyFrom(value)
         for reader in readers(index, (op, port)):
             rewriter.redirect(reader, (op, port), f"{node.name}:0")
+        for waiting in index.waiting_lists[op]:
+            rewriter.redirect(waiting, (op, CONTROL), node.name)
         return Patch(
             add=Change(nodes=(node,)), changed=rewriter.changes(), output_renames=((f"{name}:0", f"{node.name}:0"),)
         )

@@ -11,7 +11,7 @@ from tfgraphwidget.edits.rewire.execution_frames import ExecutionFrames
 from tfgraphwidget.edits.rewire.operands import Ops, members
 from tfgraphwidget.edits.rewire.validation import takes_reference
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import ENTER, EXIT, LOOP_CONDITION, MERGE, NEXT, SWITCH, GraphIndex
+from tfgraphwidget.graph import CONTROL, ENTER, EXIT, LOOP_CONDITION, MERGE, NEXT, SWITCH, GraphIndex
 from tfgraphwidget.naming import as_input, split_input, split_tensor
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
@@ -36,19 +36,19 @@ class ConsumerRewriter:
         return self._changed[op]
 
     def redirect(self, reader: int, old: Tensor, new: str) -> None:
-        """Make an op read another tensor.
+        """Make an op read another tensor, or wait for another op.
 
         Args:
             reader: The op.
-            old: The tensor that it reads.
-            new: The name of the tensor to read instead, "op:0".
+            old: The tensor that it reads; port CONTROL for the op that it waits for.
+            new: The name of the tensor to read instead, "op:0", or of the op to wait for.
         """
         op, port = split_tensor(new)
         node = self.node(reader)
         name = self.index.names[old[0]]
         for k, text in enumerate(node.input):
             if split_input(text) == (name, old[1]):
-                node.input[k] = as_input(op, port or 0)
+                node.input[k] = as_input(op, CONTROL if old[1] == CONTROL else port or 0)
 
     def require_changes(self, what: str, op: str) -> tuple[NodeChange, ...]:
         """`changes`, of which there is some: GraphEditError when an op has been `what` before."""

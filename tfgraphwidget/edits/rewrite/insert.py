@@ -6,15 +6,18 @@ function makes of it what the graph reads, as a decoder of images does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext, TracedFunction
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.rewire.carried_gradients import CARRIED, can_be_carried, gradient_path
+from tfgraphwidget.edits.rewire.gradients import gradient_scope, is_gradient_name
 from tfgraphwidget.edits.rewire.operands import Ops
+from tfgraphwidget.edits.rewire.stale_gradients import stale_gradient_notes
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
     Tensor,
@@ -27,7 +30,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Shape, is_placeholder, shape_text
-from tfgraphwidget.naming import count_text
+from tfgraphwidget.naming import count_text, free_name, split_input, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
 # A placeholder takes another dtype or shape in place, since users feed it by name. A live graph cannot change its
@@ -167,13 +170,54 @@ class Insert(Command):
         for reader in reading:
             rewriter.redirect(reader, at, graft.outputs[0])
         is_result = not self.only and not is_placeholder(index.types[at[0]])
-        return Patch(
+        patch = Patch(
             add=graft.change,
             scopes=(self.name or self.into,),
             changed=rewriter.changes(),
             notes=graft.notes,
             traced=graft.traced,
             output_renames=((tensor_name(index, at), graft.outputs[0]),) if is_result else (),
+        )
+        if not stale_gradient_notes(index, patch, context.new_names):
+            return patch
+        return self._with_gradients(context, patch, at, traced, graft.outputs[0]) or patch
+
+    def _with_gradients(
+        self, context: PlanContext, patch: Patch, at: Tensor, traced: TracedFunction, new: str
+    ) -> Patch | None:
+        """The patch with the gradients of the path going through the function; None where they cannot be carried."""
+        index = context.index
+        path = gradient_path(index, at, context.new_names)
+        if self.only or self.never or self.spec is not None or path is None or not can_be_carried(traced):
+            return None
+        spec = index.dtypes(at[0])[at[1]].removesuffix("_ref"), index.shape(*at)
+        gradient = context.trace_gradient(self.function, [spec, spec], self.options)
+        if gradient is None or gradient.index.functions or not can_be_carried(gradient):
+            return None
+        rewriter = ConsumerRewriter(index)
+        for reader in readers(index, at):
+            if reader in path.value_readers or not is_gradient_name(index.names[reader]):
+                rewriter.redirect(reader, at, new)
+        names_in_use = index.used_names() | {node.name.lower() for node in patch.add.nodes}
+        nodes, scopes, traces = list(patch.add.nodes), list(patch.scopes), [(patch.scopes[0], patch.traced)]
+        for arriving in path.arriving:
+            scope = free_name(f"{gradient_scope(index.names[arriving.tensor[0]])}{patch.scopes[0]}_grad", names_in_use)
+            names_in_use.add(scope.lower())
+            sources = [tensor_name(index, at), tensor_name(index, arriving.tensor)]
+            graft = graft_function(gradient, index, sources, scope)
+            nodes += _ancestors(graft.change.nodes, graft.outputs[0])
+            scopes.append(scope)
+            traces.append((scope, graft.traced))
+            for reader in arriving.readers:
+                rewriter.redirect(reader, arriving.tensor, graft.outputs[0])
+        return replace(
+            patch,
+            add=replace(patch.add, nodes=tuple(nodes)),
+            scopes=tuple(scopes),
+            changed=rewriter.changes(),
+            notes=(*patch.notes, CARRIED),
+            traces=tuple(traces),
+            carries_gradients=True,
         )
 
     def _trace(self, context: PlanContext) -> TracedFunction:
@@ -182,3 +226,15 @@ class Insert(Command):
         op, port = tensor(index, self.at)
         shape, dtype = (index.shape(op, port), index.dtypes(op)[port]) if self.spec is None else self.spec
         return context.trace(self.function, [(dtype, shape)], self.options)
+
+
+def _ancestors(nodes: Sequence[NodeDef], output: str) -> list[NodeDef]:
+    """The new ops that a tensor is computed of."""
+    by_name = {node.name: node for node in nodes}
+    needed, stack = set(), [split_tensor(output)[0]]
+    while stack:
+        name = stack.pop()
+        if name in by_name and name not in needed:
+            needed.add(name)
+            stack += [split_input(text)[0] for text in by_name[name].input]
+    return [node for node in nodes if node.name in needed]

@@ -15,7 +15,7 @@ import numpy as np
 from tfgraphwidget.edits import queue_runners
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch, removal_of
+from tfgraphwidget.edits.patch import Change, Patch, removal_of, without_uncalled_functions
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, OpsArgument, resolve_ops
 from tfgraphwidget.errors import GraphEditError
@@ -67,7 +67,11 @@ class Remove(Command):
             context: The graph that the edit is planned on.
         """
         patch = self.patch(context.index, context.external_tensors)
-        return patch if context.ends is None else _without_results(patch, *context.ends)
+        if context.ends is not None:
+            return _without_results(patch, *context.ends)
+        # Functions of a SavedModel have names in its objects, too.
+        is_alone = not context.function and not context.signatures
+        return without_uncalled_functions(context.index, patch) if is_alone else patch
 
     def fix_label(self) -> str:
         """A few words for a button."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from tfgraphwidget.edits import control_flow_contexts, queue_runners
 from tfgraphwidget.edits.clone.node_copier import NodeCopier
@@ -60,8 +61,10 @@ class Rename(Command):
 
     Attributes:
         old: An op, a scope, or "signature:key".
-        new: The new name.
+        new: The new name; "" for a scope that the names of its ops leave out.
     """
+
+    keeps_values: ClassVar[bool] = True
 
     old: str
     new: str
@@ -69,6 +72,8 @@ class Rename(Command):
     def sentence(self) -> str:
         """The sentence that describes the edit: a name that ends as before is that of another scope."""
         old, new = subject_text(self.old), subject_text(self.new)
+        if not self.new.rstrip("/"):
+            return f"Left {old} out of the names of its ops"
         (before, name), (scope, last) = posixpath.split(old), posixpath.split(new)
         if before == scope:
             return f"Renamed {old} to {new}"
@@ -110,6 +115,8 @@ class Rename(Command):
             else "was the name of an op that an edit has removed, and is taken until that is undone"
         )
         wanted = self.new.rstrip("/")
+        if not wanted:
+            raise NameTaken(f"{new!r} {why}, so {old!r} cannot have that name; rename that op first.", [old])
         free = free_name(wanted, used | {scope for name in index.reserved for scope in enclosing_scopes(name)})
         of_all = "" if new == wanted else f" for {self.old.rstrip('/')!r}"
         raise NameTaken(f"{new!r} {why}; {free!r} is free{of_all}.", [old], [replace(self, new=free)])
@@ -118,6 +125,8 @@ class Rename(Command):
         """Old name -> new name of each op, in graph order."""
         old, new = self.old.rstrip("/"), self.new.rstrip("/")
         scopes = index.scopes
+        if not new and old in scopes.ids and old and (self.old not in index.ids):
+            return self._names_without_scope(index, old)
         if not is_scope_name(new):
             raise NameTaken(
                 f"{self.new!r} is no name: use letters, digits, '_', '-', '.' and '/', and begin with a letter or "
@@ -136,6 +145,18 @@ class Rename(Command):
         if old == new:
             raise NameTaken(f"{old!r} has that name already; give another one.", [old] if old in index.ids else [])
         return {index.names[i]: new + index.names[i][len(old) :] for i in sorted(along)}
+
+    def _names_without_scope(self, index: GraphIndex, scope: str) -> dict[str, str]:
+        """Old name -> new name of each op in a scope that is left out; an op of the name of the scope keeps it."""
+        names = [index.names[op] for op in sorted(index.scopes.ops(index.scopes.ids[scope]).tolist())]
+        names_by_old = {name: name[len(scope) + 1 :] for name in names if name != scope}
+        wrong = next((old for old, new in names_by_old.items() if not is_scope_name(new)), None)
+        if wrong is not None:
+            raise NameTaken(
+                f"{wrong!r} without {scope!r} is no name: a name begins with a letter or digit; rename that op first.",
+                [wrong],
+            )
+        return names_by_old
 
 
 def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str, ...]) -> Patch:
@@ -325,4 +346,6 @@ def _members(
 def _scopes(index: GraphIndex, old: str, new: str, names: Mapping[str, str]) -> tuple[str, ...]:
     """The name scope that comes to be, if it does."""
     is_scope = len(names) > 1 or old not in index.ids
+    if not new.rstrip("/"):
+        return tuple(dict.fromkeys(name.split("/")[0] for name in names.values() if "/" in name))
     return (new.rstrip("/"),) if is_scope and new.rstrip("/") not in index.scopes.ids else ()

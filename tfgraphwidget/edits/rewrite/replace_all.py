@@ -28,7 +28,8 @@ from tfgraphwidget.edits.patch import (
     removal_of,
 )
 from tfgraphwidget.edits.registry import EditButton, FormField, register
-from tfgraphwidget.edits.rewire.gradients import gradient_notes
+from tfgraphwidget.edits.rewire.gradients import possible_gradient_notes
+from tfgraphwidget.edits.rewire.stale_gradients import stale_gradient_notes
 from tfgraphwidget.edits.rewire.validation import check_acyclic
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
@@ -580,13 +581,16 @@ class _Round:
         )
         if not self.removed:
             return patch
-        notes = gradient_notes(
-            index, traversal.mask_of(index, sorted(self.removed)), "what was replaced", self.context.new_names
+        names = self.context.new_names
+        notes = (
+            # Asked here, too: the patch of a called function's body comes by no other way.
+            *stale_gradient_notes(index, patch, names, "what was replaced"),
+            *possible_gradient_notes(index, traversal.mask_of(index, sorted(self.removed)), "what was replaced", names),
         )
         patch = replace(patch, notes=(*patch.notes, *notes))
         external = tuple(dict(renames).get(name, name) for name in self.planner.external)
-        names = tuple(index.names[op] for op in sorted(self.removed))
-        return combine(index, patch, Remove(names).patch(apply_patch(index, patch), external))
+        ops = tuple(index.names[op] for op in sorted(self.removed))
+        return combine(index, patch, Remove(ops).patch(apply_patch(index, patch), external))
 
     def _additions(self) -> Change:
         functions = {each.signature.name: each for change in self.changes for each in change.functions}

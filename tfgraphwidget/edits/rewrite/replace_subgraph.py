@@ -5,16 +5,17 @@ The consumers of the old outputs read the new ones. The old ops stay, to be comp
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tfgraphwidget.edits.command import Command, subject_text
-from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Patch, apply_patch, combine
+from tfgraphwidget.edits.context import PlanContext, TracedFunction
+from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch, combine
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
-from tfgraphwidget.edits.rewire.gradients import gradient_notes
+from tfgraphwidget.edits.rewire.gradients import possible_gradient_notes
+from tfgraphwidget.edits.rewire.operands import connected_parts
 from tfgraphwidget.edits.rewire.validation import check
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
@@ -24,12 +25,13 @@ from tfgraphwidget.edits.rewrite.consumers import (
     readers,
     resolve_ops,
     tensor,
+    tensor_name,
 )
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLES, NEXT, GraphIndex, Part, Selection, traversal
-from tfgraphwidget.naming import names_text
+from tfgraphwidget.naming import free_name, names_text, split_tensor
 
 _OP_TYPES = ("Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity")
 """Those that a form proposes."""
@@ -89,7 +91,7 @@ class Replace(Command):
             raise GraphEditError("Other ops of the graph have their attributes already; leave out attributes.")
         patch = self._by_part(context.index) if is_part else self._by_function(context)
         index = context.index
-        notes = gradient_notes(
+        notes = possible_gradient_notes(
             index, traversal.mask_of(index, self.part(index).ids), subject_text(self.what), context.new_names
         )
         patch = replace(patch, notes=(*patch.notes, *notes))
@@ -100,7 +102,7 @@ class Replace(Command):
         rest = Remove((*part.ops, *_captured_for(index, part))).patch(apply_patch(index, patch), external)
         return combine(index, patch, rest)
 
-    def part(self, index: GraphIndex) -> Part:
+    def part(self, index: GraphIndex) -> Selection:
         """The ops to be replaced, with their inputs and outputs.
 
         Args:
@@ -112,13 +114,12 @@ class Replace(Command):
         return Selection.of(index, ops, "")
 
     def tensors(self, index: GraphIndex) -> tuple[str, ...]:
-        """The inputs without the variables that are read: the function makes its own, or none.
+        """The tensors that an op type is called on: all inputs of a single op, which may read one tensor twice.
 
         Args:
             index: The graph.
         """
-        part = self.part(index)
-        return tuple(name for name in part.inputs if index.types[tensor(index, name)[0]] not in HANDLES)
+        return self._slots(index, self.part(index))
 
     def _outputs(self, context: PlanContext, part: Part, count: int) -> tuple[str, ...]:
         """The outputs that `count` new tensors take the place of: all, or those that have consumers."""
@@ -136,15 +137,70 @@ class Replace(Command):
         )
 
     def _by_function(self, context: PlanContext) -> Patch:
+        index, part = context.index, self.part(context.index)
+        parts = [each for each in connected_parts(index, part) if self._fed_by(index, each)]
+        if len(parts) < 2:
+            parts = [part]
+        elif isinstance(self.by, str):
+            return self._each_by_type(context, parts)
+        patch, outputs = self._graft(context, part, self.name or self.into)
+        replaced = {split_tensor(name)[0] for name in outputs}
+        missing = next((each.ops[-1] for each in parts if replaced.isdisjoint(each.ops)), None)
+        if missing is not None:
+            raise GraphEditError(
+                f"{missing!r} has no consumers, so the function would not take its place; leave it out, or let the "
+                "function give a tensor for it, too.",
+                [missing],
+            )
+        return patch
+
+    def _each_by_type(self, context: PlanContext, parts: Sequence[Selection]) -> Patch:
+        """The patch that puts an op of the type in the place of each of several parts, which no edge joins."""
         index = context.index
-        inputs = (tensor(index, name) for name in self.tensors(index))
-        specs = [(index.dtypes(op)[port], index.shape(op, port)) for op, port in inputs]
-        traced = context.trace(self.by, specs, self.attributes)
-        index = context.index
-        part = self.part(index)
+        names_in_use = {name.lower() for name in (*index.used_names(), *index.reserved)}
+        patches: list[Patch] = []
+        for part in parts:
+            name = free_name(self.name or self.into, names_in_use) if patches else self.name or self.into
+            names_in_use.add(name.lower())
+            patch, _ = self._graft(context, part, name)
+            patches.append(patch)
+        joined = patches[0]
+        for patch in patches[1:]:
+            joined = _beside(index, joined, patch)
+        return joined
+
+    def _fed_by(self, index: GraphIndex, part: Part) -> tuple[str, ...]:
+        """The tensors that a part reads, without the variables: the function makes its own, or none."""
+        return tuple(name for name in part.inputs if index.types[tensor(index, name)[0]] not in HANDLES)
+
+    def _slots(self, index: GraphIndex, part: Part) -> tuple[str, ...]:
+        """The same for each input of a single op, which may read one tensor twice."""
+        if len(part.ops) > 1:
+            return self._fed_by(index, part)
+        reads = EdgeMoves(index).current_inputs(index.ids[part.ops[0]])
+        return tuple(tensor_name(index, of) for of in reads if index.types[of[0]] not in HANDLES)
+
+    def _call(self, context: PlanContext, part: Part) -> tuple[TracedFunction, tuple[str, ...]]:
+        """The function called on what a part reads, and the names of that."""
+        index, names = context.index, self._fed_by(context.index, part)
+        for sources in (self._slots(index, part) if isinstance(self.by, str) else names, names):
+            ends = [tensor(index, name) for name in sources]
+            specs = [(index.dtypes(op)[port], index.shape(op, port)) for op, port in ends]
+            try:
+                return context.trace(self.by, specs, self.attributes), sources
+            except GraphEditError:
+                if sources == names:
+                    raise
+        raise AssertionError(self.by)
+
+    def _graft(self, context: PlanContext, part: Part, name: str) -> tuple[Patch, tuple[str, ...]]:
+        """The patch that puts what the function makes in the place of a part, and the outputs that it replaces."""
+        traced, sources = self._call(context, part)
+        index = context.index  # tracing may have imported the graph
         outputs = self._outputs(context, part, len(traced.outputs))
         check_one_frame(index, part.ids, [tensor(index, name) for name in outputs])
-        graft = graft_function(traced, index, self.tensors(index), self.into, name=self.name)
+        into, name = ("", name) if self.name else (name, "")
+        graft = graft_function(traced, index, sources, into, name=name)
         rewriter = ConsumerRewriter(index)
         for k, (old, new) in enumerate(zip(outputs, graft.outputs, strict=True)):
             of = tensor(index, old)
@@ -153,14 +209,15 @@ class Replace(Command):
             _check_no_path_back(index, part, reading)
             for reader in reading:
                 rewriter.redirect(reader, of, new)
-        return Patch(
+        patch = Patch(
             add=graft.change,
-            scopes=(self.name or self.into,),
+            scopes=(name or into,),
             changed=rewriter.changes(),
             notes=graft.notes,
             output_renames=tuple(zip(outputs, graft.outputs, strict=True)),
             traced=graft.traced,
         )
+        return patch, outputs
 
     def _by_part(self, index: GraphIndex) -> Patch:
         part = self.part(index)
@@ -184,6 +241,30 @@ class Replace(Command):
         check(moves)
         patch = moves.patch() if moves.changed_inputs() else Patch()
         return replace(patch, output_renames=tuple(renames))
+
+
+def _beside(index: GraphIndex, first: Patch, other: Patch) -> Patch:
+    """Two patches that add ops of one type to a graph, whose new ops read nothing of each other, as one."""
+    changed = {change.name: change for change in first.changed}
+    for change in other.changed:
+        before, now = change.before, changed[change.name].after if change.name in changed else change.before
+        after = type(before)()
+        after.CopyFrom(now)
+        for k, (old, new) in enumerate(zip(before.input, change.after.input, strict=True)):
+            if old != new:
+                after.input[k] = new
+        changed[change.name] = NodeChange(before, after)
+    traces = first.traces or (((first.scopes[0], first.traced),) if first.traced else ())
+    return replace(
+        first,
+        add=replace(first.add, nodes=(*first.add.nodes, *other.add.nodes)),
+        scopes=(*first.scopes, *other.scopes),
+        changed=tuple(sorted(changed.values(), key=lambda change: index.ids[change.name])),
+        notes=tuple(dict.fromkeys((*first.notes, *other.notes))),
+        output_renames=(*first.output_renames, *other.output_renames),
+        traced=None,
+        traces=(*traces, *(((other.scopes[0], other.traced),) if other.traced else ())),
+    )
 
 
 def _captured_for(index: GraphIndex, part: Part) -> tuple[str, ...]:

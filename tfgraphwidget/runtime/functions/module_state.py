@@ -150,15 +150,24 @@ def _modes(names: Sequence[str], variables: Variables) -> dict[str, str]:
         mode_of: dict[str, str] = {}
         default = variables
     else:
-        mode_of = {split_tensor(name)[0]: mode for name, mode in variables.items()}
-        default = "own"
-    for name in mode_of:
-        if name not in names:
-            raise UnknownName(f"The part reads no variable {name!r}{known_instead(name, [*names])}", [name])
+        mode_of, default = {}, "own"
+        for key, mode in variables.items():
+            mode_of |= dict.fromkeys(_named_by(key, names), mode)
     for mode in (default, *mode_of.values()):
         if mode not in ("own", "shared"):
             raise GraphEditError(f"variables={mode!r} is not known; it is one of 'own', 'shared'.")
     return {name: mode_of.get(name, default) for name in names}
+
+
+def _named_by(key: str, names: Sequence[str]) -> list[str]:
+    """The ops of state that a name means: one of them, one of its tensors, or the name scope that they are in."""
+    name = split_tensor(key)[0]
+    if name in names:
+        return [name]
+    inside = [each for each in names if each.startswith(f"{key.rstrip('/')}/")]
+    if not inside:
+        raise UnknownName(f"The part reads no variable {key!r}{known_instead(key, [*names])}", [key])
+    return inside
 
 
 def _check(

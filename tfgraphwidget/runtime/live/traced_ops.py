@@ -202,6 +202,38 @@ def trace_function(
     )
 
 
+def trace_gradient(
+    function: object, specs: Sequence[tuple[str, Shape]], options: Options | None = None
+) -> TracedFunction | None:
+    """Take the gradient of a Python function of one tensor.
+
+    Args:
+        function: The function, or an op type.
+        specs: The dtype and static shape of the tensor, and of the gradient that arrives.
+        options: Keyword arguments of the function.
+
+    Returns:
+        The gradient by the tensor, from the tensor and what arrives; None where TensorFlow knows none.
+
+    Raises:
+        GraphEditError: The function raised, or its arguments are wrong.
+    """
+    body, name = _function(function)
+    graph = tf.Graph()
+    with graph.as_default(), tf.compat.v1.name_scope(None):
+        inputs = [
+            tf.compat.v1.placeholder(_dtype(dtype), shape, f"input_{k}") for k, (dtype, shape) in enumerate(specs)
+        ]
+        (output,) = _call(body, name, inputs[:1], options or {})
+        try:
+            (gradient,) = tf.gradients(output, inputs[0], inputs[1], name="gradient")
+        except (LookupError, TypeError, ValueError):  # an op that has no gradient
+            return None
+    if not isinstance(gradient, tf.Tensor):
+        return None
+    return TracedFunction(_index(GraphBody(graph)), tuple(t.op.name for t in inputs), (gradient.name,), alive=graph)
+
+
 def _call(function: Callable[..., object], name: str, inputs: Sequence[tf.Tensor], options: Options) -> list[tf.Tensor]:
     """Call a function on placeholders of the default graph: the tensors that it returns."""
     try:

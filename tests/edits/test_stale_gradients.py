@@ -1,0 +1,238 @@
+"""Every verb that changes the forward path says that gradients are stale exactly where TensorFlow's own are others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.conftest import v1
+
+X = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float32)
+SAYS = "stay as they were; compute them again before you train."
+CARRIES = "The gradients go through it, too."
+
+
+def trained(*, resource: bool = True) -> tf.Graph:
+    """x -> scaled -> dense one -> act -> dense two -> loss, with a branch that skips, and a step of training."""
+    rng = np.random.default_rng(1)
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        scaled = tf.multiply(x, 0.5, name="scaled")
+        shapes = {"one/w": (4, 4), "one/b": (4,), "two/w": (4, 4), "skip/w": (4, 4)}
+        w = {
+            name: v1.get_variable(name, initializer=rng.normal(size=shape).astype(np.float32), use_resource=resource)
+            for name, shape in shapes.items()
+        }
+        one = tf.nn.bias_add(tf.matmul(scaled, w["one/w"], name="one/MatMul"), w["one/b"], name="one/BiasAdd")
+        act = tf.nn.leaky_relu(one, alpha=0.2, name="act")
+        tf.nn.sigmoid(tf.stop_gradient(one), name="other")
+        same = tf.identity(act, name="same")
+        two = tf.matmul(same, w["two/w"], name="two/MatMul")
+        skip = tf.matmul(act, w["skip/w"], name="skip/MatMul")
+        y = tf.subtract(two, skip, name="y")
+        tf.nn.softmax(y, name="scores")
+        tf.reduce_mean(tf.abs(y), name="metric")
+        loss = tf.reduce_mean(tf.square(y, name="square"), name="loss")
+        v1.train.GradientDescentOptimizer(0.1).minimize(loss, name="step")
+    return graph
+
+
+def gradients_that_train(graph: tf.Graph) -> tuple[list[tf.Tensor], list[str]]:
+    """The gradients that the optimizer reads, and the variables that it changes by them."""
+    updates = [op for op in graph.get_operations() if "ApplyGradientDescent" in op.type]
+    return [op.inputs[2] for op in updates], [op.inputs[0].op.name for op in updates]
+
+
+def same_gradients(graph: tf.Graph, loss: str = "loss:0") -> bool:
+    """Whether the gradients in the graph are those that TensorFlow takes of it as it is now."""
+    old, names = gradients_that_train(graph)
+    with graph.as_default(), v1.Session(graph=graph) as session:
+        variables = {variable.op.name: variable for variable in v1.global_variables()}
+        new = tf.gradients(graph.get_tensor_by_name(loss), [variables[name] for name in names])
+        session.run(v1.global_variables_initializer())
+        session.run([variable.initializer for variable in variables.values()])
+        feeds = {"x:0": X}
+        pairs = [(a, b) for a, b in zip(old, new, strict=True)]
+        for a, b in pairs:
+            if b is None:
+                return False
+            one, other = session.run([a, b], feeds)
+            if not np.allclose(one, other, atol=1e-6):
+                return False
+    return True
+
+
+def halve(t: tf.Tensor) -> tf.Tensor:
+    return t * 0.5 + tf.sin(t)
+
+
+def with_constant_input(editor: tgw.GraphEditor) -> Any:
+    return editor.set_constant("x:0", X)
+
+
+VERBS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
+    "insert behind an activation": lambda e: e.insert("act:0", halve),
+    "insert for one consumer": lambda e: e.insert("act:0", halve, only=["skip/MatMul"]),
+    "insert at the input": lambda e: e.insert("x:0", halve),
+    "insert before the first layer": lambda e: e.insert("scaled:0", halve),
+    "insert for the forward path alone": lambda e: e.insert("scaled:0", halve, only=["one/MatMul"]),
+    "insert an identity": lambda e: e.insert("act:0", "Identity"),
+    "insert where training stops": lambda e: e.insert("act:0", "StopGradient"),
+    "insert behind the model": lambda e: e.insert("y:0", halve),
+    "insert before the scores": lambda e: e.insert("y:0", halve, only=["scores"]),
+    "insert before a metric": lambda e: e.insert("y:0", halve, only=["Abs"]),
+    "insert at the loss": lambda e: e.insert("square:0", halve),
+    "insert at a bias": lambda e: e.insert("one/MatMul:0", halve),
+    "reroute an activation": lambda e: e.reroute("act:0", "one/BiasAdd:0"),
+    "reroute to another activation": lambda e: e.reroute("act:0", "other:0"),
+    "reroute past an identity": lambda e: e.reroute("same:0", "act:0"),
+    "reroute the input": lambda e: e.reroute("scaled:0", "x:0"),
+    "reroute the input of the forward path alone": lambda e: e.reroute("scaled:0", "x:0", only=["one/MatMul"]),
+    "reroute the scores": lambda e: e.reroute("y:0", "two/MatMul:0", only=["scores"]),
+    "swap the layers": lambda e: e.swap("two/MatMul:0", "skip/MatMul:0"),
+    "swap activations": lambda e: e.swap("act:0", "other:0", only=["same", "skip/MatMul"]),
+    "connect": lambda e: e.connect("one/BiasAdd:0", "skip/MatMul", k=0),
+    "connect the input": lambda e: e.connect("x:0", "one/MatMul", k=0),
+    "bypass": lambda e: e.bypass("act"),
+    "bypass with gradients": lambda e: e.bypass("act", gradients=True),
+    "bypass an identity": lambda e: e.bypass("same"),
+    "detach an activation": lambda e: e.detach("act", inputs=False, names=["fed"]),
+    "replace an activation": lambda e: e.replace("act", "Tanh"),
+    "replace an activation and remove it": lambda e: e.replace("act", tf.nn.elu, remove=True),
+    "replace the scores": lambda e: e.replace("scores", "LogSoftmax"),
+    "replace the scaling": lambda e: e.replace("scaled", lambda x, _: x + 1.0),
+    "replace all": lambda e: e.replace_all("LeakyRelu(x)", "Tanh(x)"),
+    "set an attribute": lambda e: e.set_attr("act", "alpha", 0.7),
+    "rename a type": lambda e: e.rename_type("Softmax", "LogSoftmax"),
+    "rename a type on the path": lambda e: e.rename_type("Square", "Exp"),
+    "set a constant": lambda e: e.set_constant("scaled/y:0", 2.0),
+    "set the input": with_constant_input,
+    "rename": lambda e: e.rename("act", "activation"),
+    "rename a scope": lambda e: e.rename("one", "first"),
+    "remove identities": lambda e: e.remove_identities(),
+    "merge duplicates": lambda e: e.merge_duplicates(),
+    "remove a branch": lambda e: e.remove("scores"),
+    "add a control edge": lambda e: e.add_control_inputs("act", ["other"]),
+    "replace the input": lambda e: e.replace_input("x:0", [5, 4]),
+    "place": lambda e: e.place("act", "/device:CPU:0"),
+    "fold constants": lambda e: e.fold_constants(),
+    "remove a gradient stop": lambda e: e.remove_identities(also=["StopGradient"]),
+    "replace by another part": lambda e: e.replace("act", e.ops("other")),
+    "trainable": lambda e: e.trainable("skip/w"),
+}
+
+
+@pytest.mark.parametrize("resource", [True, False], ids=["resource", "ref"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_stale_gradients_are_said_where_they_are_others_and_only_there(verb: str, resource: bool) -> None:
+    graph = trained(resource=resource)
+    assert same_gradients(graph)
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    told = str(VERBS[verb](editor))
+    assert same_gradients(graph) != (SAYS in told), told
+    if "Its gradients" in told or CARRIES in told:
+        assert same_gradients(graph)
+
+
+def sliced(kind: str) -> tf.Graph:
+    """x -> h -> y, where the gradient of y is taken by x, by h, or by a variable inside of a called function."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None, 4], name="x")
+        before = tf.sin(x, name="before")
+        h = tf.exp(before, name="h")
+        y = tf.reduce_sum(tf.square(tf.tanh(h, name="tanh"), name="square"), name="y")
+        tf.identity(tf.gradients(y, x if kind == "x" else h)[0], name="slope")
+    return graph
+
+
+INSERTS = ("x", "before", "h", "tanh", "square")
+
+
+@pytest.mark.parametrize("by", ["x", "h"])
+@pytest.mark.parametrize("at", INSERTS)
+def test_gradients_by_a_tensor_are_stale_behind_it_only(by: str, at: str) -> None:
+    graph = sliced(by)
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    told = str(editor.insert(f"{at}:0", halve))
+    with graph.as_default(), v1.Session(graph=graph) as session:
+        tensor = graph.get_tensor_by_name
+        one, other = session.run([tensor("slope:0"), tf.gradients(tensor("y:0"), tensor(f"{by}:0"))[0]], {"x:0": X})
+    assert np.allclose(one, other, atol=1e-6) != (SAYS in told), told
+
+
+# What is inserted carries the gradients
+
+
+FUNCTIONS: dict[str, Any] = {
+    "two ops": halve,
+    "an op type": "Tanh",
+    "a clip": lambda t: tf.clip_by_value(t, -0.3, 0.3),
+    "a norm": lambda t: tf.math.l2_normalize(t, 1),
+    "noise of a constant": lambda t: t * tf.constant([1.0, 2.0, 3.0, 4.0]),
+}
+
+
+@pytest.mark.parametrize("resource", [True, False], ids=["resource", "ref"])
+@pytest.mark.parametrize("at", ["act", "one/MatMul", "one/BiasAdd", "two/MatMul", "y", "square", "of two/w"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_gradients_go_through_what_is_inserted(function: str, at: str, resource: bool) -> None:
+    graph = trained(resource=resource)
+    if at.startswith("of "):
+        at = graph.get_operation_by_name("two/MatMul").inputs[1].op.name
+    session = v1.Session(graph=graph)
+    editor = tgw.edit(graph, session=session)
+    before = {node.name: list(node.input) for node in editor.index.nodes}
+    told = str(editor.insert(f"{at}:0", FUNCTIONS[function], into="new"))
+    assert CARRIES in told
+    assert same_gradients(graph)
+    editor.undo()
+    assert {node.name: list(node.input) for node in editor.index.nodes if node.name in before} == before
+    assert same_gradients(graph)
+
+
+def test_two_insertions_carry_the_gradients_one_after_the_other() -> None:
+    graph = trained()
+    editor = tgw.edit(graph, session=v1.Session(graph=graph))
+    assert CARRIES in str(editor.insert("act:0", halve, into="one_more"))
+    assert CARRIES in str(editor.insert("y:0", tf.tanh, into="another"))
+    assert same_gradients(graph)
+    # What is inserted at the same place again is not carried, but said.
+    assert (SAYS in str(editor.insert("act:0", tf.tanh, into="third"))) != same_gradients(graph)
+
+
+def test_gradients_go_through_what_is_inserted_in_a_file() -> None:
+    editor = tgw.edit(trained().as_graph_def())
+    assert CARRIES in str(editor.insert("act:0", "Tanh", into="fresh"))
+    assert "gradients/fresh_grad" in editor.index.scopes.names
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(editor.graph.as_graph_def(), name="")
+    gradients, handles = gradients_that_train(graph)
+    tensors = [graph.get_tensor_by_name("loss:0"), *(graph.get_tensor_by_name(f"{name}:0") for name in handles)]
+    with graph.as_default(), v1.Session(graph=graph) as session:
+        session.run([op for op in graph.get_operations() if op.type == "AssignVariableOp" and "Assign" in op.name])
+        new = tf.gradients(tensors[0], tensors[1:])
+        for one, other in session.run(list(zip(gradients, new, strict=True)), {"x:0": X}):
+            np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("function", "only"),
+    [
+        (tf.stop_gradient, ()),
+        (tf.round, ()),
+        (lambda t: t + tf.random.normal([4]), ()),
+        (lambda t: t * v1.get_variable("scale", initializer=2.0, use_resource=True), ()),
+        (halve, ["same"]),
+    ],
+    ids=["a stop", "no gradient", "random", "state", "one consumer"],
+)
+def test_where_gradients_cannot_go_through_it_is_said(function: Any, only: Any) -> None:
+    graph = trained()
+    told = str(tgw.edit(graph, session=v1.Session(graph=graph)).insert("act:0", function, only=only))
+    assert SAYS in told
+    assert CARRIES not in told

@@ -1,0 +1,147 @@
+"""What goes with ops, or without: functions that no op calls, collections, attributes that mark ops and functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tfgraphwidget.edits.command import Command, subject_text
+from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.function_bodies import plan_everywhere
+from tfgraphwidget.edits.passes.whole_graph import GraphRewrite
+from tfgraphwidget.edits.patch import Change, Patch, without_uncalled_functions
+from tfgraphwidget.edits.registry import register
+from tfgraphwidget.edits.rewrite.attributes import check_new_node
+from tfgraphwidget.edits.rewrite.consumers import OpsArgument, resolve_ops
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import mask_of, reachable_functions
+from tfgraphwidget.naming import known_instead, names_text
+
+
+@register
+@dataclass(frozen=True)
+class RemoveFunctions(Command):
+    """Remove the functions of the graph's library that no op calls, and that no function which one calls does."""
+
+    keeps_values: ClassVar[bool] = True
+
+    def sentence(self) -> str:
+        """The sentence that describes the edit."""
+        return "Removed the functions that no op calls"
+
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch; GraphEditError when ops call all functions.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
+        index = context.index
+        if context.function:
+            raise GraphEditError(
+                "The library of functions is that of the whole graph; leave the function first: editor.leave()."
+            )
+        called = reachable_functions(index.functions, index.extras, index.nodes)
+        names = sorted(name for name in index.functions if name not in called)
+        if not names:
+            raise GraphEditError("remove_functions: ops call every function of the graph; leave it out.")
+        functions = tuple(index.extras.function(name) for name in names)
+        return Patch(remove=Change(functions=functions), notes=(f"Removed {names_text(names)}.",))
+
+
+@register
+@dataclass(frozen=True)
+class RemoveCollection(Command):
+    """Remove collections of the graph. Their ops and variables stay.
+
+    Attributes:
+        keys: The keys of the collections.
+    """
+
+    keys: tuple[str, ...]
+    keeps_values: ClassVar[bool] = True
+
+    def sentence(self) -> str:
+        """The sentence that describes the edit."""
+        return f"Removed collection {subject_text(self.keys)}"
+
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch; GraphEditError for a collection that the graph does not have.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
+        collections = context.index.collections
+        for key in self.keys:
+            if not collections.get(key):
+                present = sorted(name for name, members in collections.items() if members)
+                raise GraphEditError(f"The graph has no collection {key!r}{known_instead(key, present)}")
+        members = tuple((key, member) for key in dict.fromkeys(self.keys) for member in collections[key])
+        return Patch(remove=Change(members=members))
+
+
+@register
+@dataclass(frozen=True)
+class RemoveAttr(Command):
+    """Remove an attribute of ops, and of the functions that they call.
+
+    Attributes:
+        name: The attribute.
+        what: The ops; () for all of the graph.
+        functions: Whether the functions that the ops call, and the ops in these, lose it too.
+    """
+
+    name: str
+    what: OpsArgument = ()
+    functions: bool = True
+
+    def sentence(self) -> str:
+        """The sentence that describes the edit."""
+        return f"Removed {self.name} of {subject_text(self.what) if self.what else 'all ops'}"
+
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch; GraphEditError where no op has the attribute, and where one cannot be without.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
+        outermost = context.index
+        ops = resolve_ops(outermost, self.what) if self.what else range(len(outermost))
+        chosen = frozenset(ops)
+
+        def rewrite(inner: PlanContext) -> Patch | None:
+            return self._rewrite(inner, chosen if inner.index is outermost else range(len(inner.index)))
+
+        if self.functions:
+            within = mask_of(outermost, chosen)
+            patch = plan_everywhere(
+                context, rewrite, "without", within=within, keeps_gradients=False, without_attribute=self.name
+            )
+        else:
+            patch = rewrite(context)
+        if patch is None:
+            present = sorted({name for op in chosen for name in outermost.nodes[op].attr})
+            raise GraphEditError(f"No op here has attribute {self.name!r}{known_instead(self.name, present)}")
+        # The functions as they were would keep it. Those of a SavedModel have names in its objects, too.
+        is_alone = not context.function and not context.signatures
+        return without_uncalled_functions(outermost, patch) if is_alone else patch
+
+    def _rewrite(self, context: PlanContext, ops: range | frozenset[int]) -> Patch | None:
+        index, rewrite = context.index, GraphRewrite(context)
+        for op in sorted(ops):
+            if self.name not in index.nodes[op].attr:
+                continue
+            definition = index.typing.definition(index.types[op])
+            described = {attr.name: attr for attr in definition.attr} if definition is not None else {}
+            node = rewrite.node(op)
+            del node.attr[self.name]
+            if self.name in described and not described[self.name].HasField("default_value"):
+                raise GraphEditError(
+                    f"Op {node.name!r} cannot be without {self.name!r}, which every {node.op} has; set another value: "
+                    f"editor.set_attr({node.name!r}, {self.name!r}, …).",
+                    [node.name],
+                )
+            if self.name in described:
+                node.attr[self.name].CopyFrom(described[self.name].default_value)
+                check_new_node(context, op, node)
+                del node.attr[self.name]
+        return rewrite.patch(prune=False)

@@ -1,0 +1,298 @@
+"""Gradients that an edit leaves behind: those of the forward path that was there before it.
+
+`tf.gradients` and a tape write down the derivative of each op of a path once. An edit that changes what the path
+computes leaves these ops as they are, and who trains with them trains something else. This is found out from the patch,
+whichever command has planned it. An edge that is another one leaves wrong gradients if something that they are taken by
+lies before it, for they are a product of its derivative; or if they read the value that it had. Others are right, as
+those of a weight whose input is scaled. Checked against TensorFlow's own gradients of each edited graph:
+tests/edits/test_stale_gradients.py.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+import numpy as np
+
+from tfgraphwidget.edits.command import subject_text
+from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch
+from tfgraphwidget.edits.rewire.gradients import gradient_mask, gradient_owners, gradient_scope
+from tfgraphwidget.graph import HANDLES, SHAPE_QUERIES, TRAINABLE, GraphIndex, Shape
+from tfgraphwidget.naming import names_text, split_input, split_tensor
+from tfgraphwidget.tf_types import NodeDef
+
+_STALE = "stay as they were; compute them again before you train."
+Tensor = tuple[int, int]
+"""Op and port."""
+
+_DIFFERENTIABLE = ("float", "bfloat", "half", "complex", "resource", "variant")
+"""What the dtypes begin with that gradients go through."""
+_ZERO = SHAPE_QUERIES | {"StopGradient", "ZerosLike", "OnesLike", "Sign", "Floor", "Ceil", "Round", "Rint"}
+"""Op types whose derivative is zero, or none."""
+_SAME_VALUE = frozenset({"Identity", "Snapshot", "CheckNumerics", "CheckNumericsV2", "PreventGradient", "Print"})
+"""Op types that give their first input on, with the derivative one."""
+_SUMS = frozenset({"AddN", "Identity", "Add", "AddV2"})
+"""Op types that the contributions to one gradient come together in."""
+_NO_VALUE = frozenset({"T", "dtype", "shared_name", "container", "message", "summarize", "parallel_iterations"})
+"""Attributes that do not change what an op computes of the values that it reads."""
+
+
+def stale_gradient_notes(
+    index: GraphIndex, patch: Patch, renamed: Mapping[str, str], what: str = ""
+) -> tuple[str, ...]:
+    """A sentence about gradient ops that are wrong after a patch; none if there are none.
+
+    Args:
+        index: The graph before the patch.
+        patch: The changes of an edit.
+        renamed: The names of the ops that edits have renamed, by those before: gradient ops are named after these.
+        what: What the gradients are of, in words; "" for the ops themselves.
+    """
+    if not patch.changed or patch.carries_gradients or any(note.endswith(_STALE) for note in patch.notes):
+        return ()
+    backward = BackwardOps(index, renamed)
+    ops = list(dict.fromkeys(_ChangedEdges(backward, patch).stale())) if backward.ops else []
+    if not ops:
+        return ()
+    gradients = sorted({gradient for op in ops for gradient in backward.by_owner.get(op, ())})
+    names = f" ({names_text([index.names[op] for op in gradients])})" if gradients else ""
+    return (f"The gradients of {what or subject_text(tuple(index.names[op] for op in ops))}{names} {_STALE}",)
+
+
+class BackwardOps:
+    """The gradient ops of a graph, and the forward ops that they belong to.
+
+    Args:
+        index: The graph.
+        renamed: The names of the ops that edits have renamed, by those before.
+    """
+
+    def __init__(self, index: GraphIndex, renamed: Mapping[str, str]) -> None:
+        self.index, self._renamed = index, renamed
+        self.ops = set(np.flatnonzero(gradient_mask(index, renamed)).tolist())
+
+    @cached_property
+    def by_owner(self) -> dict[int, list[int]]:
+        """Forward op -> its gradient ops."""
+        return gradient_owners(self.index, self.ops, self._renamed)
+
+    @cached_property
+    def owner(self) -> dict[int, int]:
+        """Gradient op -> the forward op that it belongs to."""
+        return {gradient: op for op, gradients in self.by_owner.items() for gradient in gradients}
+
+    @cached_property
+    def sources(self) -> frozenset[Tensor]:
+        """The tensors that gradients are taken by, as far as the results tell."""
+        return frozenset(tensor for op in self._results() for tensor in self._taken_by(op))
+
+    def is_differentiated(self, op: int, tensors: Iterable[Tensor]) -> bool:
+        """Whether gradients are taken of what an op gives, or of what is computed of that.
+
+        Args:
+            op: A forward op.
+            tensors: Some of the tensors that it reads.
+        """
+        if any(self._has_gradient_by(op, tensor) for tensor in tensors):
+            return True
+        queue, reached = deque([op]), {op}
+        while queue:
+            at = queue.popleft()
+            if at in self.by_owner or not self.ops.isdisjoint(self.index.consumer_lists[at]):
+                return True
+            for reader in self._differentiable_readers(at):
+                if reader not in reached:
+                    reached.add(reader)
+                    queue.append(reader)
+        return False
+
+    def _has_gradient_by(self, op: int, tensor: Tensor) -> bool:
+        """Whether the gradient of a tensor can come from one op only, and is there: what is differentiated has none."""
+        while list(self._differentiable_readers(tensor[0])) == [op]:
+            if tensor[0] in self.by_owner:
+                return True
+            if self.index.types[tensor[0]] not in _SAME_VALUE:
+                return False
+            op, tensor = tensor[0], next(inputs_of(self.index, tensor[0]))
+        return False
+
+    def _differentiable_readers(self, op: int) -> Iterator[int]:
+        """The forward ops that the derivative of an op goes on to."""
+        index = self.index
+        for reader in index.consumer_lists[op]:
+            if reader in self.ops or index.types[reader] in _ZERO:
+                continue
+            if any(tensor[0] == op and is_differentiable(index, tensor) for tensor in inputs_of(index, reader)):
+                yield reader
+
+    def _results(self) -> list[int]:
+        """The gradient ops that others than gradient ops read.
+
+        Those without consumers, too, where only gradient ops read those of their forward op: they are fetched.
+        """
+        readers, owner = self.index.consumer_lists, self.owner
+        used = {owner[op] for op in owner if any(owner.get(reader) != owner[op] for reader in readers[op])}
+        results = [op for op in self.ops if any(reader not in self.ops for reader in readers[op])]
+        # An optimizer takes all that it has asked for; what else is there has come of it on the way.
+        trained = {self.scope(op) for op in results if self._is_for_optimizer(op)}
+        unread = [op for op in self.ops if not readers[op] and owner.get(op) not in used]
+        return results + [op for op in unread if self.scope(op) not in trained]
+
+    def _is_for_optimizer(self, op: int) -> bool:
+        return any("Apply" in self.index.types[reader] for reader in self.index.consumer_lists[op])
+
+    def scope(self, op: int) -> str:
+        """The name scope of all gradients that were taken with one.
+
+        Args:
+            op: A gradient op.
+        """
+        name = self.index.names[op]
+        return gradient_scope(name) or name
+
+    def _taken_by(self, result: int) -> Iterator[Tensor]:
+        """The inputs of the forward op that a result is the gradient by, as far as their shapes tell."""
+        index, stack, visited = self.index, [result], set()
+        while stack:
+            op = stack.pop()
+            if op in visited:
+                continue
+            visited.add(op)
+            if op in self.owner:
+                shape = index.shape(op, 0) if index.dtypes(op) else None
+                yield from self._inputs_like(self.owner[op], shape, result)
+            elif index.types[op] in _SUMS:
+                stack += [source for source in index.input_lists[op] if source in self.ops]
+
+    def _inputs_like(self, op: int, shape: Shape, result: int) -> list[Tensor]:
+        """The inputs of a forward op that have a shape; of an optimizer's result those that read a variable."""
+        index = self.index
+        inputs = [tensor for tensor in inputs_of(index, op) if is_differentiable(index, tensor)]
+        alike = [tensor for tensor in inputs if shape is not None and index.shape(*tensor) == shape] or inputs
+        if not self._is_for_optimizer(result):
+            return alike
+        return [tensor for tensor in alike if _reads_variable(index, tensor)] or alike
+
+
+class _ChangedEdges:
+    """The edges of a graph that a patch changes, where gradients are taken through them."""
+
+    def __init__(self, backward: BackwardOps, patch: Patch) -> None:
+        self._backward, self._index, self._patch = backward, backward.index, patch
+        self._after = apply_patch(self._index, patch)
+        self._new_names = dict(patch.renamed)
+        variables = {split_tensor(member.name)[0] for member in self._index.collections.get(TRAINABLE, ())}
+        self._trainable = frozenset(self._new_names.get(name, name) for name in variables)
+        self._sources = {(self._name(op), port) for op, port in backward.sources}
+
+    def stale(self) -> list[int]:
+        """The ops whose gradients are wrong now: those that give what another op does not read any more, as a rule."""
+        ops = []
+        for change in self._patch.changed:
+            op = self._index.ids.get(change.name)
+            if op is None or op in self._backward.ops:
+                continue
+            edges = self._edges(op, change)
+            if edges and self._backward.is_differentiated(op, [old for old, _ in edges]):
+                ops += [self._owner(op, old, new) for old, new in edges if self._is_stale(op, old, new)]
+        return ops
+
+    def _is_stale(self, op: int, old: Tensor, new: Tensor | None) -> bool:
+        if self._depends_on_source(self._index, old) or self._value_is_read(op, old, new):
+            return True
+        return new is not None and self._depends_on_source(self._after, new)
+
+    def _owner(self, op: int, old: Tensor, new: Tensor | None) -> int:
+        """The op whose gradient is wrong for an edge; the one that reads where the other has no gradient ops."""
+        return old[0] if new is not None and old[0] in self._backward.by_owner else op
+
+    def _name(self, op: int) -> str:
+        """The name that an op has after the patch."""
+        name = self._index.names[op]
+        return self._new_names.get(name, name)
+
+    def _edges(self, op: int, change: NodeChange) -> list[tuple[Tensor, Tensor | None]]:
+        """The inputs of an op whose derivative is another one: what it read, and what it reads if that is another."""
+        if self._index.types[op] in _ZERO:
+            return []
+        old = list(inputs_of(self._index, op))
+        at = self._after.ids.get(self._name(op))
+        new = [] if at is None else list(inputs_of(self._after, at))
+        if len(old) != len(new) or _computes_otherwise(change.before, change.after):
+            return [(tensor, None) for tensor in old if is_differentiable(self._index, tensor)]
+        pairs = [(a, b) for a, b in zip(old, new, strict=True) if is_differentiable(self._index, a)]
+        return [(a, b) for a, b in pairs if self._is_another(a, b)]
+
+    def _is_another(self, old: Tensor, new: Tensor) -> bool:
+        """Whether a tensor of the graph before has another value than one of the graph after."""
+        (op, port), (now, now_port) = _origin(self._index, old), _origin(self._after, new)
+        return (self._name(op), port) != (self._after.names[now], now_port)
+
+    def _depends_on_source(self, index: GraphIndex, tensor: Tensor) -> bool:
+        """Whether a tensor is, or is computed of, what gradients are taken by."""
+        queue, reached = deque([tensor]), {tensor}
+        while queue:
+            op, port = queue.popleft()
+            name = self._new_names.get(index.names[op], index.names[op])
+            is_trained = index.types[op] in HANDLES and (not self._trainable or name in self._trainable)
+            if is_trained or (name, port) in self._sources:
+                return True
+            for source in inputs_of(index, op) if index.types[op] not in _ZERO else ():
+                if source not in reached and is_differentiable(index, source):
+                    reached.add(source)
+                    queue.append(source)
+        return False
+
+    def _value_is_read(self, op: int, old: Tensor, new: Tensor | None) -> bool:
+        """Whether a gradient op of an op goes on reading the value that the op does not read any more."""
+        text = self._name(old[0]), old[1]
+        for gradient in self._backward.by_owner.get(op, ()) if new is not None else ():
+            at = self._after.ids.get(self._name(gradient))
+            if at is not None and any(split_input(each) == text for each in self._after.nodes[at].input):
+                return True
+        return False
+
+
+def inputs_of(index: GraphIndex, op: int) -> Iterator[Tensor]:
+    """The tensors that an op reads, in the order of its inputs.
+
+    Args:
+        index: The graph.
+        op: The op.
+    """
+    start = int(index.inputs.start[op])
+    return ((source, int(index.ports[start + k])) for k, source in enumerate(index.inputs.row(op).tolist()))
+
+
+def is_differentiable(index: GraphIndex, tensor: Tensor) -> bool:
+    """Whether gradients go through a tensor, by its dtype.
+
+    Args:
+        index: The graph.
+        tensor: The tensor.
+    """
+    dtypes = index.dtypes(tensor[0])
+    return tensor[1] >= len(dtypes) or not dtypes[tensor[1]] or dtypes[tensor[1]].startswith(_DIFFERENTIABLE)
+
+
+def _reads_variable(index: GraphIndex, tensor: Tensor) -> bool:
+    """Whether a tensor is the value of a variable."""
+    op, _ = _origin(index, tensor)
+    return index.types[op] in HANDLES or any(index.types[source] in HANDLES for source in index.input_lists[op])
+
+
+def _origin(index: GraphIndex, tensor: Tensor) -> Tensor:
+    """The tensor that ops hand on until it is this one."""
+    while index.types[tensor[0]] in _SAME_VALUE and "_gradient_op_type" not in index.nodes[tensor[0]].attr:
+        tensor = next(inputs_of(index, tensor[0]))
+    return tensor
+
+
+def _computes_otherwise(before: NodeDef, after: NodeDef) -> bool:
+    """Whether an op computes something else of the values that it reads."""
+    if before.op != after.op:
+        return True
+    names = {name for name in (*before.attr, *after.attr) if name[:1] != "_" and name not in _NO_VALUE}
+    return any((name in before.attr) != (name in after.attr) or before.attr[name] != after.attr[name] for name in names)
