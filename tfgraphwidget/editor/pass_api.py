@@ -191,7 +191,7 @@ class PassAPI(ArgumentChecks, inside=one_thread):
         """Remove collections of the graph; the ops and variables in them stay.
 
         Args:
-            *keys: The keys of the collections: "losses".
+            keys: The keys of the collections: "losses".
 
         Returns:
             What was changed.

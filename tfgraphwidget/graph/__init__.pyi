@@ -94,6 +94,7 @@ from .op_types import AXIS_CHANGES as AXIS_CHANGES
 from .op_types import BATCH_MATMULS as BATCH_MATMULS
 from .op_types import BRANCHES as BRANCHES
 from .op_types import BROADCASTING as BROADCASTING
+from .op_types import CASES as CASES
 from .op_types import CHECKPOINT_OPS as CHECKPOINT_OPS
 from .op_types import CHECKPOINT_VALUES as CHECKPOINT_VALUES
 from .op_types import CHECKS as CHECKS
@@ -120,11 +121,13 @@ from .op_types import FUNCTIONAL_CONTROL_FLOW as FUNCTIONAL_CONTROL_FLOW
 from .op_types import FUSED_BATCH_NORMS as FUSED_BATCH_NORMS
 from .op_types import FUSION_ROOTS as FUSION_ROOTS
 from .op_types import GATHERS as GATHERS
+from .op_types import GRADIENT_SUMS as GRADIENT_SUMS
 from .op_types import HANDLE_DTYPES as HANDLE_DTYPES
 from .op_types import HANDLES as HANDLES
 from .op_types import HANDS_ON as HANDS_ON
 from .op_types import HOLDERS_OF_SHAPED_TENSORS as HOLDERS_OF_SHAPED_TENSORS
 from .op_types import IDENTITY as IDENTITY
+from .op_types import IFS as IFS
 from .op_types import INTERCHANGEABLE as INTERCHANGEABLE
 from .op_types import IS_INITIALIZED as IS_INITIALIZED
 from .op_types import JOINS_OF_ALL as JOINS_OF_ALL
@@ -148,6 +151,7 @@ from .op_types import REQUIRED_PLACEHOLDERS as REQUIRED_PLACEHOLDERS
 from .op_types import RESOURCE_HANDLES as RESOURCE_HANDLES
 from .op_types import RESOURCE_QUERIES as RESOURCE_QUERIES
 from .op_types import RESOURCE_READS as RESOURCE_READS
+from .op_types import SAME_GRADIENT as SAME_GRADIENT
 from .op_types import SEED_FORWARDING as SEED_FORWARDING
 from .op_types import SHAPE_ARITHMETIC as SHAPE_ARITHMETIC
 from .op_types import SHAPE_EQUIVALENTS as SHAPE_EQUIVALENTS
@@ -170,6 +174,7 @@ from .op_types import V1_LOOPS as V1_LOOPS
 from .op_types import VALUE_SOURCES as VALUE_SOURCES
 from .op_types import VARIABLE_READS as VARIABLE_READS
 from .op_types import WHILE_LOOPS as WHILE_LOOPS
+from .op_types import WITHOUT_GRADIENT as WITHOUT_GRADIENT
 from .op_types import WITHOUT_OUTPUTS as WITHOUT_OUTPUTS
 from .op_types import ZEROS as ZEROS
 from .query_scopes import find_scopes as find_scopes

@@ -137,7 +137,9 @@ STEP_STATE_WRITES = frozenset(
 WHILE_LOOPS = frozenset({"While", "StatelessWhile"})
 # No public function of TensorFlow makes a _While; the drawing shows it as a loop, and no edit looks into it.
 DRAWN_AS_LOOPS = WHILE_LOOPS | {"_While"}
-BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+IFS = frozenset({"If", "StatelessIf"})
+CASES = frozenset({"Case", "StatelessCase"})
+BRANCHES = IFS | CASES
 FUNCTIONAL_CONTROL_FLOW = WHILE_LOOPS | BRANCHES
 # Their inputs are the arguments of the function in attribute `f`, their outputs its results.
 FUNCTION_CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
@@ -236,6 +238,12 @@ ELEMENT_CARRIERS = V1_FORWARDING | HANDS_ON | AXIS_CHANGES | {"BroadcastTo", "Se
 # Layers
 
 SUMS = frozenset({"Add", "AddV2"})
+# The contributions to one gradient come together in them.
+GRADIENT_SUMS = SUMS | IDENTITY | {"AddN"}
+# Their derivative is zero, or there is none.
+WITHOUT_GRADIENT = SHAPE_QUERIES | {"StopGradient", "ZerosLike", "OnesLike", "Sign", "Floor", "Ceil", "Round", "Rint"}
+# They give their first input on, and its gradient.
+SAME_GRADIENT = IDENTITY | {"Snapshot", "CheckNumerics", "CheckNumericsV2", "PreventGradient", "Print"}
 # A batch normalization multiplies their outputs by channel, so it can be folded into their weights.
 FOLDABLE_LAYERS = frozenset({"Conv2D", "Conv3D", "DepthwiseConv2dNative", "MatMul"})
 # The op of a layer that does its main work; there is one for each layer.

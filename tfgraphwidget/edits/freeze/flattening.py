@@ -11,14 +11,22 @@ from dataclasses import dataclass
 from typing import cast
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import DT_BOOL, DT_INT32, DT_RESOURCE, FUNCTION_CALLS, GraphIndex, called_functions
+from tfgraphwidget.graph import (
+    CASES,
+    DT_BOOL,
+    DT_INT32,
+    DT_RESOURCE,
+    ENTER,
+    FUNCTION_CALLS,
+    IFS,
+    SWITCH,
+    WHILE_LOOPS,
+    GraphIndex,
+    called_functions,
+)
 from tfgraphwidget.naming import as_input, free_name, split_input
 from tfgraphwidget.tf_types import AttrValue, DataType, FunctionDef, NodeDef
 
-_WHILE = frozenset({"While", "StatelessWhile"})
-_IF = frozenset({"If", "StatelessIf"})
-_CASE = frozenset({"Case", "StatelessCase"})
-_V1_CONTROL_FLOW = frozenset({"Enter", "RefEnter", "Switch", "RefSwitch"})
 _PARALLEL_ITERATIONS = 10  # iterations; the default of tf.while_loop
 _TRACES = ("_gradient_op_type", "_class", "_output_shapes")
 """Attributes of an op of a function that name what is in that function only, or that hold for the trace only."""
@@ -79,7 +87,7 @@ class _Flattening:
 
     def of(self, nodes: Sequence[NodeDef], keep: Collection[str]) -> FlatGraph:
         """The graph of these NodeDefs without calls; the ops `keep` keep their names."""
-        self._anchored |= any(node.op in _V1_CONTROL_FLOW for node in nodes)
+        self._anchored |= any(node.op in ENTER | SWITCH for node in nodes)
         for node in nodes:
             copy = type(node)()
             copy.CopyFrom(node)
@@ -209,9 +217,9 @@ class _Flattening:
             flat = self._flat_function(function)
             returns, effects = self._inline(node, flat, data, start)
             self._add_result(node, returns, [*effects, *(start if waits else [])], _dtypes(flat, node.attr))
-        elif self._lower and node.op in _WHILE:
+        elif self._lower and node.op in WHILE_LOOPS:
             self._lower_while(node)
-        elif self._lower and node.op in (_IF | _CASE):
+        elif self._lower and node.op in (IFS | CASES):
             self._lower_branches(node)
         else:
             self._point_at_flat_functions(node)
@@ -294,7 +302,7 @@ class _Flattening:
         """Add Switch and Merge in place of If or Case."""
         data, waits = _split(node)
         start = [f"^{self._new_op('NoOp', f'{node.name}/start', waits)}"] if waits else []
-        if node.op in _IF:
+        if node.op in IFS:
             names = [node.attr[label].func.name for label in ("then_branch", "else_branch")]
         else:
             names = [function.name for function in node.attr["branches"].list.func]
@@ -338,7 +346,7 @@ class _Flattening:
 
     def _predicate(self, node: NodeDef, index: str, anchor: Sequence[str], level: int) -> str:
         """Whether the first branch runs: the predicate of an If, or whether an index is the number of the branch."""
-        if node.op in _IF:
+        if node.op in IFS:
             dtype = node.attr["Tcond"].type
             return index if dtype == DT_BOOL else self._new_op("ToBool", f"{node.name}/predicate", [index], T=dtype)
         number = type(node)(name=self._free(f"{node.name}/number_{level}"), op="Const", input=anchor)

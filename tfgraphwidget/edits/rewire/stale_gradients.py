@@ -19,7 +19,7 @@ import numpy as np
 from tfgraphwidget.edits.command import subject_text
 from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch
 from tfgraphwidget.edits.rewire.gradients import gradient_mask, gradient_owners, gradient_scope
-from tfgraphwidget.graph import HANDLES, SHAPE_QUERIES, TRAINABLE, GraphIndex, Shape
+from tfgraphwidget.graph import GRADIENT_SUMS, HANDLES, SAME_GRADIENT, TRAINABLE, WITHOUT_GRADIENT, GraphIndex, Shape
 from tfgraphwidget.naming import names_text, split_input, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
@@ -29,12 +29,6 @@ Tensor = tuple[int, int]
 
 _DIFFERENTIABLE = ("float", "bfloat", "half", "complex", "resource", "variant")
 """What the dtypes begin with that gradients go through."""
-_ZERO = SHAPE_QUERIES | {"StopGradient", "ZerosLike", "OnesLike", "Sign", "Floor", "Ceil", "Round", "Rint"}
-"""Op types whose derivative is zero, or none."""
-_SAME_VALUE = frozenset({"Identity", "Snapshot", "CheckNumerics", "CheckNumericsV2", "PreventGradient", "Print"})
-"""Op types that give their first input on, with the derivative one."""
-_SUMS = frozenset({"AddN", "Identity", "Add", "AddV2"})
-"""Op types that the contributions to one gradient come together in."""
 _NO_VALUE = frozenset({"T", "dtype", "shared_name", "container", "message", "summarize", "parallel_iterations"})
 """Attributes that do not change what an op computes of the values that it reads."""
 
@@ -113,7 +107,7 @@ class BackwardOps:
         while list(self._differentiable_readers(tensor[0])) == [op]:
             if tensor[0] in self.by_owner:
                 return True
-            if self.index.types[tensor[0]] not in _SAME_VALUE:
+            if self.index.types[tensor[0]] not in SAME_GRADIENT:
                 return False
             op, tensor = tensor[0], next(inputs_of(self.index, tensor[0]))
         return False
@@ -122,7 +116,7 @@ class BackwardOps:
         """The forward ops that the derivative of an op goes on to."""
         index = self.index
         for reader in index.consumer_lists[op]:
-            if reader in self.ops or index.types[reader] in _ZERO:
+            if reader in self.ops or index.types[reader] in WITHOUT_GRADIENT:
                 continue
             if any(tensor[0] == op and is_differentiable(index, tensor) for tensor in inputs_of(index, reader)):
                 yield reader
@@ -163,7 +157,7 @@ class BackwardOps:
             if op in self.owner:
                 shape = index.shape(op, 0) if index.dtypes(op) else None
                 yield from self._inputs_like(self.owner[op], shape, result)
-            elif index.types[op] in _SUMS:
+            elif index.types[op] in GRADIENT_SUMS:
                 stack += [source for source in index.input_lists[op] if source in self.ops]
 
     def _inputs_like(self, op: int, shape: Shape, result: int) -> list[Tensor]:
@@ -215,7 +209,7 @@ class _ChangedEdges:
 
     def _edges(self, op: int, change: NodeChange) -> list[tuple[Tensor, Tensor | None]]:
         """The inputs of an op whose derivative is another one: what it read, and what it reads if that is another."""
-        if self._index.types[op] in _ZERO:
+        if self._index.types[op] in WITHOUT_GRADIENT:
             return []
         old = list(inputs_of(self._index, op))
         at = self._after.ids.get(self._name(op))
@@ -239,7 +233,7 @@ class _ChangedEdges:
             is_trained = index.types[op] in HANDLES and (not self._trainable or name in self._trainable)
             if is_trained or (name, port) in self._sources:
                 return True
-            for source in inputs_of(index, op) if index.types[op] not in _ZERO else ():
+            for source in inputs_of(index, op) if index.types[op] not in WITHOUT_GRADIENT else ():
                 if source not in reached and is_differentiable(index, source):
                     reached.add(source)
                     queue.append(source)
@@ -285,7 +279,7 @@ def _reads_variable(index: GraphIndex, tensor: Tensor) -> bool:
 
 def _origin(index: GraphIndex, tensor: Tensor) -> Tensor:
     """The tensor that ops hand on until it is this one."""
-    while index.types[tensor[0]] in _SAME_VALUE and "_gradient_op_type" not in index.nodes[tensor[0]].attr:
+    while index.types[tensor[0]] in SAME_GRADIENT and "_gradient_op_type" not in index.nodes[tensor[0]].attr:
         tensor = next(inputs_of(index, tensor[0]))
     return tensor
 
