@@ -14,6 +14,7 @@ from tests.conftest import initialised, read, v1
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph.costs import output_bytes, parameters, users
 from tfgraphwidget.hierarchy.op_facts import find_op_facts
+from tfgraphwidget.runtime.measure.batch import at_batch
 from tfgraphwidget.runtime.measure.flops import flops
 from tfgraphwidget.runtime.measure.profile import Cost, Measurement
 
@@ -51,7 +52,7 @@ def test_a_matrix_product_is_two_times_its_three_sizes(mlp):
 
 def test_convolutions_and_batched_products_are_known_and_other_ops_are_said_to_be_unknown(conv):
     index = tgw.edit(conv).index
-    found = dict(zip(index.names, flops(index, batch=2).tolist(), strict=True))
+    found = dict(zip(index.names, flops(at_batch(index, 2)).tolist(), strict=True))
     assert found["conv"] == 2 * (2 * 8 * 8 * 5) * (3 * 3 * 3)
     assert found["batched"] == 2 * (2 * 8 * 8 * 7) * 5
     assert np.isnan(found["unknown"])
@@ -131,7 +132,7 @@ def test_to_ask_for_flops_leaves_out_of_a_file_what_it_leaves_out(tmp_path: Path
 
 def test_bytes_are_sizes_times_elements(conv):
     index = tgw.edit(conv).index
-    found = dict(zip(index.names, output_bytes(index, batch=2).tolist(), strict=True))
+    found = dict(zip(index.names, output_bytes(at_batch(index, 2)).tolist(), strict=True))
     assert found["x"] == 2 * 8 * 8 * 3 * 4
     assert found["conv"] == 2 * 8 * 8 * 5 * 4
     assert np.isnan(found["w"])  # a resource

@@ -213,7 +213,7 @@ class AnalysisAPI(ArgumentChecks):
         its most expensive branch, a loop those of one iteration.
 
         Args:
-            batch: The size that unknown dimensions count as.
+            batch: The first dimension of inputs that leave it open; sizes that it does not tell count as 1.
 
         Returns:
             A pandas DataFrame with a row for each op, in graph order: name, type, parameters, output_bytes and flops

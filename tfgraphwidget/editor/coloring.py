@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -117,7 +117,10 @@ class ColorModel:
             is_choice = by == self.current and (is_current or by not in (*_MEASURED, "diff"))
             if not is_choice and (not small or by in _NOT_CHEAP):
                 continue
-            values = self._of(index) if is_choice and is_current else self._compute(by, index, None)
+            if is_choice and is_current:
+                values = self._of(index)
+            else:
+                values = self._compute(by, index, None) if is_choice or by in self._custom else _encode(by, index)
             legend = None if values is None else values.legend(by)
             if values is not None and legend is not None and (is_choice or _has_colors(legend)):
                 views[by] = values, legend
@@ -132,15 +135,19 @@ class ColorModel:
             value = np.full(len(index), np.nan) if measured is None else measured.column(index, by)
             notice = _NOT_MEASURED if measured is None else measured.summary
             return Numbers(value, _UNITS[by], total=True, notice=notice)
-        if by == "FLOPs":
+        if by in _COSTS:
             return _numbers(by, index, self._costs(by, index, self._batch), self._batch)
-        return _encode(by, index, self._batch) if by in _ENCODINGS else encodings.table_column(by, index)
+        return _encode(by, index) if by in _ENCODINGS else encodings.table_column(by, index)
 
     def _costs(self, by: str, index: GraphIndex, batch: int) -> Floats:
-        if by in _COUNTS:
-            return _COUNTS[by](index, batch)
+        """What ops cost for a batch of that size."""
+        if by == "parameters":
+            return costs.parameters(index)
+        at_batch = runtime.measure.at_batch(index, batch)
+        if by == "output bytes":
+            return costs.output_bytes(at_batch)
         view = self._navigator.here
-        return runtime.measure.flops_and_calls(index, batch, view.body if index is view.index else None)
+        return runtime.measure.flops_and_calls(at_batch, view.body if index is view.index else None)
 
     @property
     def batch_notice(self) -> str:
@@ -173,7 +180,7 @@ class ColorModel:
         """The columns of `cost_table`, by their names.
 
         Args:
-            batch: The size that unknown dimensions count as.
+            batch: The first dimension of inputs that leave it open.
         """
         _check_batch(batch)
         index = self._index
@@ -204,21 +211,19 @@ def cheap_encodings(index: GraphIndex) -> dict[str, tuple[OpValues, Legend]]:
         index: The graph.
     """
     cheap = [by for by in _ENCODINGS if by not in _NOT_CHEAP] if len(index) <= _MOST_AT_ONCE else []
-    values = {by: _encode(by, index, 1) for by in cheap}
+    values = {by: _encode(by, index) for by in cheap}
     return {by: (each, legend) for by, each in values.items() if _has_colors(legend := each.legend(by))}
 
 
-def _encode(by: str, index: GraphIndex, batch: int) -> OpValues:
-    """The values of an encoding that is cheap to compute."""
+def _encode(by: str, index: GraphIndex) -> OpValues:
+    """The values of an encoding that is cheap to compute; for costs unknown sizes count as 1."""
     if by in encodings.ENCODINGS:
         return encodings.ENCODINGS[by](index)
-    return _numbers(by, index, _COUNTS[by](index, batch), batch)
+    count = costs.parameters if by == "parameters" else costs.output_bytes
+    return _numbers(by, index, count(index), 1)
 
 
-_COUNTS: dict[str, Callable[[GraphIndex, int], Floats]] = {
-    "parameters": lambda index, _: costs.parameters(index),
-    "output bytes": costs.output_bytes,
-}
+_COSTS = ("parameters", "output bytes", "FLOPs")
 
 
 def _numbers(by: str, index: GraphIndex, value: Floats, batch: int) -> Numbers:

@@ -408,7 +408,7 @@ class ViewAPI(ArgumentChecks):
                 * a column of `table()`, by its name or itself
                 * {name of an op, tensor or scope: value}, or a function of an op (see `where`) that returns a value:
                   numbers give a ramp, other values categories; None is no value
-            batch: The size that unknown dimensions count as.
+            batch: The first dimension of inputs that leave it open; sizes that it does not tell count as 1.
 
         Raises:
             GraphEditError: `by` does not describe ops, or `batch` is not a positive integer.

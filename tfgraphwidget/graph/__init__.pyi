@@ -130,6 +130,7 @@ from .op_types import IDENTITY as IDENTITY
 from .op_types import IFS as IFS
 from .op_types import INTERCHANGEABLE as INTERCHANGEABLE
 from .op_types import IS_INITIALIZED as IS_INITIALIZED
+from .op_types import ITERATOR_READS as ITERATOR_READS
 from .op_types import JOINS_OF_ALL as JOINS_OF_ALL
 from .op_types import LAYER_KERNELS as LAYER_KERNELS
 from .op_types import LIST_FORWARDING as LIST_FORWARDING

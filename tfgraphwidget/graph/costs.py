@@ -44,12 +44,11 @@ def parameters(index: GraphIndex) -> Floats:
     return counts
 
 
-def output_bytes(index: GraphIndex, batch: int = 1) -> Floats:
-    """How many bytes each op gives, (n,); dimensions that are unknown count as `batch`. NaN for ranks unknown, text.
+def output_bytes(index: GraphIndex) -> Floats:
+    """How many bytes each op gives, (n,); dimensions that are unknown count as 1. NaN for ranks unknown, text.
 
     Args:
         index: The graph.
-        batch: The batch size that an unknown first dimension has.
     """
     sizes = np.zeros(len(index))
     for i in range(len(index)):
@@ -57,20 +56,20 @@ def output_bytes(index: GraphIndex, batch: int = 1) -> Floats:
             if dtype.endswith("_ref") and index.types[i] not in HANDLES:
                 continue  # the variable's own, handed on
             each = BYTES.get(dtype.removesuffix("_ref"))
-            sizes[i] += np.nan if each is None else each * elements(index.shape(i, port), batch)
+            sizes[i] += np.nan if each is None else each * elements(index.shape(i, port), 1)
     return sizes
 
 
-def elements(shape: Shape, batch: int | None) -> float:
-    """The elements of a tensor; dimensions that are unknown count as `batch`. NaN where that says nothing.
+def elements(shape: Shape, unknown: int | None) -> float:
+    """The elements of a tensor. NaN where that is not known.
 
     Args:
         shape: The static shape; None for an unknown rank.
-        batch: The batch size that an unknown first dimension has.
+        unknown: What dimensions that are unknown count as; None if they make the number unknown.
     """
-    if shape is None or (batch is None and None in shape):
+    if shape is None or (unknown is None and None in shape):
         return float("nan")
-    return float(prod(batch if size is None else size for size in shape))  # type: ignore[misc]
+    return float(prod(unknown if size is None else size for size in shape))  # type: ignore[misc]
 
 
 def users(index: GraphIndex, fed: Mask) -> npt.NDArray[np.int32]:

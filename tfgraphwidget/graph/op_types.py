@@ -325,6 +325,8 @@ HANDLE_DTYPES = frozenset({"resource", "variant"})
 
 # What an untrusted graph may do
 
+# They give the next element of a dataset.
+ITERATOR_READS = frozenset({"IteratorGetNext", "IteratorGetNextSync"})
 # They hand the name of a file on, by their first input.
 FILENAME_CARRIERS = frozenset({"ExpandDims", "Pack", "Reshape", "ShardedFilename", "StopGradient"})
 # They take the handle of a variable and assign nothing to it.

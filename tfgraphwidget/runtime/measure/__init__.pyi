@@ -1,6 +1,7 @@
 from . import images as images
 from . import probe as probe
 from . import profile as profile
+from .batch import at_batch as at_batch
 from .comparison import Comparison as Comparison
 from .comparison import compare_outputs as compare_outputs
 from .flops import flops_and_calls as flops_and_calls

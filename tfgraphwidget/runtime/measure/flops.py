@@ -19,14 +19,18 @@ from tfgraphwidget.graph import (
     FUNCTION_CALLS,
     FUNCTIONAL_CONTROL_FLOW,
     REMOTE_CALLS,
+    WHILE_LOOPS,
     Floats,
     GraphIndex,
+    Shape,
     build,
     called_functions,
 )
 from tfgraphwidget.hierarchy import FAMILIES, families
-from tfgraphwidget.naming import split_input
-from tfgraphwidget.sources import Body, open_function
+from tfgraphwidget.naming import split_input, split_tensor
+from tfgraphwidget.runtime.measure.batch import with_input_shapes
+from tfgraphwidget.sources import Body, EditedLibrary, NodeBody, open_function
+from tfgraphwidget.tf_types import FunctionDef
 
 # What moves, stores or steers numbers has none.
 _NONE = frozenset({"input", "constant", "variable", "shape", "control", "state"})
@@ -38,11 +42,10 @@ class _Unknown(Exception):
 
 @dataclass(frozen=True)
 class _Op:
-    """The shapes and attributes of an op; sizes that are unknown count as `batch`."""
+    """The shapes and attributes of an op; sizes that are unknown count as 1."""
 
     index: GraphIndex
     number: int
-    batch: int
 
     def operand(self, number: int) -> list[int]:
         """The shape of an input."""
@@ -57,7 +60,13 @@ class _Op:
         sizes = self.index.shape(op, port)
         if sizes is None:
             raise _Unknown
-        return [self.batch if size is None else size for size in sizes]
+        return [1 if size is None else size for size in sizes]
+
+    def _last_two(self, end: str) -> list[float]:
+        """The sizes of matrices; -1 for one that is free when the graph runs, NaN for those of an unknown rank."""
+        op, port = split_input(end)
+        shape = self.index.shape(self.index.ids[op], port)
+        return [np.nan, np.nan] if shape is None else [-1 if size is None else size for size in shape[-2:]]
 
     def area(self, name: str) -> int:
         """The product of the sizes or strides of a window over images with their channels behind."""
@@ -66,11 +75,15 @@ class _Op:
             raise _Unknown
         return prod(attributes[name].list.i)
 
-    def product(self, transposed: str) -> float:
-        """The FLOPs of a product of matrices, the first of which an attribute transposes."""
-        attributes = self.index.nodes[self.number].attr
-        is_transposed = transposed in attributes and attributes[transposed].b
-        return 2 * prod(self.output) * self.operand(0)[-2 if is_transposed else -1]
+    def product(self, *transposed: str) -> float:
+        """The FLOPs of a product of matrices, which attributes transpose. What one does not tell another may."""
+        node = self.index.nodes[self.number]
+        left, right, output = map(self._last_two, (*node.input[:2], node.name))
+        for operand, name in zip((left, right), transposed, strict=True):
+            if name in node.attr and node.attr[name].b:
+                operand.reverse()
+        sizes = _size(left[0], output[0]), _size(left[1], right[0]), _size(right[1], output[1])
+        return 2 * prod(self.output[:-2]) * prod(sizes)
 
     def convolution(self, summed: int) -> float:
         """With a filter over the first dimensions of which each element of the output is summed."""
@@ -78,6 +91,12 @@ class _Op:
 
     def convolution_gradient(self, image: list[int], kernel: list[int]) -> float:
         return 2 * prod(image) * prod(kernel) / (image[-1] * self.area("strides"))
+
+
+def _size(one: float, other: float) -> float:
+    """A size that two shapes tell: the one that is known, 1 if both are free, NaN if a rank is unknown."""
+    sizes = [size for size in (one, other) if size >= 0]
+    return sizes[0] if sizes else abs(one * other)
 
 
 _COUNTS: dict[str, Callable[[_Op], float]] = {
@@ -99,8 +118,8 @@ _COUNTS: dict[str, Callable[[_Op], float]] = {
     "AddN": lambda op: prod(op.output) * (len(op.index.input_lists[op.number]) - 1),
     "Mean": lambda op: prod(op.operand(0)),
     **dict.fromkeys(("Sum", "ArgMax", "ArgMin", "BiasAddGrad"), lambda op: prod(op.operand(0)) - prod(op.output)),
-    "MatMul": lambda op: op.product("transpose_a"),
-    **dict.fromkeys(BATCH_MATMULS, lambda op: op.product("adj_x")),
+    "MatMul": lambda op: op.product("transpose_a", "transpose_b"),
+    **dict.fromkeys(BATCH_MATMULS, lambda op: op.product("adj_x", "adj_y")),
     "Conv3D": lambda op: op.convolution(4),
     "Conv2D": lambda op: op.convolution(3),
     "DepthwiseConv2dNative": lambda op: op.convolution(2),
@@ -115,14 +134,13 @@ COUNTED = frozenset(_COUNTS)
 """The op types whose FLOPs are counted."""
 
 
-def flops(index: GraphIndex, batch: int = 1) -> Floats:
-    """Floating point operations of each op, (n,); dimensions that are unknown count as `batch`.
+def flops(index: GraphIndex) -> Floats:
+    """Floating point operations of each op, (n,); dimensions that are unknown count as 1, see `batch.at_batch`.
 
     0 for ops that compute nothing, NaN where the op type or a shape is unknown. An op in a loop counts once.
 
     Args:
         index: The graph.
-        batch: The batch size that an unknown first dimension has.
     """
     names, codes = index.kinds
     kinds = families(names).tolist() if names else []
@@ -132,7 +150,7 @@ def flops(index: GraphIndex, batch: int = 1) -> Floats:
         name = names[code]
         if name in COUNTED:
             with suppress(_Unknown, LookupError):  # a LookupError: of an op without the inputs of its type
-                costs[i] = _COUNTS[name](_Op(index, i, batch))
+                costs[i] = _COUNTS[name](_Op(index, i))
         elif name in silent:
             costs[i] = 0
     return costs
@@ -142,7 +160,7 @@ MAX_DEPTH = 100  # calls in calls: TensorFlow imports no graph of deeper ones
 _CALLS = FUNCTIONAL_CONTROL_FLOW | FUNCTION_CALLS | REMOTE_CALLS
 
 
-def flops_and_calls(index: GraphIndex, batch: int, body: Body | None) -> Floats:
+def flops_and_calls(index: GraphIndex, body: Body | None) -> Floats:
     """Return the FLOPs of each op as `flops` does, and for calls the FLOPs of the called functions.
 
     For a conditional it is the most expensive branch, for a loop one iteration. Unknown costs inside count as 0; a call
@@ -150,22 +168,20 @@ def flops_and_calls(index: GraphIndex, batch: int, body: Body | None) -> Floats:
 
     Args:
         index: The graph.
-        batch: The size to assume for unknown dimensions.
         body: The graph's functions; without it no call is known.
     """
-    return _CallCosts(batch).of(index, body)
+    return _CallCosts().of(index, body)
 
 
 class _CallCosts:
     """The costs of calls; `known` has the FLOPs of bodies, by function and inputs."""
 
-    def __init__(self, batch: int) -> None:
-        self.batch = batch
+    def __init__(self) -> None:
         self._depth = 0
         self.costs: dict[tuple[object, ...], float] = {}
 
     def of(self, index: GraphIndex, body: Body | None) -> Floats:
-        costs = flops(index, self.batch)
+        costs = flops(index)
         for op, kind in enumerate(index.types):
             if kind in _CALLS or kind in index.functions:
                 ways = called_functions(index.nodes[op], index.functions)
@@ -185,10 +201,27 @@ class _CallCosts:
                 return np.nan
             nodes, extras = inner.nodes(), inner.collections()
             inner_index = build(nodes, *extras, typing=inner.typing, functions=inner.functions(), extras=inner)
+            inner_index = with_input_shapes(
+                inner_index, _argument_shapes(index, op, EditedLibrary(body, index).function(function), inner)
+            )
             self._depth += 1
             self.costs[key] = _total(self.of(inner_index, inner).tolist(), choice=False)
             self._depth -= 1
         return self.costs[key]
+
+
+def _argument_shapes(index: GraphIndex, op: int, definition: FunctionDef, inner: NodeBody) -> dict[str, Shape]:
+    """The static shapes with which a call calls a function; those of a loop are what holds in each round."""
+    node = index.nodes[op]
+    first = 1 if node.op in BRANCHES | REMOTE_CALLS else 0
+    ends = [split_input(text) for text in node.input if text[:1] != "^"][first:]
+    if node.op in WHILE_LOOPS:
+        shapes = [index.shape(op, k) for k in range(len(ends))]
+    else:
+        shapes = [index.shape(index.ids[source], port) for source, port in ends]
+    of_names = dict(zip((argument.name for argument in definition.signature.input_arg), shapes, strict=False))
+    names = (split_tensor(tensor)[0] for tensor in inner.arguments)
+    return {name: of_names[name] for name in names if name in of_names}
 
 
 def _cost_inputs(index: GraphIndex, op: int) -> list[object]:
