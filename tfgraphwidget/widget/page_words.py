@@ -72,6 +72,10 @@ CONTROLS = {
 """The control of a method; that of an edit with a button is in its registration, see `control`."""
 _WORDS = (
     (re.escape(HOW_TO_TRUST), "if you trust it, turn on 'Trust this file'"),
+    (
+        r"editor\.open_signature\('[^']*'\) shows what that one computes, and signature='[^']*' opens it there",
+        "'Check the graph' in the tab Op lists them, and 'Open' shows what one computes",
+    ),
     (r"; checkpoint='[^']*' gives them", "; open it with its checkpoint in a cell"),
     (r"; choose a boundary, or give inputs= and outputs=, for another", "; mark an input and an output for another"),
     (r"^(?:checkpoint|session|signature|feeds)=(?:'[^']*'|[^\s:]+): (\w)", lambda match: match[1].upper()),
