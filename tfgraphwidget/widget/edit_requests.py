@@ -110,8 +110,8 @@ class EditRequests:
             return parts
         if parts:
             return (parts[0] if len(parts) == 1 else parts,)
-        first = next(iter(signature.parameters.values()))
-        needs_selection = first.default is inspect.Parameter.empty and first.name not in request.keys
+        first = next(iter(signature.parameters.values()), None)
+        needs_selection = first and first.default is inspect.Parameter.empty and first.name not in request.keys
         return (self._selection(),) if needs_selection else ()
 
     def _selection(self) -> Selection:
