@@ -197,7 +197,7 @@ class FileAPI(ArgumentChecks):
         if source is None and in_function:
             return self._extract_function(*ends)
         if source is None:
-            graph, session = edit_values.new_session()
+            graph, session = edit_values.new_session(index.extras.versions())
             command = arguments.clone(whole, None, "", {"init": init, "graph": graph, "session": session})
             try:
                 core.executor.copy_out(command)

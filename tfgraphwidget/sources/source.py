@@ -11,7 +11,16 @@ import numpy as np
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import TRUSTED, Member, SavedGradient, Signature, Trust, Typing, VariableDef
-from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, KerasModel, MetaGraphDef, NodeDef, QueueRunnerDef
+from tfgraphwidget.tf_types import (
+    ContextDef,
+    FunctionDef,
+    GraphDef,
+    KerasModel,
+    MetaGraphDef,
+    NodeDef,
+    QueueRunnerDef,
+    VersionDef,
+)
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.files.tensor_bundle import StoredTensor  # noqa: TC004  # a string at run time
@@ -79,6 +88,9 @@ class Body(Protocol):
 
     def envelope(self) -> GraphDef:
         """A GraphDef with the graph's versions and function library and no nodes."""
+
+    def versions(self) -> VersionDef:
+        """The versions that TensorFlow reads the graph by."""
 
 
 @dataclass(frozen=True)

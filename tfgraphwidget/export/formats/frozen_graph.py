@@ -221,7 +221,7 @@ def _load(
     """Import a frozen graph; `ends` are the tensors of the inputs and outputs of each signature, by their keys."""
     graph_def = read_graph_def(path)
     there = {node.name for node in graph_def.node}  # without inputs that no output needs
-    with Sandbox(graph_def.node, graph_def.library, {}, starters) as sandbox:
+    with Sandbox(graph_def.node, graph_def.library, {}, starters, versions=graph_def.versions) as sandbox:
 
         def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
             inputs, outputs = ends[signature.name]

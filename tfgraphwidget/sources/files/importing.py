@@ -47,7 +47,7 @@ def import_file(file: FileGraph) -> ImportedGraph:
         if obstacle.stops:
             raise NotRunnable(obstacle.why, obstacle.ops)
     types = OpTypes(file.body.function)
-    excess = find_large_computation(file.body.protos, lambda nodes: NodeTyping(nodes, types, dict))
+    excess = find_large_computation(file.body.protos, lambda nodes: NodeTyping(nodes, types, dict, file.body.versions))
     if excess is not None:
         raise NotRunnable(*excess_obstacle(excess)[::2])
     graph = tf.Graph()
