@@ -498,8 +498,14 @@ class FileAPI(ArgumentChecks):
         """
         from tfgraphwidget.editor import archive, saving
 
+        core = self._core
+        ends = saving.ends_without_refused_ops(core, path, inputs, outputs, signatures, frozen=frozen)
+        if ends is not None:  # what stands in the way of a run is behind the outputs, or edits have taken it away
+            core = self.extract(*ends.boundary)._core
+            core.source.notices = ()
+            inputs, outputs, signatures = None, None, ends.signatures
         return saving.save(
-            self._core,
+            core,
             path,
             inputs,
             outputs,
@@ -514,7 +520,7 @@ class FileAPI(ArgumentChecks):
                 "opset": opset,
                 "timeout": timeout,
             },
-            write_editor=partial(archive.write, self._core),
+            write_editor=partial(archive.write, core),
         )
 
     def to_tensorboard(self, logdir: str | PathLike[str]) -> Path:

@@ -2,7 +2,7 @@
 
 TensorFlow reads a graph by the version of its producer. An op type may have ended at a version (`OpDef.deprecation`),
 and a few op types changed their meaning: then an op that comes into a newer graph, or into a function, which always is
-of the present version (test_tensorflow_facts.py::test_an_ended_op_does_not_run_in_a_function), is written anew. The op
+of the present version (test_tensorflow_facts.py::test_an_ended_op_does_not_run_in_a_function), is written in those of today. The op
 that gives the results keeps the name of the original, so that its readers stay as they are.
 """
 
@@ -65,9 +65,9 @@ def translate_old_ops(
     constants = {node.name: node for node in nodes if node.op == "Const"}
     translated: list[NodeDef] = []
     for node in nodes:
-        ended = _ended(node.op, typing)
+        ended = _last_version(node.op, typing)
         if before < ended <= after:
-            translated += _written_anew(node, ended, after, names, originals.get(node.name, node.name))
+            translated += _ops_of_today(node, ended, after, names, originals.get(node.name, node.name))
         elif node.op == "Placeholder" and before < SCALAR_PLACEHOLDERS <= after and _is_scalar(node):
             translated.append(_with_unknown_shape(node))
         elif node.op in _REDUCTIONS and before < AXES_IN_A_VECTOR <= after and _may_be_a_matrix(node, constants):
@@ -81,7 +81,7 @@ def _producer(versions: VersionDef | None) -> int:
     return _PRESENT if versions is None else int(versions.producer)
 
 
-def _ended(op_type: str, typing: Typing) -> int:
+def _last_version(op_type: str, typing: Typing) -> int:
     """The version of graphs since which there is no such op type; 0 for one that there is."""
     definition = typing.definition(op_type)
     return 0 if definition is None else int(definition.deprecation.version)
@@ -114,7 +114,7 @@ def _flattened_axes(node: NodeDef, names: set[str]) -> list[NodeDef]:
     return [*ops.nodes, ops.last(node.op, node.input[0], axes, **dict(node.attr))]
 
 
-def _written_anew(node: NodeDef, ended: int, after: int, names: set[str], original: str) -> list[NodeDef]:
+def _ops_of_today(node: NodeDef, ended: int, after: int, names: set[str], original: str) -> list[NodeDef]:
     """The ops that compute what an op computes whose type has ended. Raises NotClonable, naming the original."""
     op_type = node.op
     if op_type == "PlaceholderV2" and after < _PLACEHOLDERS_ALIKE:
@@ -331,15 +331,15 @@ def _batch_norm_gradient(ops: _NewOps) -> NodeDef:
 
 
 def _convolution_gradient(op_type: str, sized: int) -> Callable[[_NewOps], NodeDef]:
-    """What writes the gradient of a convolution anew, which takes the shape of its input number `sized`."""
+    """What writes the gradient of a convolution in the op of today, which takes the shape of its input number `sized`."""
 
     def write(ops: _NewOps) -> NodeDef:
         number, inputs = ops.number("T"), list(ops.inputs)
         inputs[sized] = ops.add("sizes", "Shape", inputs[sized], T=number, out_type=_INT32)
-        kept: dict[str, Attribute] = {"data_format": b"NDHWC", "dilations": [1] * 5}
-        kept |= {key: value for key, value in ops.node.attr.items() if key in ("strides", "padding", "dilations")}
+        same: dict[str, Attribute] = {"data_format": b"NDHWC", "dilations": [1] * 5}
+        same |= {key: value for key, value in ops.node.attr.items() if key in ("strides", "padding", "dilations")}
         more = {} if sized else {"Tshape": _INT32}
-        return ops.last(op_type, *inputs, T=number, **more, **kept)
+        return ops.last(op_type, *inputs, T=number, **more, **same)
 
     return write
 
@@ -357,21 +357,21 @@ def _quantize(ops: _NewOps) -> NodeDef:
     number, attributes = ops.number("T"), ops.node.attr
     least = ops.constant("input_min", float(attributes["input_min"].f), number)
     most = ops.constant("input_max", float(attributes["input_max"].f), number)
-    kept: dict[str, Attribute] = {"round_mode": b"HALF_TO_EVEN", "axis": Integer(-1), "narrow_range": False}
-    kept |= {key: value for key, value in attributes.items() if key in ("signed_input", "num_bits", "range_given")}
-    return ops.last("QuantizeAndDequantizeV2", ops.inputs[0], least, most, T=number, **kept)
+    same: dict[str, Attribute] = {"round_mode": b"HALF_TO_EVEN", "axis": Integer(-1), "narrow_range": False}
+    same |= {key: value for key, value in attributes.items() if key in ("signed_input", "num_bits", "range_given")}
+    return ops.last("QuantizeAndDequantizeV2", ops.inputs[0], least, most, T=number, **same)
 
 
 def _random_poisson(ops: _NewOps) -> NodeDef:
     number = ops.number("dtype")
-    kept = {key: value for key, value in ops.node.attr.items() if key in ("S", "seed", "seed2")}
-    return ops.last("RandomPoissonV2", *ops.inputs, R=number, dtype=number, **kept)
+    same = {key: value for key, value in ops.node.attr.items() if key in ("S", "seed", "seed2")}
+    return ops.last("RandomPoissonV2", *ops.inputs, R=number, dtype=number, **same)
 
 
 def _audio_summary(ops: _NewOps) -> NodeDef:
     rate = ops.constant("sample_rate", float(ops.node.attr["sample_rate"].f), _FLOAT32)
-    kept = {key: value for key, value in ops.node.attr.items() if key == "max_outputs"}
-    return ops.last("AudioSummaryV2", *ops.inputs, rate, **kept)
+    same = {key: value for key, value in ops.node.attr.items() if key == "max_outputs"}
+    return ops.last("AudioSummaryV2", *ops.inputs, rate, **same)
 
 
 _WRITTEN: dict[str, Callable[[_NewOps], NodeDef]] = {

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.edits.freeze import ConvertedGraph, check_computed
 from tfgraphwidget.edits.freeze import convert_variables as freeze
-from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
+from tfgraphwidget.errors import GraphEditError, NotRunnable, TensorFlowMissing
 from tfgraphwidget.export.formats.function_library import library_of
 from tfgraphwidget.export.formats.function_module import function_as_graph
 from tfgraphwidget.export.formats.graph_def import check_size, read_graph_def, write_message
@@ -164,9 +164,13 @@ def _variables(index: GraphIndex, need: Mask) -> tuple[VariableDef, ...]:
 
 
 def _stored_state(request: ExportRequest, need: Mask) -> ExportedState:
-    """The values that a file has for the variables, where TensorFlow is not installed. Raises TensorFlowMissing."""
+    """The values that a file has for the variables, where TensorFlow cannot run it. Raises GraphEditError."""
     variables, readers = _variables(request.index, need), request.stored_values()
     missing = next((variable.handle for variable in variables if variable.handle not in readers), None)
+    if missing is not None and request.read_only:
+        raise NotRunnable(
+            f"Variable {missing!r} has no value in the file, and none can be computed: {request.read_only}", [missing]
+        )
     if missing is not None:
         raise TensorFlowMissing(
             f"Variable {missing!r} has no value in the file, and to compute one for the frozen graph needs TensorFlow: "

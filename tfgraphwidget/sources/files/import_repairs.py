@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from tfgraphwidget.graph import OUTPUT_SHAPES
 from tfgraphwidget.naming import colocation, names_text, split_tensor
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.tf_internals import is_version
 from tfgraphwidget.tf_types import GraphDef, MetaGraphDef, NodeDef
 
 _MOST_NAMES = 3  # in a notice
@@ -34,14 +33,15 @@ class ImportRepairs:
     nodes: dict[str, NodeDef] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
 
-    def repair(self, meta: MetaGraphDef) -> None:
+    def repair(self, meta: MetaGraphDef, *, takes_version: bool) -> None:
         """Leave out what TensorFlow never imports.
 
         Args:
             meta: The copy of the file's MetaGraphDef, which is changed.
+            takes_version: Whether TensorFlow takes the text for its version in it for one.
         """
         version = meta.meta_info_def.tensorflow_version
-        if version and not is_version(version):
+        if not takes_version:
             meta.meta_info_def.tensorflow_version = _similar_version(version, meta.graph_def.versions.producer)
             self.notices.append(
                 f"The file says that TensorFlow {version[:80]!r} wrote it, which is no version that TensorFlow reads; "
@@ -70,41 +70,42 @@ class ImportRepairs:
 
     def _leave_out_colocations(self, graph_def: GraphDef, there: Collection[str]) -> None:
         """Remove the ops that are gone from those that others are to be placed beside."""
-        changed, gone = list[str](), dict[str, None]()
+        changed, missing_names = list[str](), dict[str, None]()
         for node in graph_def.node:
             values = list(node.attr["_class"].list.s) if "_class" in node.attr else []
-            kept = [value for value in values if not colocation(value) or colocation(value) in there]
-            if len(kept) == len(values):
+            entries = [value for value in values if not colocation(value) or colocation(value) in there]
+            if len(entries) == len(values):
                 continue
-            gone |= dict.fromkeys(colocation(value) for value in values if value not in kept)
-            node.attr["_class"].list.s[:] = kept
-            if not kept:
+            missing_names |= dict.fromkeys(colocation(value) for value in values if value not in entries)
+            node.attr["_class"].list.s[:] = entries
+            if not entries:
                 del node.attr["_class"]
             self._keep(node)
             changed.append(node.name)
         if changed:
             self.notices.append(
-                f"{_ops_text(changed)} is to be placed beside {_ops_text(list(gone))}, which the graph does not have; "
-                "that is left out."
+                f"{_ops_text(changed)} is to be placed beside {_ops_text(list(missing_names))}, which the graph does not "
+                "have; that is left out."
             )
 
     def _leave_out_members(self, meta: MetaGraphDef, there: Collection[str]) -> None:
         """Remove the entries of collections that name ops which the graph does not have."""
         for key in sorted(meta.collection_def):
-            collection, gone = meta.collection_def[key], list[str]()
+            collection, missing_names = meta.collection_def[key], list[str]()
             names = [name for name in collection.node_list.value if split_tensor(name)[0] not in there]
             if names:
-                kept = [name for name in collection.node_list.value if name not in names]
-                collection.node_list.value[:] = kept
-                gone += names
+                members = [name for name in collection.node_list.value if name not in names]
+                collection.node_list.value[:] = members
+                missing_names += names
             if collection.WhichOneof("kind") == "bytes_list" and tf_protos.collection_message(key) is not None:
                 entries = [(data, list(_missing_ops(key, data, there))) for data in collection.bytes_list.value]
                 if any(missing for _, missing in entries):
                     collection.bytes_list.value[:] = [data for data, missing in entries if not missing]
-                    gone += [missing[0] for _, missing in entries if missing]
-            if gone:
+                    missing_names += [missing[0] for _, missing in entries if missing]
+            if missing_names:
                 self.notices.append(
-                    f"Collection {key!r} names {_ops_text(gone)}, which the graph does not have; that is left out."
+                    f"Collection {key!r} names {_ops_text(missing_names)}, which the graph does not have; that is left "
+                    "out."
                 )
 
     def _keep(self, node: NodeDef) -> None:

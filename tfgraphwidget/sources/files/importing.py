@@ -30,7 +30,7 @@ from tfgraphwidget.sources.live.guarded_session import open_session
 from tfgraphwidget.sources.source import ImportedGraph
 from tfgraphwidget.sources.tf_errors import first_line, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph
+from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph, is_version
 from tfgraphwidget.tf_types import Message, MetaGraphDef
 
 _Result = TypeVar("_Result")
@@ -117,7 +117,7 @@ def _import_repaired(meta: MetaGraphDef, import_it: Callable[[], _Result], repai
         import_it: Imports it. If it fails, the graph has no new ops.
         repairs: Takes what was left out.
     """
-    repairs.repair(meta)
+    repairs.repair(meta, takes_version=is_version(meta.meta_info_def.tensorflow_version or "1.0"))
     try:
         return import_it()
     except ValueError as error:
