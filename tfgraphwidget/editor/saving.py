@@ -279,15 +279,16 @@ def ends_without_refused_ops(
     suffix = Path(path).suffix.lower()
     is_folder = not suffix or str(path).endswith("/") or Path(path).is_dir()
     is_part = frozen or is_folder or suffix in CONVERSIONS
+    if is_folder and core.source.stored is not None and core.source.stored.folder() is not None:
+        return None  # a SavedModel keeps its other files, and needs no run for that
     if not is_part or not core.target.is_file or not core.source.live_refusal or core.executor.in_function:
         return None
     ends = requested_signatures(core, inputs, outputs, signatures)
     input_tensors = [tensor for signature in ends for _, tensor in signature.inputs]
     output_tensors = [tensor for signature in ends for _, tensor in signature.outputs]
     index = core.index
-    if not output_tensors or not all(
-        index.types[index.op(tensor)] in REQUIRED_PLACEHOLDERS for tensor in input_tensors
-    ):
+    input_types = {index.types[index.op(tensor)] for tensor in input_tensors}
+    if not output_tensors or not input_types <= REQUIRED_PLACEHOLDERS:
         return None
     needed = needed_ops(index, (), [*input_tensors, *output_tensors])
     node_defs = [index.nodes[op] for op in np.flatnonzero(needed).tolist()]

@@ -1,9 +1,10 @@
 """Ops of old graphs in the ops of today.
 
 TensorFlow reads a graph by the version of its producer. An op type may have ended at a version (`OpDef.deprecation`),
-and a few op types changed their meaning: then an op that comes into a newer graph, or into a function, which always is
-of the present version (test_tensorflow_facts.py::test_an_ended_op_does_not_run_in_a_function), is written in those of today. The op
-that gives the results keeps the name of the original, so that its readers stay as they are.
+and a few op types changed their meaning: then other ops take the place of one that comes into a newer graph, or into a
+function, which always is of the present version
+(test_tensorflow_facts.py::test_an_ended_op_does_not_run_in_a_function). The op that gives the results keeps the name of
+the original, so that its readers stay as they are.
 """
 
 from __future__ import annotations
@@ -331,7 +332,7 @@ def _batch_norm_gradient(ops: _NewOps) -> NodeDef:
 
 
 def _convolution_gradient(op_type: str, sized: int) -> Callable[[_NewOps], NodeDef]:
-    """What writes the gradient of a convolution in the op of today, which takes the shape of its input number `sized`."""
+    """What writes the gradient of a convolution in the op of today, which takes the shape of input number `sized`."""
 
     def write(ops: _NewOps) -> NodeDef:
         number, inputs = ops.number("T"), list(ops.inputs)

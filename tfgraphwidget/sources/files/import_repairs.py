@@ -84,8 +84,8 @@ class ImportRepairs:
             changed.append(node.name)
         if changed:
             self.notices.append(
-                f"{_ops_text(changed)} is to be placed beside {_ops_text(list(missing_names))}, which the graph does not "
-                "have; that is left out."
+                f"{_ops_text(changed)} is to be placed beside {_ops_text(list(missing_names))}, which the graph does "
+                "not have; that is left out."
             )
 
     def _leave_out_members(self, meta: MetaGraphDef, there: Collection[str]) -> None:
