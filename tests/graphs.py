@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 import numpy as np
 import tensorflow as tf
 
+from tfgraphwidget.tf_internals import import_serialized
+
 v1 = tf.compat.v1
+_Made = TypeVar("_Made")
 
 
 def build_line() -> tf.Graph:
@@ -97,3 +101,17 @@ def read(variables: Iterable[tf.Variable], session: v1.Session) -> list[np.ndarr
     """Present values; in the graph's own mode, since eager TensorFlow refuses resource variables as fetches."""
     with session.graph.as_default():
         return session.run(list(variables))
+
+
+def old_graph(producer: int, build: Callable[[], _Made]) -> tuple[v1.GraphDef, _Made]:
+    """A GraphDef as an old release wrote it, and what `build`, which adds its ops to the default graph, returns.
+
+    What is imported into a graph gives it its versions, and TensorFlow takes ops of that time then.
+    """
+    versions = v1.GraphDef()
+    versions.versions.producer = producer
+    graph = tf.Graph()
+    import_serialized(graph, versions.SerializeToString())
+    with graph.as_default():
+        made = build()
+    return graph.as_graph_def(), made

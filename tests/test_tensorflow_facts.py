@@ -16,6 +16,7 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow.python.saved_model import function_deserialization
 
 from tests.conftest import build_mlp, initialised, v1
+from tests.graphs import old_graph
 from tfgraphwidget.edits.clone.seeds import SEED_INPUTS
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.runtime.live import graph_import, patch_application
@@ -23,7 +24,7 @@ from tfgraphwidget.runtime.live.edit_record import operation_count, track_new_op
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import, serialize_nodes
 from tfgraphwidget.sources.variables import read_variable_def
-from tfgraphwidget.tf_internals import add_function, functions_from_library, remove_function
+from tfgraphwidget.tf_internals import add_function, functions_from_library, import_serialized, remove_function
 
 
 def test_import_keeps_shared_name_and_so_shares_the_state() -> None:
@@ -866,3 +867,44 @@ def test_only_the_lock_of_a_graph_is_taken_by_hand() -> None:
         if re.search(r"[lL]ock\w*\.acquire\(|_ready\.acquire\(", file.read_text(encoding="utf-8"))
     }
     assert by_hand == {"lock_util.py"}
+
+
+def test_an_import_gives_a_graph_its_versions() -> None:
+    versions = tf.compat.v1.GraphDef()
+    versions.versions.producer, versions.versions.min_consumer = 9, 3
+    versions.versions.bad_consumers.append(5)
+    graph = tf.Graph()
+    import_serialized(graph, versions.SerializeToString())
+    assert graph.graph_def_versions == versions.versions
+
+
+@pytest.mark.parametrize(("producer", "rank"), [(0, None), (21, None), (22, 0)])
+def test_a_placeholder_without_dimensions_was_one_of_unknown_shape_until_version_22(producer, rank) -> None:
+    graph_def, _ = old_graph(producer, lambda: tf.compat.v1.placeholder(tf.float32, (), name="x"))
+    assert not graph_def.node[0].attr["shape"].shape.unknown_rank
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(graph_def, name="")
+    assert graph.get_tensor_by_name("x:0").shape.rank == rank
+
+
+@pytest.mark.parametrize(("producer", "is_taken"), [(0, True), (20, True), (21, False)])
+def test_a_reduction_took_its_axes_in_a_matrix_until_version_21(producer, is_taken) -> None:
+    graph_def, _ = old_graph(0, lambda: tf.raw_ops.Sum(input=[[1.0, 2.0]], axis=[[1]], name="sum"))
+    graph_def.versions.producer = producer
+    with tf.Graph().as_default():
+        if is_taken:
+            tf.import_graph_def(graph_def, name="")
+        else:
+            with pytest.raises(ValueError, match="must be at most rank 1"):
+                tf.import_graph_def(graph_def, name="")
+
+
+def test_an_ended_op_does_not_run_in_a_function() -> None:
+    graph_def, _ = old_graph(8, lambda: tf.raw_ops.BatchCholesky(input=[[[4.0]]], name="root"))
+
+    @tf.function
+    def root() -> tf.Tensor:
+        return tf.import_graph_def(graph_def, return_elements=["root:0"])[0]
+
+    with pytest.raises(tf.errors.UnimplementedError, match="removed in version 13"):
+        root()

@@ -1753,6 +1753,21 @@ def import_meta_graph(meta: MetaGraphDef) -> None:
     meta_graph.import_scoped_meta_graph(meta)
 
 
+def is_version(text: str) -> bool:
+    """Whether TensorFlow takes a text for the version that wrote a MetaGraphDef; it refuses to import others.
+
+    Args:
+        text: The text.
+
+    Private: `meta_graph.packaging_version`, which is the package `packaging`.
+    """
+    try:
+        meta_graph.packaging_version.parse(text)
+    except ValueError:
+        return False
+    return True
+
+
 def add_collection(meta: MetaGraphDef, key: str, graph: tf.Graph, items: Sequence[object]) -> None:
     """Add entries of a collection to a MetaGraphDef. Entries that have no proto are left out.
 

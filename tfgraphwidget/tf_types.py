@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tensorflow.core.framework.types_pb2 import DataType as DataType
     from tensorflow.core.framework.variable_pb2 import SaveSliceInfoDef as SaveSliceInfoDef
     from tensorflow.core.framework.variable_pb2 import VariableDef as VariableDef
+    from tensorflow.core.framework.versions_pb2 import VersionDef as VersionDef
     from tensorflow.core.protobuf.config_pb2 import ConfigProto as ConfigProto
     from tensorflow.core.protobuf.config_pb2 import RunMetadata as RunMetadata
     from tensorflow.core.protobuf.config_pb2 import RunOptions as RunOptions

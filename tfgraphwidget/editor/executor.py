@@ -696,7 +696,7 @@ class EditExecutor:
             if not has_all or self._needs_gradients(part.ops):
                 return None  # tables, and what `tf.custom_gradient` made, are TensorFlow's
             origin = replace(origin, index=index, ends={})
-        patch = command.plan(edits.IndexContext(index, build(())))
+        patch = command.plan(edits.IndexContext(index, build((), extras=index.extras)))
         if not stays_in_file(patch, index, self.target, self.target, as_file=True):
             return None
         patch = replace(patch, values=clone_values.file_values(patch, origin, readers))

@@ -197,7 +197,7 @@ class FileAPI(ArgumentChecks):
         if source is None and in_function:
             return self._extract_function(*ends)
         if source is None:
-            graph, session = edit_values.new_session()
+            graph, session = edit_values.new_session(index.extras.versions())
             command = arguments.clone(whole, None, "", {"init": init, "graph": graph, "session": session})
             try:
                 core.executor.copy_out(command)
@@ -522,8 +522,14 @@ class FileAPI(ArgumentChecks):
         """
         from tfgraphwidget.editor import archive, saving
 
+        core = self._core
+        ends = saving.ends_without_refused_ops(core, path, inputs, outputs, signatures, frozen=frozen)
+        if ends is not None:  # what stands in the way of a run is behind the outputs, or edits have taken it away
+            core = self.extract(*ends.boundary)._core
+            core.source.notices = ()
+            inputs, outputs, signatures = None, None, ends.signatures
         return saving.save(
-            self._core,
+            core,
             path,
             inputs,
             outputs,
@@ -541,7 +547,7 @@ class FileAPI(ArgumentChecks):
                 "opset": opset,
                 "timeout": timeout,
             },
-            write_editor=partial(archive.write, self._core),
+            write_editor=partial(archive.write, core),
         )
 
     def to_tensorboard(self, logdir: str | PathLike[str]) -> Path:

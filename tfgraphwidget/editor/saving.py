@@ -8,7 +8,9 @@ from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
+
+import numpy as np
 
 from tfgraphwidget import export, writable
 from tfgraphwidget.argument_checks import value_text
@@ -21,11 +23,12 @@ from tfgraphwidget.edits import Command, apply_patch
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.serialization import Script, document, records_of, script
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
-from tfgraphwidget.graph import GraphIndex, Signature, build, ops, upstream
+from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Signature, build, needed_ops, ops, upstream
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
-from tfgraphwidget.sources import OpenOptions, Source, open_message, tf_protos
+from tfgraphwidget.sources import OpenOptions, Source, absent_devices, open_message, pinned_notices, tf_protos
 from tfgraphwidget.tf_types import Module, TensorKey
+from tfgraphwidget.writable import CONVERSIONS
 
 _MOST_OPSET = 1_000  # there are 23 by now
 _OWN_FIELDS = ("signature", "timeout", "tags")  # options that are fields of the request
@@ -209,10 +212,18 @@ def export_request(
         editor=write_editor,
         modules=_functions(core, *ends) if core.executor.in_function else None,
         file_part=partial(_file_part, core, ends) if core.executor.in_function else None,
-        read_only=core.executor.read_only(),
+        read_only=core.executor.read_only() or _why_elsewhere(core),
         lacks_values=target.came_without_values,
         trust=source.trust,
     )
+
+
+def _why_elsewhere(core: EditorCore) -> str:
+    """Why a file's graph cannot run here that edits have placed on other machines, as a sentence; "" if it can."""
+    if not core.target.is_file or core.executor.in_function:
+        return ""
+    pinned = absent_devices((node.name, node.device) for node in core.target.index.nodes if node.device)
+    return next(iter(pinned_notices([ops for ops in pinned if ops.elsewhere], soft=True)), "")
 
 
 def stored_values(core: EditorCore) -> dict[str, Callable[[], object]]:
@@ -265,6 +276,66 @@ def script_of(core: EditorCore, file: str) -> Script:
         file: The name of the file.
     """
     return script(core.source.reopen_code, core.entrance, core.executor.history.done, file)
+
+
+class RunnableEnds(NamedTuple):
+    """What the signatures of a part that can run are.
+
+    Attributes:
+        boundary: All inputs and all outputs.
+        signatures: {name: (inputs, outputs)}.
+    """
+
+    boundary: tuple[list[str], list[str]]
+    signatures: dict[str, tuple[dict[str, str], dict[str, str]]]
+
+
+def ends_without_refused_ops(
+    core: EditorCore, path: str | PathLike[str], inputs: object, outputs: object, signatures: object, *, frozen: bool
+) -> RunnableEnds | None:
+    """The ends of the part of a file that is to be written, if that can run and the whole file cannot.
+
+    TensorFlow imports a file whole, with ops that it does not know or that are placed on other machines. What a frozen
+    graph, a SavedModel or a converted model needs of the file may have none.
+
+    Args:
+        core: The parts of the editor.
+        path: The file to write.
+        inputs: As for `requested_signatures`.
+        outputs: The same.
+        signatures: The same.
+        frozen: Whether variables become constants.
+
+    Returns:
+        The ends; None where the file can run, where the part cannot, or where the format needs the whole graph.
+    """
+    suffix = Path(path).suffix.lower()
+    is_folder = not suffix or str(path).endswith("/") or Path(path).is_dir()
+    is_part = frozen or is_folder or suffix in CONVERSIONS
+    if is_folder and core.source.stored is not None and core.source.stored.folder() is not None:
+        return None  # a SavedModel keeps its other files, and needs no run for that
+    if not is_part or not core.target.is_file or not core.source.live_refusal or core.executor.in_function:
+        return None
+    ends = requested_signatures(core, inputs, outputs, signatures)
+    input_tensors = [tensor for signature in ends for _, tensor in signature.inputs]
+    output_tensors = [tensor for signature in ends for _, tensor in signature.outputs]
+    index = core.index
+    input_types = {index.types[index.op(tensor)] for tensor in input_tensors}
+    if not output_tensors or not input_types <= REQUIRED_PLACEHOLDERS:
+        return None
+    needed = needed_ops(index, (), [*input_tensors, *output_tensors])
+    node_defs = [index.nodes[op] for op in np.flatnonzero(needed).tolist()]
+    if any(index.typing.definition(node.op) is None or _is_elsewhere(node.device) for node in node_defs):
+        return None
+    return RunnableEnds(
+        (list(dict.fromkeys(input_tensors)), list(dict.fromkeys(output_tensors))),
+        {signature.name: (dict(signature.inputs), dict(signature.outputs)) for signature in ends},
+    )
+
+
+def _is_elsewhere(device: str) -> bool:
+    """Whether a device is one of another machine."""
+    return "/job:" in device and "/job:localhost" not in device
 
 
 def requested_signatures(

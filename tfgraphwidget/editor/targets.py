@@ -324,7 +324,8 @@ class LiveTarget:
             self._draft, self._objectless = None, _variables(self._reading.index)
             self.reread()
             imported_index = self._reading.index
-            self._form, self._imported = sources.FileForm(body, imported_index.nodes), imported_index
+            self._form = sources.FileForm(body, imported_index.nodes, source.repaired)
+            self._imported = imported_index
             if draft is not None and draft.patches:
                 renewal = self._renewal()  # it has run already what it restored values with
                 names: dict[str, str] = {}  # of ops that one of the edits has changed, where TensorFlow has new ones

@@ -33,6 +33,7 @@ from .freeze.fold_batch_norm import FoldBatchNorm as FoldBatchNorm
 from .freeze.variable_writes import Updates as Updates
 from .history import History as History
 from .history import Step as Step
+from .old_ops import translate_old_ops as translate_old_ops
 from .op_replacement import replace_fixed_ops as replace_fixed_ops
 from .op_replacement import with_free_names as with_free_names
 from .op_replacement import with_present_names as with_present_names

@@ -90,6 +90,7 @@ from .op_predicates import TRAITS as TRAITS
 from .op_predicates import value_holds as value_holds
 from .op_types import ARGUMENTS as ARGUMENTS
 from .op_types import ASSIGNS as ASSIGNS
+from .op_types import AXES_IN_A_VECTOR as AXES_IN_A_VECTOR
 from .op_types import AXIS_CHANGES as AXIS_CHANGES
 from .op_types import BATCH_MATMULS as BATCH_MATMULS
 from .op_types import BRANCHES as BRANCHES
@@ -153,6 +154,7 @@ from .op_types import RESOURCE_HANDLES as RESOURCE_HANDLES
 from .op_types import RESOURCE_QUERIES as RESOURCE_QUERIES
 from .op_types import RESOURCE_READS as RESOURCE_READS
 from .op_types import SAME_GRADIENT as SAME_GRADIENT
+from .op_types import SCALAR_PLACEHOLDERS as SCALAR_PLACEHOLDERS
 from .op_types import SEED_FORWARDING as SEED_FORWARDING
 from .op_types import SHAPE_ARITHMETIC as SHAPE_ARITHMETIC
 from .op_types import SHAPE_EQUIVALENTS as SHAPE_EQUIVALENTS

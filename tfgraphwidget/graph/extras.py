@@ -1,4 +1,4 @@
-"""The parts of a graph besides ops and edges: control flow contexts, queue runners, functions."""
+"""The parts of a graph besides ops and edges: control flow contexts, queue runners, functions, versions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from tfgraphwidget.tf_types import ContextDef, FunctionDef, QueueRunnerDef
+from tfgraphwidget.tf_types import ContextDef, FunctionDef, QueueRunnerDef, VersionDef
 
 
 class GraphExtras(Protocol):
@@ -26,6 +26,9 @@ class GraphExtras(Protocol):
 
     def gradient(self, name: str) -> str:
         """The name of the function that is registered as the gradient of that one, or ""."""
+
+    def versions(self) -> VersionDef | None:
+        """The versions that TensorFlow reads the graph by; None for those of the TensorFlow that is installed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,10 @@ class EditedExtras:
     def gradient(self, name: str) -> str:
         """The name of the function that is registered as the gradient of that one, or ""."""
         return self.gradients.get(name, "") if name in self.functions else self.base.gradient(name)
+
+    def versions(self) -> VersionDef | None:
+        """Those of the graph before the edits."""
+        return self.base.versions()
 
 
 def _as_edited(base: GraphExtras) -> EditedExtras:
@@ -123,3 +130,6 @@ class NoExtras:
     def gradient(self, name: str) -> str:  # noqa: ARG002
         """Return "": no function `name` has a gradient function."""
         return ""
+
+    def versions(self) -> None:
+        """Return None: those of the TensorFlow that is installed."""

@@ -25,6 +25,10 @@ ARGUMENTS = REQUIRED_PLACEHOLDERS | {"_Arg"}
 CONSTANTS = frozenset({"Const", "HostConst"})
 # What stands for an op in a graph that only infers shapes: TensorFlow takes no PlaceholderV2 there.
 SHAPE_EQUIVALENTS = {"PlaceholderV2": "Placeholder", "HostConst": "Const"}
+# Versions of graphs (VersionDef.producer) at which TensorFlow began to read an op type otherwise
+# (test_tensorflow_facts.py).
+SCALAR_PLACEHOLDERS = 22  # before, the shape {} of a Placeholder was an unknown one
+AXES_IN_A_VECTOR = 21  # before, a reduction took its axes in a tensor of any rank
 # They compute nothing: their value is in the graph, or is fed.
 VALUE_SOURCES = CONSTANTS | REQUIRED_PLACEHOLDERS
 # Drawn as constants, although the graph does not hold their tensors: GuaranteeConst declares that its input does not

@@ -145,7 +145,7 @@ class _Ops:
 
     def index(self) -> GraphIndex:
         """The graph of the ops."""
-        body = NodeBody(list(self._nodes.values()), GraphDefLibrary.of(tf_protos.GraphDef()))
+        body = NodeBody(list(self._nodes.values()), _no_functions())
         shapes = {(tensor.op, tensor.port): tensor.shape for tensor in self.tensors()}
         return build(body.nodes(), {}, (), typing=body.typing.with_shapes(shapes), extras=body)
 
@@ -202,7 +202,7 @@ class _Ops:
                 node.attr[attr.name].CopyFrom(_attribute(attr, arguments.get(attr.name)))
             _check_allowed(attr, node.attr[attr.name])
         node.input.extend(as_input(tensor.op, tensor.port) for tensor in read)
-        body = NodeBody([node], GraphDefLibrary.of(tf_protos.GraphDef()))
+        body = NodeBody([node], _no_functions())
         dtypes = body.typing.dtypes(node)
         try:
             shapes = output_shapes(
@@ -338,6 +338,13 @@ def _holding(dtype: str, constant: Constant) -> str:
 
 def _is_list(arg: OpDef.ArgDef) -> bool:
     return bool(arg.number_attr or arg.type_list_attr)
+
+
+def _no_functions() -> GraphDefLibrary:
+    """A library without functions, of a graph that the present release writes."""
+    graph_def = tf_protos.GraphDef()
+    graph_def.versions.producer = tf_protos.graph_def_version()
+    return GraphDefLibrary.of(graph_def)
 
 
 def _args_of_inputs(definition: OpDef, count: int) -> list[OpDef.ArgDef]:

@@ -111,6 +111,7 @@ from .live.graph_body import runner_def as runner_def
 from .live.guarded_session import open_session as open_session
 from .live.sessions import unwrap_session as unwrap_session
 from .live.shapes import dimensions as dimensions
+from .live.shapes import new_graph as new_graph
 from .live.shapes import static_shape as static_shape
 from .node_body import GraphDefLibrary as GraphDefLibrary
 from .node_body import NodeBody as NodeBody

@@ -15,7 +15,7 @@ from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.unknown_fields import copy_unknown_fields
-from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, NodeDef, QueueRunnerDef
+from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, NodeDef, QueueRunnerDef, VersionDef
 
 
 class Library(Protocol):
@@ -29,6 +29,9 @@ class Library(Protocol):
 
     def envelope(self) -> GraphDef:
         """A GraphDef with the versions and the library of the graph that the functions came with, and no nodes."""
+
+    def versions(self) -> VersionDef:
+        """The versions of that graph."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,10 @@ class GraphDefLibrary:
         graph_def: GraphDef = envelope
         return graph_def
 
+    def versions(self) -> VersionDef:
+        """The versions of the GraphDef."""
+        return self.graph_def.versions
+
 
 @dataclass(frozen=True, eq=False)
 class NodeBody:
@@ -87,7 +94,7 @@ class NodeBody:
     @cached_property
     def typing(self) -> Typing:
         """Dtypes from OpDefs and attributes; shapes from attributes, else as TensorFlow infers them."""
-        return NodeTyping(self.protos, OpTypes(self.function), self._all_functions)
+        return NodeTyping(self.protos, OpTypes(self.function), self._all_functions, self.library.versions)
 
     def _all_functions(self) -> dict[str, FunctionDef]:
         return {name: self.function(name) for name in sorted(self.functions())}
@@ -133,6 +140,10 @@ class NodeBody:
     def envelope(self) -> GraphDef:
         """A GraphDef with the versions and the function library of the graph it came with, and no nodes."""
         return self.library.envelope()
+
+    def versions(self) -> VersionDef:
+        """The versions of the graph it came with."""
+        return self.library.versions()
 
 
 def validate_nodes(protos: Sequence[NodeDef], where: str) -> NodeDefs:

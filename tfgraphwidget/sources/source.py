@@ -11,7 +11,16 @@ import numpy as np
 
 from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import TRUSTED, Member, SavedGradient, Signature, Trust, Typing, VariableDef
-from tfgraphwidget.tf_types import ContextDef, FunctionDef, GraphDef, KerasModel, MetaGraphDef, NodeDef, QueueRunnerDef
+from tfgraphwidget.tf_types import (
+    ContextDef,
+    FunctionDef,
+    GraphDef,
+    KerasModel,
+    MetaGraphDef,
+    NodeDef,
+    QueueRunnerDef,
+    VersionDef,
+)
 
 if TYPE_CHECKING:
     from tfgraphwidget.sources.files.tensor_bundle import StoredTensor  # noqa: TC004  # a string at run time
@@ -80,15 +89,23 @@ class Body(Protocol):
     def envelope(self) -> GraphDef:
         """A GraphDef with the graph's versions and function library and no nodes."""
 
+    def versions(self) -> VersionDef:
+        """The versions that TensorFlow reads the graph by."""
+
 
 @dataclass(frozen=True)
 class ImportedGraph:
-    """A file's graph after its import into TensorFlow, with a session; `notices` say what the session lacks."""
+    """A file's graph after its import into TensorFlow, with a session.
+
+    `notices` say what the session lacks, and what was left out of the file; `repaired` are the NodeDefs that were
+    imported otherwise than the file has them, by name.
+    """
 
     body: Body
     graph: tf.Graph
     session: tf.compat.v1.Session
     notices: tuple[str, ...] = ()
+    repaired: Mapping[str, NodeDef] = field(default_factory=dict)
 
 
 class StoredData(Protocol):
@@ -243,6 +260,7 @@ class Source:
         trust: Whether ops of the graph may run that do more than compute; a live graph is the user's own.
         find_obstacles: Finds again why the graph of a file cannot run, as `notices` and `live_refusal`; trust
             changes it.
+        repaired: The NodeDefs that were imported otherwise than the file has them, by name.
     """
 
     title: str
@@ -269,6 +287,7 @@ class Source:
     captures: StoredCaptures | None = field(default=None, repr=False)
     trust: Trust = field(default=TRUSTED, repr=False)
     find_obstacles: Callable[[], tuple[tuple[str, ...], str]] | None = field(default=None, repr=False)
+    repaired: Mapping[str, NodeDef] = field(default_factory=dict, repr=False)
 
     def give_trust(self) -> None:
         """Let ops of the graph run that do more than compute, as the user says so."""
@@ -290,5 +309,6 @@ class Source:
                 raise NotRunnable(self.refusal)
             revived = self.revive()
             self.body, self.graph, self.session = revived.body, revived.graph, revived.session
-            self.notices += revived.notices
+            self.repaired = revived.repaired
+            self.notices += tuple(notice for notice in revived.notices if notice not in self.notices)
         return self.graph

@@ -21,8 +21,13 @@ from tfgraphwidget.sources.files.crc32c import crc32c, masked_crc32c
 from tfgraphwidget.sources.files.tensor_bundle import (
     StoredTensor,
     TensorBundle,
+    _block,
+    _block_entries,
+    _decompress,
+    _handle,
     _table,
     _table_entries,
+    packed_number,
     write_bundle,
 )
 
@@ -140,12 +145,112 @@ def flip(at: int) -> Callable[[Path], None]:
     return change
 
 
-def compress(path: Path) -> None:
-    """Say of the first block that it is compressed, as snappy would be."""
-    data = bytearray(path.read_bytes())
-    size = next(k for k in range(len(data)) if masked(data[:k] + b"\0") == data[k + 1 : k + 5])
-    data[size : size + 5] = b"\1" + masked(data[:size] + b"\1")
-    path.write_bytes(data)
+def call_compressed(kind: int) -> Callable[[Path], None]:
+    """Say of the first block that it is compressed, though it is not."""
+
+    def change(path: Path) -> None:
+        data = bytearray(path.read_bytes())
+        size = next(k for k in range(len(data)) if masked(data[:k] + b"\0") == data[k + 1 : k + 5])
+        data[size : size + 5] = bytes([kind]) + masked(data[:size] + bytes([kind]))
+        path.write_bytes(data)
+
+    return change
+
+
+def compressed(content: bytes, least: int, wide: int) -> bytes:
+    """A block as Snappy compresses it: what occurred at least `least` bytes long before is copied from there.
+
+    Args:
+        content: The block.
+        least: The shortest copy.
+        wide: How many bytes the distance of a copy has: 1, 2 or 4.
+    """
+    result, literal, at = bytearray(packed_number(len(content))), bytearray(), 0
+    most = 11 if wide == 1 else 64
+
+    def end_literal() -> None:
+        for start in range(0, len(literal), 70):  # lengths above 60 have a byte of their own
+            piece = literal[start : start + 70]
+            head = bytes([(len(piece) - 1) << 2]) if len(piece) <= 60 else bytes([60 << 2, len(piece) - 1])
+            result.extend(head + piece)
+        literal.clear()
+
+    while at < len(content):
+        size = next((n for n in range(most, least - 1, -1) if content.find(content[at : at + n], 0, at + n - 1) >= 0
+                     and at + n <= len(content)), 0)  # fmt: skip
+        back = at - content.rfind(content[at : at + size], 0, at + size - 1) if size else 0
+        if size and back < 1 << min(8 * wide + 3 * (wide == 1), 16):
+            end_literal()
+            if wide == 1:
+                result += bytes([1 | (size - 4) << 2 | back >> 8 << 5, back & 0xFF])
+            else:
+                result += bytes([(2 if wide == 2 else 3) | (size - 1) << 2]) + back.to_bytes(wide, "little")
+            at += size
+        else:
+            literal.append(content[at])
+            at += 1
+    end_literal()
+    return bytes(result)
+
+
+def compress(path: Path, wide: int) -> int:
+    """Compress the blocks of an index as Google's builds of TensorFlow do; return how many bytes that saved."""
+    table = path.read_bytes()
+    footer = table[-48:]
+    _, _, at = _handle(footer, 0)
+    offset, size, _ = _handle(footer, at)
+    new, handles = bytearray(), []
+
+    def add(block: bytes, kind: int) -> bytes:
+        handle = packed_number(len(new)) + packed_number(len(block))
+        new.extend(block + bytes([kind]) + masked(block + bytes([kind])))
+        return handle
+
+    saved = 0
+    for key, handle in _block_entries(table, offset, size):
+        start, length, _ = _handle(handle, 0)
+        block = compressed(table[start : start + length], 4, wide)
+        saved += length - len(block)
+        handles.append((key, add(block, 1)))
+    end = add(_block([]), 0) + add(compressed(_block(handles), 4, wide), 1)
+    path.write_bytes(bytes(new) + end.ljust(40, b"\0") + table[-8:])
+    return saved
+
+
+@pytest.mark.parametrize("wide", [1, 2, 4])
+def test_a_compressed_index_is_read_as_tensorflow_reads_it(wide: int, tmp_path: Path) -> None:
+    prefix = str(tmp_path / "m")
+    values = {f"layer_{k}/kernel/Adam": np.full((k % 3 + 1, 2), k, np.float32) for k in range(40)}
+    write_bundle(prefix, [StoredTensor(name, lambda value=value: value) for name, value in values.items()])
+    assert compress(tmp_path / "m.index", wide) > 500
+    reader, bundle = tf.train.load_checkpoint(prefix), TensorBundle(prefix)
+    assert bundle.shapes == reader.get_variable_to_shape_map()
+    for name, value in values.items():
+        assert np.array_equal(bundle.value(name), reader.get_tensor(name))
+        assert np.array_equal(bundle.value(name), value)
+
+
+@pytest.mark.parametrize(
+    ("data", "content"),
+    [
+        (b"\0", b""),
+        (b"\x05\x10hello", b"hello"),
+        (b"\x08\x00a\x0d\x01", b"a" * 8),
+        (b"\x06\x04ab\x0e\x02\x00", b"ababab"),
+    ],
+)
+def test_copies_may_overlap(data: bytes, content: bytes) -> None:
+    assert _decompress(data) == content
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x05\x10hell", b"\x04\x10hello", b"\x08\x00a\x0d\x02", b"\x08\x00a\x0d\x00", b"\xff\xff\xff\xff\x0f\x00a"],
+    ids=["empty", "cut off", "too long", "copied from before the start", "copied from itself", "huge"],
+)
+def test_a_damaged_block_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match=r"is damaged|is cut off"):
+        _decompress(data)
 
 
 def with_header(**fields: Any) -> Callable[[Path], None]:
@@ -172,8 +277,13 @@ def masked(data: bytes) -> bytes:
         ("index", flip(30), "a block of its index has another checksum than its bytes; copy it again"),
         (
             "index",
-            compress,
-            "m' has a compressed index, as TensorFlow does not write one; load it with the program that",
+            call_compressed(1),
+            "is damaged; copy it again",
+        ),
+        (
+            "index",
+            call_compressed(7),
+            "compressed in a way that TensorFlow does not know; copy it again",
         ),
         (
             "index",

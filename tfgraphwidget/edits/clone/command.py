@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Literal, get_args
 
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.edits import control_flow_contexts, queue_runners
+from tfgraphwidget.edits import control_flow_contexts, old_ops, queue_runners
 from tfgraphwidget.edits.clone import seeds
 from tfgraphwidget.edits.clone.boundary_inputs import BoundaryInputs, boundary_inputs, copied_frame_names
 from tfgraphwidget.edits.clone.function_library import copy_functions, state_keys
@@ -232,6 +232,10 @@ class Clone(Command):
         copies = [_Copy(self, part, target, k) for k in range(count)]
         changes = [copy.change() for copy in copies]
         fields = {name: tuple(item for c in changes for item in getattr(c, name)) for name in Change.__match_args__}
+        versions = index.extras.versions(), target.extras.versions()
+        originals = {copy: original for original, copy in fields["copies"]}
+        nodes = old_ops.translate_old_ops(fields["nodes"], index.typing, *versions, target.names, originals)
+        fields["nodes"] = nodes
         return Patch(
             add=Change(**fields),
             scopes=tuple(filter(None, self.scopes)),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tfgraphwidget.edits import translate_old_ops
 from tfgraphwidget.errors import GraphEditError, PackageMissing, TensorFlowMissing, UnknownName
 from tfgraphwidget.export.conversion.converter_process import CONVERTERS, ConversionRefused
 from tfgraphwidget.export.formats.frozen_graph import FrozenGraph, freeze_graph
@@ -25,7 +26,7 @@ from tfgraphwidget.naming import did_you_mean, names_text, scope_around
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_releases import OLDEST
-from tfgraphwidget.tf_types import NodeDef, TensorCompatible
+from tfgraphwidget.tf_types import GraphDef, NodeDef, TensorCompatible
 from tfgraphwidget.writable import CONVERSIONS, Conversion, missing_packages
 
 _TOLERANCE = {None: 1e-4, "float16": 2e-2, "dynamic": 1e-1}
@@ -143,7 +144,8 @@ def _function(conversion: Conversion, name: str) -> Callable[..., Any]:
 
 def _convert(frozen: FrozenGraph, conversion: Conversion, drawn: GraphIndex) -> bytes:
     request = frozen.request
-    arguments = frozen.graph_def.SerializeToString(), frozen.part.signatures, dict(request.options)
+    graph_def = _of_this_release(frozen.graph_def, request)
+    arguments = graph_def.SerializeToString(), frozen.part.signatures, dict(request.options)
     try:
         model: bytes = CONVERTERS.call(_function(conversion, "convert"), *arguments, seconds=request.seconds)
     except ConversionRefused as refusal:
@@ -153,6 +155,17 @@ def _convert(frozen: FrozenGraph, conversion: Conversion, drawn: GraphIndex) -> 
             f"The graph cannot be converted to {conversion.label}: {error.why}; nothing was written.", code=error.code
         ) from error
     return model
+
+
+def _of_this_release(graph_def: GraphDef, request: ExportRequest) -> GraphDef:
+    """A GraphDef in ops of the present release: converters put it into a function, where old ones do not run."""
+    present: GraphDef = tf_protos.GraphDef()
+    present.CopyFrom(graph_def)
+    present.versions.producer = tf_protos.graph_def_version()
+    nodes = translate_old_ops(graph_def.node, request.index.typing, graph_def.versions, present.versions)
+    del present.node[:]
+    present.node.extend(nodes)
+    return present
 
 
 def _describe(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tfgraphwidget.edits.freeze import ConvertedGraph, check_computed
 from tfgraphwidget.edits.freeze import convert_variables as freeze
-from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
+from tfgraphwidget.errors import GraphEditError, NotRunnable, TensorFlowMissing
 from tfgraphwidget.export.formats.function_library import library_of
 from tfgraphwidget.export.formats.function_module import function_as_graph
 from tfgraphwidget.export.formats.graph_def import check_size, read_graph_def, write_message
@@ -47,7 +47,7 @@ from tfgraphwidget.graph import (
     unused_inputs_notice,
 )
 from tfgraphwidget.naming import names_text, split_tensor
-from tfgraphwidget.runtime.sandbox import Sandbox
+from tfgraphwidget.runtime.sandbox import Sandbox, drop_output_shapes, has_stale_shapes
 from tfgraphwidget.runtime.session import edit_values
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, TensorCompatible, TensorProto
@@ -64,14 +64,16 @@ def write_frozen(path: Path, request: ExportRequest) -> None:
         path: The file to write, or the directory.
         request: What to write, and of which graph.
     """
-    if request.read_only:
+    if request.read_only and request.modules is not None:
         with function_as_graph(request) as alone:
             write_frozen(path, alone)
         return
     frozen = freeze_graph(request, "The frozen graph")
     tell_files_that_stay(request, path.name, frozen.graph_def.node)
-    is_alone = not tf_protos.is_tensorflow_installed()
+    is_alone = _is_alone(request)
     write_message(path, frozen.graph_def, verify=request.verify and not is_alone)
+    if request.read_only:
+        request.add_notice(f"The frozen graph cannot run here, so {path.name!r} was not run: {request.read_only}")
     if request.verify and not frozen.why_not_run and not is_alone:
         reference = GraphReference(frozen.request, frozen.state)
         ends = {each.name: (dict(each.inputs), dict(each.outputs)) for each in frozen.part.signatures}
@@ -112,7 +114,7 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
     """
     request = request.with_signatures(_runnable_signatures(request))
     need = ops_needed(request.index, request.signatures)
-    is_alone = not tf_protos.is_tensorflow_installed()
+    is_alone = _is_alone(request)
     try:
         state = _stored_state(request, need) if is_alone else read_state(request, need)
     except GraphEditError as error:
@@ -127,8 +129,15 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
     graph_def = tf_protos.GraphDef(node=frozen_part.nodes, versions=request.envelope().versions, library=library)
     if not library.ByteSize():
         graph_def.ClearField("library")
+    if not is_alone and has_stale_shapes(graph_def):
+        drop_output_shapes(graph_def)
     _report_omissions(request, frozen_part, state, why)
     return FrozenGraph(request, graph_def, part, state, tuple(frozen_part.remaining_state), why)
+
+
+def _is_alone(request: ExportRequest) -> bool:
+    """Whether the graph is frozen with the values of its file, without TensorFlow: that is missing or cannot run it."""
+    return bool(request.read_only) or not tf_protos.is_tensorflow_installed()
 
 
 def _runnable_signatures(request: ExportRequest) -> tuple[Signature, ...]:
@@ -157,9 +166,13 @@ def _variables(index: GraphIndex, need: Mask) -> tuple[VariableDef, ...]:
 
 
 def _stored_state(request: ExportRequest, need: Mask) -> ExportedState:
-    """The values that a file has for the variables, where TensorFlow is not installed. Raises TensorFlowMissing."""
+    """The values that a file has for the variables, where TensorFlow cannot run it. Raises GraphEditError."""
     variables, readers = _variables(request.index, need), request.stored_values()
     missing = next((variable.handle for variable in variables if variable.handle not in readers), None)
+    if missing is not None and request.read_only:
+        raise NotRunnable(
+            f"Variable {missing!r} has no value in the file, and none can be computed: {request.read_only}", [missing]
+        )
     if missing is not None:
         raise TensorFlowMissing(
             f"Variable {missing!r} has no value in the file, and to compute one for the frozen graph needs TensorFlow: "
@@ -228,7 +241,7 @@ def _load(
     """Import a frozen graph; `ends` are the tensors of the inputs and outputs of each signature, by their keys."""
     graph_def = read_graph_def(path)
     there = {node.name for node in graph_def.node}  # without inputs that no output needs
-    with Sandbox(graph_def.node, graph_def.library, {}, starters) as sandbox:
+    with Sandbox(graph_def.node, graph_def.library, {}, starters, versions=graph_def.versions) as sandbox:
 
         def run(signature: Signature, feeds: Mapping[str, TensorCompatible]) -> dict[str, np.ndarray]:
             inputs, outputs = ends[signature.name]

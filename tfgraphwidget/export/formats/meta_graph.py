@@ -59,7 +59,7 @@ from tfgraphwidget.sources import (
     write_bundle,
 )
 from tfgraphwidget.tensorflow_modules import is_installed, tf, v1
-from tfgraphwidget.tf_internals import add_collection, new_meta_graph
+from tfgraphwidget.tf_internals import add_collection, is_version, new_meta_graph
 from tfgraphwidget.tf_types import ContextDef, Message, MetaGraphDef, SaverDef, Session, TensorCompatible
 
 _RESTORES = "restore_all"
@@ -420,6 +420,8 @@ def _copy_file_fields(meta_graph: MetaGraphDef, original: MetaGraphDef, *, bare:
         if original.HasField(key) and (has_saver or key != "saver_def"):
             getattr(meta_graph, key).CopyFrom(getattr(original, key))
     meta_graph.asset_file_def.extend(original.asset_file_def)
+    if not is_version(meta_graph.meta_info_def.tensorflow_version or "1.0"):  # TensorFlow would refuse the file for it
+        meta_graph.meta_info_def.ClearField("tensorflow_version")
 
 
 def _leave_out_saveables(meta_graph: MetaGraphDef, request: ExportRequest, variables: Sequence[VariableDef]) -> None:

@@ -637,6 +637,9 @@ class _FunctionLookup:
         """The name of the function's gradient, or ""."""
         return self._gradient(name)
 
+    def versions(self) -> None:
+        """None."""
+
 
 def bound_tensors(meta: MetaGraphDef, nodes: Iterable[NodeDef]) -> dict[str, int]:
     """Tensors of a graph that calls of saved functions bind to saved objects, with the numbers of these objects.

@@ -37,7 +37,7 @@ from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.live import import_validated, make_variable, rebuild_contexts
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import asset_files, is_outside_assets, open_session, tf_protos
+from tfgraphwidget.sources import asset_files, is_outside_assets, new_graph, open_session, tf_protos
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_types import SavedModel, SignatureDef
 
@@ -189,7 +189,7 @@ def _write(
     library = library_of(request.index, nodes)
     way_out = "make variables of these constants: a SavedModel keeps the values of variables in files of their own"
     check_size("The graph of the SavedModel", nodes, library, way_out)
-    graph = tf.Graph()
+    graph = new_graph(request.index.extras.versions())
     gradients = [(gradient.function_name, gradient.gradient_func) for gradient in library.gradient]
     import_validated(graph, validate(graph, nodes, library.function, gradients))
     config = v1.ConfigProto(allow_soft_placement=True)

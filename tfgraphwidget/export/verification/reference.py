@@ -79,7 +79,8 @@ class GraphReference:
         """
         values = next_numbers(self._state.values) if moved else self._state.values
         kind = RemoteSandbox if self.is_remote else Sandbox
-        return kind(self._nodes, library_of(self.request.index, self._nodes), values, self._state.starters)
+        library, versions = library_of(self.request.index, self._nodes), self.request.index.extras.versions()
+        return kind(self._nodes, library, values, self._state.starters, versions=versions)
 
     def is_refused(self) -> bool:
         """Whether what was written may not even be loaded: an op of a file that is not trusted does more than compute.

@@ -18,7 +18,7 @@ from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, BodyState
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
 from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.inlining import inline
-from tfgraphwidget.sources import Source, open_source, static_shape, table_dtypes, table_of, tf_protos
+from tfgraphwidget.sources import Source, new_graph, open_source, static_shape, table_dtypes, table_of, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, Tensor, Variable
@@ -69,7 +69,7 @@ def body_source(
     nodes = inline([node for node in index.nodes if node.name not in outside], index)
     functions = list(called_definitions(index, nodes).values())
     read = {split_input(text) for node in nodes for text in node.input}
-    graph = tf.Graph()
+    graph = new_graph(index.extras.versions())
     with graph.as_default():
         state = _State(index, body_state, [*nodes, *(node for function in functions for node in function.node_def)])
         tensors = {

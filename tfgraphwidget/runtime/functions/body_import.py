@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tfgraphwidget.edits import translate_old_ops
 from tfgraphwidget.edits.clone import KEY, Excerpt, has_closure_gradient, reseed
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import FUNCTION_CALLS
@@ -167,6 +168,8 @@ def import_part(
     gradient_names = {op: new_gradient_name() for op in gradients}
     nodes = _copies(part, functions, gradient_names)
     own.change(nodes)
+    index = part.index
+    nodes = list(translate_old_ops(nodes, index.typing, index.extras.versions(), graph.graph_def_versions))
     read = {text if ":" in text else f"{text}:0" for node in nodes for text in node.input}
     names = part.names(part.outputs)
     inside = [name for name in names if name not in tensors_in]

@@ -89,8 +89,9 @@ def optimize(index: GraphIndex, outputs: Sequence[str]) -> tuple[GraphDef, tuple
         GraphEditError: TensorFlow cannot read or optimize the graph.
     """
     ends = [split_tensor(name)[0] for name in outputs]
-    graph = v1.GraphDef(node=index.nodes)
-    graph.versions.producer = tf.version.GRAPH_DEF_VERSION
+    graph = v1.GraphDef(node=index.nodes, versions=index.extras.versions())
+    if not graph.HasField("versions"):
+        graph.versions.producer = tf.version.GRAPH_DEF_VERSION
     functions = called_definitions(index, index.nodes)
     for name, why in endless_functions(functions, sorted(functions)).items():
         raise GraphEditError(

@@ -7,6 +7,8 @@ from .preflight import CONSTRUCTION_CONTEXT as CONSTRUCTION_CONTEXT
 from .preflight import check_device_names as check_device_names
 from .preflight import check_devices as check_devices
 from .preflight import check_functions as check_functions
+from .preflight import drop_output_shapes as drop_output_shapes
+from .preflight import has_stale_shapes as has_stale_shapes
 from .preflight import validate as validate
 from .sandbox import PATIENCE as PATIENCE
 from .sandbox import RemoteSandbox as RemoteSandbox

@@ -84,7 +84,8 @@ def run_graph(index: GraphIndex, outputs: Sequence[str], feeds: Values, values: 
     own_values = {handle: value for handle, value in values.items() if handle in names}
     patience = QUEUE_PATIENCE if waiting else PATIENCE
     try:
-        with Sandbox(nodes, _library(index, nodes), own_values, starters, patience) as sandbox:
+        versions = index.extras.versions()
+        with Sandbox(nodes, _library(index, nodes), own_values, starters, patience, versions) as sandbox:
             return [np.asarray(value) for value in sandbox.run(outputs, feeds)]
     except SessionRefused as refusal:
         if waiting and isinstance(refusal.__cause__, tf.errors.DeadlineExceededError):

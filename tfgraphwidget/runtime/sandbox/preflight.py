@@ -20,7 +20,7 @@ from functools import lru_cache
 from google.protobuf.message import EncodeError
 
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
-from tfgraphwidget.graph import CONSTANTS, V1_LOOPS
+from tfgraphwidget.graph import CONSTANTS, OUTPUT_SHAPES, V1_LOOPS
 from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import function_definition, parse_device, tf_protos
@@ -40,7 +40,7 @@ from tfgraphwidget.tf_internals import (
     output_of_c_operation,
     used_names,
 )
-from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, LibraryFunction, NodeDef
+from tfgraphwidget.tf_types import FunctionDef, FunctionDefLibrary, GraphDef, LibraryFunction, NodeDef
 
 Ends = Mapping[tuple[str, int], object]
 """What stands for each tensor (op, port) and each control input (op, -1): a TF_Output or a TF_Operation."""
@@ -48,6 +48,7 @@ Ends = Mapping[tuple[str, int], object]
 _NAME = re.compile(r"[A-Za-z0-9.][\w.\\/>-]*")
 _MOST_BYTES = (1 << 31) - 1  # of a message that protobuf reads
 _NODE_FIELD = 1 << 3 | 2  # the tag: GraphDef.NODE_FIELD_NUMBER, and 2 for "with length"
+_MOST_TRIED = 200_000  # ops: TensorFlow takes ten seconds to import them
 _WITHOUT_PLACEHOLDER_V2 = 23  # GraphDef version
 CONSTRUCTION_CONTEXT = "_construction_context"
 _MORE = re.compile(r"\. [A-Z].*|[\s.;]+\Z", re.DOTALL)
@@ -236,10 +237,43 @@ def run_import(c_graph: object, validated: ValidatedNodes, ends: Ends) -> None:
     Raises:
         GraphEditError: TensorFlow refuses, for the reason in the message; the C graph has no new ops.
     """
+    outside = {end: ends[end] for end in validated.outside}
     try:
-        import_serialized(c_graph, validated.serialized, {end: ends[end] for end in validated.outside})
+        try:
+            import_serialized(c_graph, validated.serialized, outside)
+        except tf.errors.InvalidArgumentError as error:
+            if OUTPUT_SHAPES not in error.message:
+                raise
+            graph_def = tf_protos.GraphDef.FromString(validated.serialized)
+            drop_output_shapes(graph_def)
+            import_serialized(c_graph, graph_def.SerializeToString(), outside)
     except tf.errors.OpError as error:
         raise _refusal_error(error.message, validated.names) from error
+
+
+def drop_output_shapes(graph_def: GraphDef) -> None:
+    """Remove the static shapes that a file notes of its ops. TensorFlow compares them with those that it infers.
+
+    Args:
+        graph_def: The graph, which is changed.
+    """
+    for node in graph_def.node:
+        node.attr.pop(OUTPUT_SHAPES, None)
+
+
+def has_stale_shapes(graph_def: GraphDef) -> bool:
+    """Whether TensorFlow refuses a graph for the static shapes that a file notes of its ops.
+
+    Args:
+        graph_def: The graph.
+    """
+    if len(graph_def.node) > _MOST_TRIED or not any(OUTPUT_SHAPES in node.attr for node in graph_def.node):
+        return False
+    try:
+        import_serialized(new_c_graph(), graph_def.SerializeToString())
+    except tf.errors.OpError as error:
+        return OUTPUT_SHAPES in error.message
+    return False
 
 
 def _refusal_error(message: str, names: Collection[str]) -> GraphEditError:

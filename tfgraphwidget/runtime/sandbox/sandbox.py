@@ -19,9 +19,9 @@ from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.sandbox.child_process import RUNS, JobFailed, RemoteContext
 from tfgraphwidget.runtime.session.feed_ranks import check_feed_ranks
 from tfgraphwidget.runtime.session.variable_values import error_text
-from tfgraphwidget.sources import tf_protos, wrap_tf_errors
+from tfgraphwidget.sources import new_graph, tf_protos, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf, v1
-from tfgraphwidget.tf_types import ConfigProto, FunctionDefLibrary, NodeDef, Operation, Tensor
+from tfgraphwidget.tf_types import ConfigProto, FunctionDefLibrary, NodeDef, Operation, Tensor, VersionDef
 
 _Result = TypeVar("_Result")
 START_SECONDS = 20.0  # for a child process to import TensorFlow and the graph, on a slow machine
@@ -61,6 +61,7 @@ class Sandbox:
         values: The values of variables, by handle op.
         starters: Ops to run once, at first: those that fill tables.
         patience: How many seconds a run may take.
+        versions: The versions of the graph that the ops are of; None for those of the TensorFlow that is installed.
 
     Raises:
         SessionRefused: The ops cannot run.
@@ -74,8 +75,9 @@ class Sandbox:
         values: Mapping[str, object] | None = None,
         starters: Sequence[str] = (),
         patience: float = PATIENCE,
+        versions: VersionDef | None = None,
     ) -> None:
-        self.graph = tf.Graph()
+        self.graph = new_graph(versions)
         import_nodes(self.graph, map(without_remote_device, nodes), library)
         self._options = v1.RunOptions(timeout_in_ms=int(patience * 1000))
         assigns, feeds = _assigns(self.graph, values or {})
@@ -140,7 +142,7 @@ def run_there(
         patience: How many seconds a run may take.
     """
     graph = tf_protos.GraphDef.FromString(graph_def)
-    with Sandbox(graph.node, graph.library, values, starters, patience) as sandbox:
+    with Sandbox(graph.node, graph.library, values, starters, patience, graph.versions) as sandbox:
         yield sandbox.run
 
 
@@ -153,6 +155,7 @@ class RemoteSandbox:
         values: The values of variables, by handle op.
         starters: Ops to run once, at first: those that fill tables.
         patience: How many seconds a run may take.
+        versions: The versions of the graph that the ops are of; None for those of the TensorFlow that is installed.
 
     Raises:
         SessionRefused: The ops cannot run, or the process that runs them ends.
@@ -165,8 +168,12 @@ class RemoteSandbox:
         values: Mapping[str, object] | None = None,
         starters: Sequence[str] = (),
         patience: float = PATIENCE,
+        versions: VersionDef | None = None,
     ) -> None:
-        graph = tf_protos.GraphDef(node=nodes, library=library).SerializeToString()
+        graph_def = tf_protos.GraphDef(node=nodes, library=library, versions=versions)
+        if versions is None:
+            graph_def.versions.producer = tf_protos.graph_def_version()
+        graph = graph_def.SerializeToString()
         arguments = graph, dict(values or {}), list(starters), patience
         self._context = RemoteContext(RUNS, patience + START_SECONDS, run_there, *arguments)
         self._run = call_apart(self._context.__enter__)

@@ -56,6 +56,7 @@ from tfgraphwidget.sources import (
     ShapeMismatch,
     call_shapes,
     check_arguments,
+    new_graph,
     output_shapes,
     shape_from_proto,
     shape_proto,
@@ -92,7 +93,7 @@ class ShapeInferenceSandbox:
 
     def __init__(self, view: PatchedGraph) -> None:
         self._view = view
-        self._graph = tf.Graph()
+        self._graph = new_graph(view.index.extras.versions())
         self._cached_outputs: dict[str, Sequence[tf.Tensor]] = {}
         self._stand_ins: dict[str, dict[int, tf.Tensor]] = {}
         self._shared: dict[tuple[str, Shape, str], tf.Tensor] = {}
@@ -236,8 +237,7 @@ class ShapeInferenceSandbox:
         excess = self._bounds.excess((), functions)
         if excess:
             raise ShapeUnknown(excess.why)
-        graph_def = tf.compat.v1.GraphDef()
-        graph_def.versions.producer = tf.version.GRAPH_DEF_VERSION
+        graph_def = tf.compat.v1.GraphDef(versions=self._graph.graph_def_versions)
         graph_def.library.function.extend(without_endless_calls(functions))
         for function in graph_def.library.function:
             for node in function.node_def:
@@ -669,7 +669,9 @@ def _own_shapes(graph: PatchedGraph, name: str) -> list[Shape] | None:
         check_arguments(node, [graph.dtype(tensor) for tensor in read], graph.function)
         inferred = call_shapes(node, shapes, sources, graph.function)
     else:
-        inferred = output_shapes(node, graph.typing.definition(node.op), shapes, sources)
+        versions = graph.index.extras.versions()
+        producer = None if versions is None else versions.producer
+        inferred = output_shapes(node, graph.typing.definition(node.op), shapes, sources, producer)
     return None if inferred is None else list(inferred)
 
 

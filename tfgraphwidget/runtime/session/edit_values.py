@@ -23,9 +23,9 @@ from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import RemoteSandbox, Sandbox
 from tfgraphwidget.runtime.session.current_values import constant_value
 from tfgraphwidget.runtime.session.variable_values import MissingValues, check_session, current_values
-from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, tf_protos, wrap_tf_errors
+from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, new_graph, tf_protos, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import TensorProto
+from tfgraphwidget.tf_types import TensorProto, VersionDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.tf_types import NodeDef
@@ -127,7 +127,8 @@ def compute_constants(
     ops = np.flatnonzero(needed_ops(index, (), tensors)).tolist()
     library = tf_protos.FunctionDefLibrary(function=[index.extras.function(name) for name in sorted(index.functions)])
     sandbox_kind = RemoteSandbox if trust.is_file else Sandbox
-    with sandbox_kind([_apart(index.nodes[i], values or {}) for i in ops], library, values) as sandbox:
+    nodes = [_apart(index.nodes[i], values or {}) for i in ops]
+    with sandbox_kind(nodes, library, values, versions=index.extras.versions()) as sandbox:
         return sandbox.run(tensors, {})
 
 
@@ -175,7 +176,11 @@ def _apart(node: NodeDef, values: Collection[str]) -> NodeDef:
 
 
 @wrap_tf_errors("open a session")
-def new_session() -> tuple[tf.Graph, tf.compat.v1.Session]:
-    """Return a new graph and a session on it."""
-    graph = tf.Graph()
+def new_session(versions: VersionDef | None = None) -> tuple[tf.Graph, tf.compat.v1.Session]:
+    """Return a new graph and a session on it.
+
+    Args:
+        versions: The versions that TensorFlow reads the graph by; None for its own.
+    """
+    graph = new_graph(versions)
     return graph, tf.compat.v1.Session(graph=graph, config=tf.compat.v1.ConfigProto(allow_soft_placement=True))

@@ -27,7 +27,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session import variable_values
-from tfgraphwidget.sources import open_session, tf_protos, wrap_tf_errors
+from tfgraphwidget.sources import new_graph, open_session, tf_protos, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDef
 
@@ -169,6 +169,6 @@ def _sandbox_graph(index: GraphIndex, ids: Iterable[int], functions: Iterable[Fu
         node.attr.pop("_class", None)
         nodes.append(node)
     library = tf_protos.FunctionDefLibrary(function=functions)
-    graph = tf.Graph()
+    graph = new_graph(index.extras.versions())
     import_nodes(graph, nodes, library)
     return graph

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.source import Body
@@ -14,11 +14,14 @@ class FileForm:
     """The NodeDefs and functions as a file has them: TensorFlow adds default attributes when it imports the file.
 
     Unchanged ops are written as the file has them, changed ops without the default attributes that the file omits.
+    Where TensorFlow does not import an op as the file has it, `repaired` has the NodeDef that it took.
     """
 
-    def __init__(self, body: Body, nodes: Iterable[NodeDef]) -> None:
+    def __init__(self, body: Body, nodes: Iterable[NodeDef], repaired: Mapping[str, NodeDef] | None = None) -> None:
         self._body = body
-        self._nodes = {node.name: node for node in body.nodes()}
+        in_file = {node.name: node for node in body.nodes()}
+        self._repairs = {name: (in_file[name], node) for name, node in (repaired or {}).items() if name in in_file}
+        self._nodes = in_file | {name: node for name, (_, node) in self._repairs.items()}
         self._imported = {node.name: _digest(node) for node in nodes}
 
     def nodes(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
@@ -27,7 +30,7 @@ class FileForm:
         Args:
             nodes: The NodeDefs, in the order of the graph.
         """
-        return [self._node(node, self._nodes.get(node.name)) for node in nodes]
+        return [self._node(self._repair(node), self._nodes.get(node.name)) for node in nodes]
 
     def envelope(self, imported: GraphDef) -> GraphDef:
         """The versions and the library of the imported graph in the file's form: functions keep name and body."""
@@ -43,6 +46,24 @@ class FileForm:
         if any(node.name not in self._nodes for node in imported.node):
             graph_def.versions.CopyFrom(imported.versions)
         return graph_def
+
+    def _repair(self, node: NodeDef) -> NodeDef:
+        """A NodeDef without the attributes of the file's that TensorFlow does not import; edits may have changed it."""
+        if node.name not in self._repairs:
+            return node
+        original, repaired = self._repairs[node.name]
+        if node == original:
+            return repaired
+        copy = type(node)()
+        copy.CopyFrom(node)
+        for key, value in original.attr.items():
+            if key not in copy.attr or copy.attr[key] != value:
+                continue
+            if key not in repaired.attr:
+                del copy.attr[key]
+            else:
+                copy.attr[key].CopyFrom(repaired.attr[key])
+        return copy
 
     def _node(self, node: NodeDef, own: NodeDef | None) -> NodeDef:
         if own is None or own.op != node.op:

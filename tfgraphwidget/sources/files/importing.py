@@ -12,11 +12,13 @@ from typing import TypeVar
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, NotRunnable, NotTrusted
-from tfgraphwidget.graph import VariableDef
+from tfgraphwidget.graph import OUTPUT_SHAPES, VariableDef
 from tfgraphwidget.progress import tell
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import relocate_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.checkpoint_keys import assign_op, checkpoint_keys, graph_variables, variable_slice
+from tfgraphwidget.sources.files.import_repairs import ImportRepairs
 from tfgraphwidget.sources.files.object_graph import unrestored_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph, excess_obstacle, find_obstacles, missing_checkpoint_names
 from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
@@ -28,9 +30,10 @@ from tfgraphwidget.sources.live.guarded_session import open_session
 from tfgraphwidget.sources.source import ImportedGraph
 from tfgraphwidget.sources.tf_errors import first_line, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph
-from tfgraphwidget.tf_types import Message
+from tfgraphwidget.tf_internals import SavedModelLoader, import_meta_graph, is_version
+from tfgraphwidget.tf_types import Message, MetaGraphDef
 
+_Result = TypeVar("_Result")
 _LONGEST = 500  # characters of TensorFlow's sentence, which may quote a shape of a million dimensions
 
 
@@ -47,16 +50,17 @@ def import_file(file: FileGraph) -> ImportedGraph:
         if obstacle.stops:
             raise NotRunnable(obstacle.why, obstacle.ops)
     types = OpTypes(file.body.function)
-    excess = find_large_computation(file.body.protos, lambda nodes: NodeTyping(nodes, types, dict))
+    excess = find_large_computation(file.body.protos, lambda nodes: NodeTyping(nodes, types, dict, file.body.versions))
     if excess is not None:
         raise NotRunnable(*excess_obstacle(excess)[::2])
     graph = tf.Graph()
     # Ops pinned to a device that this machine has not run on the CPU; a notice says so.
     session = open_session(graph, file.trust, tf.compat.v1.ConfigProto(allow_soft_placement=True))
     tell("Importing the graph into TensorFlow")
+    repairs = ImportRepairs()
     try:
         with graph.as_default():
-            notices = (*_fill(file, graph, session), *_fill_tables(file, graph, session))
+            notices = (*_fill(file, graph, session, repairs), *_fill_tables(file, graph, session))
     except NotRunnable:
         session.close()
         raise
@@ -69,7 +73,8 @@ def import_file(file: FileGraph) -> ImportedGraph:
         raise NotRunnable(
             why or f"TensorFlow cannot import {file.where}: {first_line(error)[:_LONGEST]}; it can be looked at only."
         ) from error
-    return ImportedGraph(GraphBody(graph, saved_names=file.body.saved_names), graph, session, notices)
+    body = GraphBody(graph, saved_names=file.body.saved_names)
+    return ImportedGraph(body, graph, session, (*repairs.notices, *notices), repairs.nodes)
 
 
 def _damaged_value(checkpoint: Checkpoint | None) -> str:
@@ -84,16 +89,16 @@ def _damaged_value(checkpoint: Checkpoint | None) -> str:
     return ""
 
 
-def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> tuple[str, ...]:
+def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session, repairs: ImportRepairs) -> tuple[str, ...]:
     """Import the graph and load its values; return a sentence on what was not run."""
     if file.folder is not None:
-        return _load_saved_model(file, file.folder, graph, session)
-    # TensorFlow adds default attributes to the NodeDefs that it is given
-    # (test_tensorflow_facts.py::test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given).
+        return _load_saved_model(file, file.folder, graph, session, repairs)
     if file.meta.HasField("meta_info_def") or file.meta.collection_def:
-        import_meta_graph(_copy(file.meta))
+        meta = _copy(file.meta)
+        _import_repaired(meta, lambda: import_meta_graph(_copy(meta)), repairs)
     else:
-        tf.import_graph_def(_copy(file.graph_def), name="")
+        meta = tf_protos.MetaGraphDef(graph_def=file.graph_def)
+        _import_repaired(meta, lambda: tf.import_graph_def(_copy(meta.graph_def), name=""), repairs)
     if file.checkpoint is not None:
         _load(file, file.checkpoint, graph, session)
     elif file.values is not None:
@@ -103,11 +108,32 @@ def _fill(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> tu
     return ()
 
 
-def _load_saved_model(file: FileGraph, folder: Path, graph: tf.Graph, session: tf.compat.v1.Session) -> tuple[str, ...]:
+def _import_repaired(meta: MetaGraphDef, import_it: Callable[[], _Result], repairs: ImportRepairs) -> _Result:
+    """Import a MetaGraphDef without what TensorFlow refuses of it though no op needs that.
+
+    Args:
+        meta: What is imported. TensorFlow adds default attributes to the NodeDefs that it is given
+            (test_tensorflow_facts.py::test_an_import_adds_default_attributes_to_the_graph_def_that_it_is_given).
+        import_it: Imports it. If it fails, the graph has no new ops.
+        repairs: Takes what was left out.
+    """
+    repairs.repair(meta, takes_version=is_version(meta.meta_info_def.tensorflow_version or "1.0"))
+    try:
+        return import_it()
+    except ValueError as error:
+        if OUTPUT_SHAPES not in str(error) or not repairs.leave_out_shapes(meta.graph_def):
+            raise
+        return import_it()
+
+
+def _load_saved_model(
+    file: FileGraph, folder: Path, graph: tf.Graph, session: tf.compat.v1.Session, repairs: ImportRepairs
+) -> tuple[str, ...]:
     """Load as `tf.compat.v1.saved_model.load` does, and return a sentence on the ops that it runs and that were not."""
     loader, tags = SavedModelLoader(str(folder)), list(file.meta.meta_info_def.tags)
-    relocate_assets(loader.get_meta_graph_def_from_tags(tags), folder)
-    saver, _ = loader.load_graph(graph, tags)
+    meta = loader.get_meta_graph_def_from_tags(tags)
+    relocate_assets(meta, folder)
+    saver, _ = _import_repaired(meta, lambda: loader.load_graph(graph, tags), repairs)
     notices: list[str] = []
     try:
         loader.restore_variables(session, saver)

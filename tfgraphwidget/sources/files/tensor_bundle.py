@@ -1,6 +1,7 @@
 """Checkpoints as TensorFlow writes them since 1.0, "tensor bundles", read and written without TensorFlow.
 
-m.ckpt.index is a table of sorted keys in blocks, each with a checksum: "" has the BundleHeaderProto, and each name of a
+m.ckpt.index is a table of sorted keys in blocks, each with a checksum, and compressed where Google's own builds of
+TensorFlow wrote it: "" has the BundleHeaderProto, and each name of a
 tensor its BundleEntryProto, which says where in the shards m.ckpt.data-00000-of-00002 the bytes are. The slices of a
 partitioned variable have entries under keys that no name can be. Names as in tensorflow/core/util/tensor_bundle.
 """
@@ -28,6 +29,8 @@ from tfgraphwidget.tf_types import BundleEntryProto, Message, TensorSliceProto
 _FOOTER = 48
 _MAGIC = 0xDB4775248B80FB57
 _TRAILER = 5  # bytes behind a block: how it is compressed, and its checksum
+_SNAPPY = 1  # says that a block is compressed
+_MOST_EXPANDED = 64  # bytes that one byte of a compressed block gives, at most: a copy has three or five
 _LITTLE = 0  # BundleHeaderProto.LITTLE
 _VERSION = 1  # of the format, as TensorFlow counts it
 _STATE = "checkpoint"  # the file in which a Saver lists what it has written, a CheckpointState as text
@@ -36,10 +39,6 @@ _MOST_BITS = 64  # of a number that is written in groups of seven
 _BLOCK = 1 << 14  # bytes after which a block of the index ends
 _PIECE = 1 << 24  # bytes that are written at a time
 SHARD = ".data-00000-of-00001"
-
-
-class _Compressed(ValueError):
-    """A block of the index is compressed."""
 
 
 class TensorBundle:
@@ -56,13 +55,7 @@ class TensorBundle:
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        try:
-            entries = dict(_table_entries(read_file(f"{prefix}.index")))
-        except _Compressed:
-            raise GraphEditError(
-                f"Checkpoint {prefix!r} has a compressed index, as TensorFlow does not write one; load it with the "
-                "program that wrote it, and save it with tf.train.Checkpoint or tf.compat.v1.train.Saver."
-            ) from None
+        entries = dict(_table_entries(read_file(f"{prefix}.index")))
         if b"" not in entries:
             raise ValueError("its index has no header")
         header = _parse_message("BundleHeaderProto", entries.pop(b""))
@@ -328,10 +321,12 @@ def _block_entries(table: bytes, offset: int, size: int) -> Iterator[tuple[bytes
         raise ValueError("its index is damaged")
     if masked_crc32c(block + trailer[:1]) != struct.unpack("<I", trailer[1:])[0]:
         raise ValueError("a block of its index has another checksum than its bytes")
-    if trailer[0]:
-        raise _Compressed
+    if trailer[0] == _SNAPPY:
+        block = _decompress(block)
+    elif trailer[0]:
+        raise ValueError("a block of its index is compressed in a way that TensorFlow does not know")
     restarts = struct.unpack("<I", block[-4:])[0]
-    entries, at, key = block[: max(0, size - 4 - 4 * restarts)], 0, b""
+    entries, at, key = block[: max(0, len(block) - 4 - 4 * restarts)], 0, b""
     while at < len(entries):
         shared, at = _varint(entries, at)
         own, at = _varint(entries, at)
@@ -339,6 +334,41 @@ def _block_entries(table: bytes, offset: int, size: int) -> Iterator[tuple[bytes
         key = key[:shared] + entries[at : at + own]
         yield key, entries[at + own : at + own + length]
         at += own + length
+
+
+def _decompress(data: bytes) -> bytes:
+    """The content of a block that Snappy has compressed.
+
+    It begins with its length, as a number in groups of seven bits. Then come elements, whose first byte has the kind in
+    its two lowest bits: a literal, or a copy of what stands some bytes before, which it may overlap
+    (github.com/google/snappy/blob/main/format_description.txt).
+    """
+    length, at = _varint(data, 0)
+    if length > _MOST_EXPANDED * len(data):
+        raise ValueError("a compressed block of its index is damaged")
+    content = bytearray()
+    while at < len(data):
+        kind, number = data[at] & 3, data[at] >> 2
+        at += 1
+        if kind == 0:  # the length less one, or behind 59 the number of bytes that have it
+            behind = max(0, number - 59)
+            size = (int.from_bytes(data[at : at + behind], "little") if behind else number) + 1
+            at += behind + size
+            content += data[at - size : at]
+            continue
+        behind = (1, 2, 4)[kind - 1]
+        back = int.from_bytes(data[at : at + behind], "little")
+        size = number + 1
+        if kind == 1:  # three bits of the length less four, and three of the distance
+            back, size = back | number >> 3 << 8, (number & 7) + 4
+        at += behind
+        if not 0 < back <= len(content):
+            raise ValueError("a compressed block of its index is damaged")
+        copied = content[len(content) - back :][:size]
+        content += (copied * -(-size // back))[:size]
+    if len(content) != length or at != len(data):
+        raise ValueError("a compressed block of its index is damaged")
+    return bytes(content)
 
 
 def _block(rows: Iterable[tuple[bytes, bytes]]) -> bytes:

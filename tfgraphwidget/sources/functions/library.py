@@ -30,7 +30,7 @@ from tfgraphwidget.sources.node_body import Library, NodeBody, validate_nodes
 from tfgraphwidget.sources.renaming import rename_inputs, rename_tensor, variable_op_name
 from tfgraphwidget.sources.source import Body, Collections
 from tfgraphwidget.sources.variables import variable_collections
-from tfgraphwidget.tf_types import AttrValue, FunctionDef, GraphDef, NodeDef, OpDef
+from tfgraphwidget.tf_types import AttrValue, FunctionDef, GraphDef, NodeDef, OpDef, VersionDef
 
 
 def open_function(name: str, library: Body, caller: GraphIndex | None = None, op: int | None = None) -> NodeBody:
@@ -110,6 +110,10 @@ class EditedLibrary:
     def envelope(self) -> GraphDef:
         """A GraphDef with the versions and the library of the graph as it was read, and no nodes."""
         return self.body.envelope()
+
+    def versions(self) -> VersionDef:
+        """The versions of the graph as it was read."""
+        return self.body.versions()
 
 
 def _feeds(

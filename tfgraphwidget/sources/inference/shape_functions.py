@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from tfgraphwidget.graph import CONSTANTS, SHAPE_EQUIVALENTS, Shape
+from tfgraphwidget.graph import AXES_IN_A_VECTOR, CONSTANTS, SCALAR_PLACEHOLDERS, SHAPE_EQUIVALENTS, Shape
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorShapeProto
 
@@ -30,7 +30,11 @@ class ShapeMismatch(Exception):
 
 
 def output_shapes(
-    node: NodeDef, definition: OpDef | None, shapes: Sequence[Shape], sources: Sequence[NodeDef | None]
+    node: NodeDef,
+    definition: OpDef | None,
+    shapes: Sequence[Shape],
+    sources: Sequence[NodeDef | None],
+    producer: int | None = None,
 ) -> tuple[Shape, ...] | None:
     """The static shape of each output of an op; None if they do not follow here.
 
@@ -39,6 +43,7 @@ def output_shapes(
         definition: Its OpDef; None for an unknown op type.
         shapes: The static shapes of the tensors that it reads.
         sources: The ops that it reads them of, whose values may be constants.
+        producer: The version of TensorFlow's graphs whose rules hold; None for the present one.
 
     Raises:
         ShapeMismatch: The op cannot take them; TensorFlow refuses it too.
@@ -47,7 +52,7 @@ def output_shapes(
     if function is None or definition is None:
         return None
     try:
-        return tuple(function(_Op(node, definition, shapes, sources)))
+        return tuple(function(_Op(node, definition, shapes, sources, producer)))
     except (ShapesUnknown, LookupError, ValueError, TypeError, OverflowError):
         return None
 
@@ -78,9 +83,19 @@ class _Op:
     """What a shape function reads of an op."""
 
     def __init__(
-        self, node: NodeDef, definition: OpDef, shapes: Sequence[Shape], sources: Sequence[NodeDef | None]
+        self,
+        node: NodeDef,
+        definition: OpDef,
+        shapes: Sequence[Shape],
+        sources: Sequence[NodeDef | None],
+        producer: int | None,
     ) -> None:
         self.node, self.shapes, self.sources, self._definition = node, shapes, sources, definition
+        self._producer = producer
+
+    def is_of(self, version: int) -> bool:
+        """Whether the graph is of this version of TensorFlow's graphs or a later one."""
+        return self._producer is None or self._producer >= version
 
     def attr(self, name: str) -> AttrValue:
         if name in self.node.attr:
@@ -312,6 +327,11 @@ def _assign_variable(op: _Op) -> list[Shape]:
     return []
 
 
+def _placeholder(op: _Op) -> list[Shape]:
+    shape = shape_from_proto(op.attr("shape").shape)
+    return [shape if shape != () or op.is_of(SCALAR_PLACEHOLDERS) else None]
+
+
 def _stored_shape(op: _Op) -> list[Shape]:
     return [shape_from_proto(op.attr("shape").shape)]
 
@@ -413,8 +433,10 @@ def _pack(op: _Op) -> list[Shape]:
 
 
 def _reduce(op: _Op) -> list[Shape]:
-    shape = op.dimensions(0)
-    axes = {_axis(int(axis), len(shape)) for axis in op.value(1).reshape(-1)}
+    shape, value = op.dimensions(0), op.value(1)
+    if value.ndim > 1 and op.is_of(AXES_IN_A_VECTOR):
+        raise ShapesUnknown
+    axes = {_axis(int(axis), len(shape)) for axis in value.reshape(-1)}
     sizes = ((1 if k in axes else size) for k, size in enumerate(shape) if k not in axes or op.attr("keep_dims").b)
     return [tuple(sizes)]
 
@@ -453,7 +475,8 @@ _FUNCTIONS: Mapping[str, Callable[[_Op], Sequence[Shape]]] = {
     **dict.fromkeys(_REDUCTIONS, _reduce),
     **dict.fromkeys(("Equal", "NotEqual"), _equal),
     **dict.fromkeys(("Softmax", "LogSoftmax"), _with_rank(1)),
-    **dict.fromkeys(("Placeholder", "VariableV2"), _stored_shape),
+    "Placeholder": _placeholder,
+    "VariableV2": _stored_shape,
     **dict.fromkeys(("VarHandleOp", "Size", "Rank", "VarIsInitializedOp"), _scalar),
     **dict.fromkeys(("Shape", "ShapeN"), _shape_of),
     **dict.fromkeys(("Fill", "RandomUniform", "RandomStandardNormal", "TruncatedNormal"), _fill),

@@ -32,7 +32,7 @@ from tfgraphwidget.sources.inference.bounds import FATAL_SHAPES, Bounds, fatal_i
 from tfgraphwidget.sources.inference.call_depth import without_endless_calls
 from tfgraphwidget.sources.inference.dtypes import OpTypes, TypingWithFunctions, dtype_number
 from tfgraphwidget.sources.inference.shape_functions import INFERRED, ShapeMismatch, output_shapes, shape_from_proto
-from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef
+from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef, VersionDef
 
 _OUTPUT_SHAPES = "_output_shapes"
 # TensorFlow infers shapes by running, while it imports, what computes them from constants; a ReadFile op reads its file
@@ -59,11 +59,15 @@ def own_shapes_only() -> Iterator[None]:
 
 @dataclass(eq=False)
 class NodeTyping:
-    """Dtypes and shapes of NodeDefs; `library` gives the FunctionDefs they may call, by name."""
+    """Dtypes and shapes of NodeDefs.
+
+    `library` gives the FunctionDefs they may call, by name, `versions` the rules that TensorFlow reads them by.
+    """
 
     nodes: Sequence[NodeDef]
     types: OpTypes
     library: Callable[[], Mapping[str, FunctionDef]]
+    versions: Callable[[], VersionDef]
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
         """The dtype of each output of a NodeDef.
@@ -101,7 +105,7 @@ class NodeTyping:
 
     @cached_property
     def _derivation(self) -> DerivedShapes:
-        return DerivedShapes(self._by_name, self.definition)
+        return DerivedShapes(self._by_name, self.definition, self.versions().producer)
 
     def number(self, dtype: str) -> DataType.ValueType:
         """TensorFlow's number of a dtype."""
@@ -138,8 +142,7 @@ class NodeTyping:
             return None
         if Bounds(self.definition).excess(self.nodes, library) or any(map(self._may_be_fatal, self.nodes)):
             return None
-        graph_def = tf_protos.GraphDef(node=self.nodes)
-        graph_def.versions.producer = tf_protos.graph_def_version()
+        graph_def = tf_protos.GraphDef(node=self.nodes, versions=self.versions())
         try:
             graph_def.library.function.extend(without_endless_calls(library))
             inside = (node for function in graph_def.library.function for node in function.node_def)
@@ -167,10 +170,18 @@ class NodeTyping:
 
 
 class DerivedShapes:
-    """Static shapes that follow from others by our own shape functions, each found once; UNKNOWN where none does."""
+    """Static shapes that follow from others by our own shape functions, each found once; UNKNOWN where none does.
 
-    def __init__(self, nodes: Mapping[str, NodeDef], definition: Callable[[str], OpDef | None]) -> None:
-        self._nodes, self._definition = nodes, definition
+    `producer` is the version of TensorFlow's graphs that the shape functions go by; None for the present one.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[str, NodeDef],
+        definition: Callable[[str], OpDef | None],
+        producer: int | None = None,
+    ) -> None:
+        self._nodes, self._definition, self._producer = nodes, definition, producer
         self._shapes: dict[str, Sequence[Shape | Literal["unknown"]]] = {}
 
     def shape(self, op: str, port: int) -> Shape | Literal["unknown"]:
@@ -239,7 +250,7 @@ class DerivedShapes:
     def _infer(
         self, node: NodeDef, shapes: Sequence[Shape], sources: Sequence[NodeDef | None]
     ) -> tuple[Shape, ...] | None:
-        return output_shapes(node, self._definition(node.op), shapes, sources)
+        return output_shapes(node, self._definition(node.op), shapes, sources, self._producer)
 
 
 def _inputs(node: NodeDef) -> list[tuple[str, int]]:

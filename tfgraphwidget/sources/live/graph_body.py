@@ -26,6 +26,7 @@ from tfgraphwidget.tf_types import (
     OpDef,
     QueueRunner,
     QueueRunnerDef,
+    VersionDef,
 )
 
 # Reading a few ops one by one is faster than asking for the whole graph again; 8 is where it turns (measured).
@@ -214,6 +215,11 @@ class GraphBody:
         whole = self.graph.as_graph_def()
         del whole.node[:]
         return whole
+
+    def versions(self) -> VersionDef:
+        """The versions of the graph."""
+        versions: VersionDef = self.graph.graph_def_versions
+        return versions
 
     def _definition(self, variable: tf.Variable) -> VariableDef:
         """The variable's own proto as a VariableDef; cached, because creating protos takes most of the time."""

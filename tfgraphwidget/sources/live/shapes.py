@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfgraphwidget.graph import Shape
+from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import find_operation, import_serialized, wrap_operations
-from tfgraphwidget.tf_types import GraphDef, TensorShapeProto
+from tfgraphwidget.tf_types import GraphDef, TensorShapeProto, VersionDef
 
 
 def tensor_shape(graph: tf.Graph, op: str, port: int) -> Shape:
@@ -44,6 +45,21 @@ def static_shape(shape: Sequence[int | None] | TensorShapeProto | None) -> tf.Te
     (TensorShape([None, 4]), TensorShape(None))
     """
     return tf.TensorShape(shape)  # type: ignore[arg-type]  # types-tensorflow has neither None nor protos here
+
+
+def new_graph(versions: VersionDef | None) -> tf.Graph:
+    """Return a graph without ops that TensorFlow reads by the rules of other versions than its own.
+
+    A graph takes over the versions of what is imported into it, even of nothing
+    (test_tensorflow_facts.py::test_an_import_gives_a_graph_its_versions).
+
+    Args:
+        versions: The versions; None for those of the TensorFlow that is installed.
+    """
+    graph = tf.Graph()
+    if versions is not None:
+        import_serialized(graph, tf_protos.GraphDef(versions=versions).SerializeToString())
+    return graph
 
 
 def infer_shapes(graph_def: GraphDef) -> tf.Graph:

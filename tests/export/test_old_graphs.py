@@ -1,0 +1,121 @@
+"""Graphs of old releases are run, verified and written by the rules of their time, and keep their versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfgraphwidget as tgw
+from tests.graphs import old_graph
+
+v1, raw = tf.compat.v1, tf.raw_ops
+X = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
+
+
+def network(producer: int) -> v1.GraphDef:
+    """A layer behind a placeholder of unknown shape, `shape {}`, and a sum over a matrix of axes."""
+
+    def build() -> None:
+        x = v1.placeholder(tf.float32, (), name="x")
+        product = raw.MatMul(a=x, b=[[1.0, 2.0], [0.5, 1.0]], name="MatMul")
+        raw.Sum(input=product, axis=[[1]], name="y")
+
+    return old_graph(producer, build)[0]
+
+
+def run(graph_def: v1.GraphDef, feed: str = "x:0", fetch: str = "y:0") -> np.ndarray:
+    """What plain TensorFlow computes."""
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(graph_def, name="")
+        with v1.Session(graph=graph) as session:
+            return session.run(fetch, {feed: X})
+
+
+def saved_model(producer: int, folder: Path) -> Path:
+    """A SavedModel of that time with a variable."""
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        tf.import_graph_def(network(producer), name="")
+        assert graph.graph_def_versions.producer == producer
+        scale = v1.Variable(2.0, name="scale", use_resource=False)
+        y = tf.multiply(graph.get_tensor_by_name("y:0"), scale, name="scaled")
+        session.run(scale.initializer)
+        v1.saved_model.simple_save(session, str(folder), {"x": graph.get_tensor_by_name("x:0")}, {"y": y})
+    return folder
+
+
+def load(folder: Path) -> tuple[np.ndarray, int]:
+    """What plain TensorFlow computes with a SavedModel, and its version."""
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        meta = v1.saved_model.load(session, ["serve"], str(folder))
+        ends = meta.signature_def["serving_default"]
+        return session.run(ends.outputs["y"].name, {ends.inputs["x"].name: X}), meta.graph_def.versions.producer
+
+
+@pytest.mark.parametrize("producer", [0, 8, 20])
+def test_the_shapes_are_those_of_the_time(producer: int) -> None:
+    editor = tgw.edit(network(producer))
+    assert editor.index.shape(editor.index.ids["x"], 0) is None
+    assert editor.session.graph.get_tensor_by_name("x:0").shape.rank is None
+    assert editor.index.shape(editor.index.ids["MatMul"], 0) == (None, 2)
+
+
+@pytest.mark.parametrize("producer", [0, 8, 20])
+def test_an_edited_graph_is_saved_frozen_as_one_of_its_time(producer: int, tmp_path: Path) -> None:
+    original = network(producer)
+    editor = tgw.edit(original)
+    editor.rename("y", "z")
+    editor.save(tmp_path / "frozen.pb", frozen=True, outputs=["z:0"], feeds={"x": X})
+    written = v1.GraphDef.FromString((tmp_path / "frozen.pb").read_bytes())
+    assert written.versions == original.versions
+    assert np.array_equal(run(written, fetch="z:0"), run(original))
+
+
+# That loader builds the ops again in a function, which is of today.
+@pytest.mark.filterwarnings("ignore:tf.saved_model.load cannot run what was written, nor the SavedModel")
+@pytest.mark.parametrize("producer", [0, 20])
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_a_saved_model_is_saved_as_one_of_its_time(producer: int, is_edited: bool, tmp_path: Path) -> None:
+    folder = saved_model(producer, tmp_path / "old")
+    editor = tgw.edit(folder)
+    if is_edited:
+        editor.rename("scaled", "result")
+    editor.save(tmp_path / "new", feeds={"x": X})
+    value, version = load(tmp_path / "new")
+    assert version == producer
+    assert np.array_equal(value, load(folder)[0])
+
+
+def test_a_part_and_a_meta_graph_keep_the_versions(tmp_path: Path) -> None:
+    original = network(20)
+    editor = tgw.edit(original)
+    editor.save(tmp_path / "whole.meta")
+    meta = v1.MetaGraphDef.FromString((tmp_path / "whole.meta").read_bytes())
+    assert meta.graph_def.versions == original.versions
+    part = editor.extract(["x:0"], ["y:0"])
+    assert part.index.extras.versions().producer == 20
+    assert np.array_equal(part.session.run("y:0", {"x:0": X}), run(original))
+
+
+def test_a_copy_in_the_graph_itself_is_tried_by_its_rules() -> None:
+    editor = tgw.edit(network(20))
+    assert editor.session is not None
+    editor.clone(["x:0"], ["y:0"], into="copy")
+    assert np.array_equal(editor.session.run("copy/y:0", {"x:0": X}), run(network(20)))
+    assert editor.graph.graph_def_versions.producer == 20
+
+
+@pytest.mark.filterwarnings("ignore:.*largest difference")
+def test_an_ended_op_converts_to_tensorflow_lite(tmp_path: Path) -> None:
+    def build() -> None:
+        x = v1.placeholder(tf.float32, [1, 2, 2, 3], name="x")
+        rest = {"m": [0.0, 1, 2], "v": [1.0, 1, 1], "beta": [0.0, 0, 0], "gamma": [1.0, 1, 1]}
+        raw.BatchNormWithGlobalNormalization(
+            t=x, variance_epsilon=0.1, scale_after_normalization=True, **rest, name="y"
+        )
+
+    editor = tgw.edit(old_graph(8, build)[0])
+    editor.save(tmp_path / "model.tflite", outputs=["y:0"])
+    assert (tmp_path / "model.tflite").stat().st_size > 0
