@@ -253,9 +253,8 @@ def test_no_sentence_that_the_page_has_itself_speaks_python() -> None:
             "No GPU; open the session with soft placement in a cell to run them on the CPU.",
         ),
         (
-            "It opened as a whole; editor.open_signature('a') shows what that one computes, and signature='a' opens it "
-            "there.",
-            "It opened as a whole; 'Check the graph' in the tab Op lists them, and 'Open' shows what one computes.",
+            "All of it; editor.open_signature('a') shows what that one computes, and signature='a' opens it there.",
+            "All of it; 'Check the graph' in the tab Op lists them, and 'Open' shows what one computes.",
         ),
         (
             "Import it without devices to run it: tf.compat.v1.train.import_meta_graph(file, clear_devices=True).",
