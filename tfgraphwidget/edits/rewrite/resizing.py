@@ -102,7 +102,7 @@ class Resizing:
 
         Each round proposes sizes for the constants as they were before the edit, from what the proposals of the round
         before make of the shapes, until a round proposes the same. So no size is scaled twice, and what was proposed
-        from the shape behind a constant that was still wrong is proposed anew.
+        from the shape behind a constant that was still wrong is proposed again.
         """
         self.index = self._with_shapes_of_calls(patch)
         base, arguments = patch, {split_tensor(name)[0] for name in self.context.arguments}
@@ -414,7 +414,8 @@ def _notes(unresolved: Iterable[StaleConstant], fixed: Iterable[StaleConstant]) 
             if one.proposed is not None
             else "it is not known what it should hold"
         )
-        yield f"{one.op!r} still holds the old size, {_value_text(one.value)}, for {one.reader!r}; {way}."
+        place = f"{_PLACE}{one.function!r}: " if one.function else ""
+        yield f"{place}{one.op!r} still holds the old size, {_value_text(one.value)}, for {one.reader!r}; {way}."
     for one in fixed:
         yield (
             f"{one.op!r} held the old size, {_value_text(one.value)}, for {one.reader!r}, "

@@ -548,7 +548,7 @@ def _slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 
 def _image_size(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """The size that images are resized to, where it is a multiple of the old one: nobody knows whether it should be."""
+    """The size that images are resized to, where it is a multiple of the old one, though it may be fixed on purpose."""
     sizes = consumer.sizes(1)
     for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
         if 1 <= k <= len(sizes) and sizes[k - 1].value and (sizes[k - 1].value or 0) % was == 0:
