@@ -103,6 +103,8 @@ TOLD: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     "RepeatVector": (lambda x: L.RepeatVector(x.shape[1])(L.GlobalMaxPooling1D()(x)) + x, SEQUENCES),
     "UpSampling2D, bilinear": (lambda x: L.UpSampling2D(2, interpolation="bilinear")(x), IMAGES),
     "Embedding of places": (lambda x: x + L.Embedding(64, 8)(keras.ops.arange(x.shape[1])), SEQUENCES),
+    "CenterCrop": (lambda x: L.CenterCrop(4, 4)(x), IMAGES),
+    "half of a sequence": (lambda x: x[:, : x.shape[1] // 2], SEQUENCES),
     "Reshape to windows": (lambda x: L.Reshape((x.shape[1] // 2, 2, x.shape[2] // 2, 2, 4))(x), IMAGES),
     "Reshape to a fixed number": (lambda x: L.Reshape((16, -1))(x), IMAGES),
 }

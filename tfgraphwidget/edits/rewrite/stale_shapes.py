@@ -586,6 +586,36 @@ def _strided_slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         free = (masks["end_mask"] | masks["shrink_axis_mask"]) >> k & 1
         if k < len(end) and end[k].value == was and not free:
             yield consumer.stale(2, end, k, _END if now is None else now)
+        elif k < len(end) and not masks["shrink_axis_mask"] >> k & 1 and _is_center_or_half(consumer, k, was):
+            yield consumer.stale(2, end, k, None)
+
+
+def _is_center_or_half(consumer: SizeConsumer, k: int, was: int) -> bool:
+    """Whether a slice is the center of a dimension, or one half: it may follow the size, or be fixed on purpose."""
+    masks, begin, end = _masks(consumer), consumer.sizes(1), consumer.sizes(2)
+    first = 0 if masks["begin_mask"] >> k & 1 or k >= len(begin) else begin[k].value
+    last = was if masks["end_mask"] >> k & 1 else end[k].value
+    if first is None or last is None or first < 0 or last < 0:
+        return False
+    is_half = last - first > 1 and 2 * (last - first) == was and (first == 0 or last == was)
+    return is_half or 0 < first == was - last
+
+
+def _gather(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """Constant places of a dimension, up to its old end."""
+    axis = consumer.sizes(2)[0].value if consumer.index.types[consumer.op] == "GatherV2" and consumer.sizes(2) else 0
+    places = consumer.sizes(1)
+    rank = len(consumer.index.shape(*consumer.read[0]) or ())
+    for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
+        last = next((at for at, entry in enumerate(places) if entry.value == was - 1), None)
+        if (
+            axis is not None
+            and axis % rank == k
+            and len(places) > 1
+            and last is not None
+            and places[last].constant >= 0
+        ):
+            yield consumer.stale(1, places, last, None)
 
 
 def _masks(consumer: SizeConsumer) -> dict[str, int]:
@@ -870,6 +900,7 @@ _RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
     "Conv2DBackpropInput": _transposed_convolution,
     "Conv3DBackpropInputV2": _transposed_convolution,
     "DepthwiseConv2dNativeBackpropInput": _transposed_convolution,
+    **dict.fromkeys(GATHERS, _gather),
     "Reshape": _reshape,
     **dict.fromkeys(("ResizeArea", "ResizeBicubic", "ResizeBilinear", "ResizeNearestNeighbor"), _image_size),
     "Slice": _slice,
