@@ -149,7 +149,8 @@ class StaleConstant(NamedTuple):
 
     `proposed` is what it should hold, with a text where only a run of the graph shows it; None if it is not known.
     `at` is the place of the size in it, None for one that holds it as its own shape; `slot` the reader's input. At run
-    time the size is `times` that of dimension `position` of the input. `function` is the function whose body has it.
+    time the size is `times` the product of the dimensions `positions` of the tensor `source`, and `plus`; where
+    `source` is "", of the input. `function` is the function whose body has the constant.
     """
 
     op: str
@@ -158,8 +159,10 @@ class StaleConstant(NamedTuple):
     reader: str
     at: int | None = None
     slot: int = 0
-    position: int = 0
+    positions: tuple[int, ...] = (0,)
     times: int = 1
+    plus: int = 0
+    source: str = ""
     function: str = ""
 
 

@@ -19,10 +19,11 @@ from tfgraphwidget.edits.patch import NodeChange, Patch, StaleConstant, apply_pa
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
 from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
 from tfgraphwidget.edits.rewrite.shape_constants import SizeRewriter
-from tfgraphwidget.edits.rewrite.stale_shapes import ShapeChanges, stale_constants
+from tfgraphwidget.edits.rewrite.stale_shapes import SHAPE_MAKERS, ShapeChanges, stale_constants
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     BRANCHES,
+    CONSTANTS,
     FUNCTION_CALLS,
     REQUIRED_PLACEHOLDERS,
     SIZE_FORWARDING,
@@ -45,6 +46,8 @@ _PLACE = "In function "
 _ARRAY_WRITES = {"TensorArrayScatterV3": (2, 1), "TensorArrayWriteV3": (2, 0)}
 """What writes into a TensorArray: the input with the values, and which of its dimensions is the first of an element."""
 _MOST_PASSED = 20
+_Place = tuple[str, int | None, str, int]
+"""A size in a constant, and who takes it: the constant, the place in it, the reader, and the reader's input."""
 
 
 @dataclass
@@ -95,24 +98,41 @@ class Resizing:
         self._calls: dict[str, _Call] = {}
 
     def run(self, patch: Patch) -> Patch:
-        """The patch with the constants, rewritten if that was asked for."""
+        """The patch with the constants, rewritten if that was asked for.
+
+        Each round proposes sizes for the constants as they were before the edit, from what the proposals of the round
+        before make of the shapes, until a round proposes the same. So no size is scaled twice, and what was proposed
+        from the shape behind a constant that was still wrong is proposed again.
+        """
         self.index = self._with_shapes_of_calls(patch)
-        stale: dict[StaleConstant, None] = {}
-        fixed: dict[StaleConstant, None] = {}
-        arguments = {split_tensor(name)[0] for name in self.context.arguments}
+        base, arguments = patch, {split_tensor(name)[0] for name in self.context.arguments}
+        original = self._after(base)
+        stale: dict[_Place, StaleConstant] = {}
+        arrays: dict[str, NodeChange] = {}
         for _ in range(_ROUNDS):
             shapes, refusal = self._shapes(self._with_calls(patch))
             changes = ShapeChanges(shapes, self.index.names[self.op], self.sizes)
-            new = [one for one in stale_constants(self._after(patch), changes) if one not in stale]
-            stale |= dict.fromkeys(new)
-            mending = [one for one in new if one.proposed is not None] if self.fix else []
-            arrays = self._resized_arrays(patch, changes)
-            if not self._follow_calls(changes) and not mending and not arrays:
+            sizes = {_place(one): one for one in stale_constants(original, changes)}
+            # What an op makes of nothing but its shape is right once it is rewritten, and not found any more.
+            sizes = {place: one for place, one in stale.items() if _is_of_a_maker(original, one)} | sizes
+            resized = self._resized_arrays(base, changes)
+            is_same = (not self.fix or sizes == stale) and resized == arrays
+            stale, arrays = sizes, resized
+            if not self._follow_calls(changes) and is_same:
                 break
-            patch = replace(patch, changed=(*(e for e in patch.changed if e.name not in arrays), *arrays.values()))
-            fixed |= dict.fromkeys(mending)
+            mending = [one for one in stale.values() if one.proposed is not None] if self.fix else []
+            others = (change for change in base.changed if change.name not in arrays)
+            patch = replace(base, changed=(*others, *arrays.values()))
             patch = SizeRewriter(self.index, self.op, patch, arguments).rewrite(mending) if mending else patch
-        unresolved = tuple(one for one in stale if one not in fixed)
+        else:
+            name = self.index.names[self.op]
+            raise GraphEditError(
+                f"The sizes that follow from the new shape of {name!r} contradict each other; set them by "
+                "editor.set_constant.",
+                [name],
+            )
+        fixed = [one for one in stale.values() if self.fix and one.proposed is not None]
+        unresolved = tuple(one for one in stale.values() if one not in fixed)
         calls = self._calls.values()
         refusal = next((call.refusal for call in calls if call.refusal is not None), refusal)
         if refusal is not None:
@@ -121,7 +141,7 @@ class Resizing:
         inside = dict.fromkeys(one for call in calls for one in call.constants)
         notes = dict.fromkeys((*_notes(unresolved, fixed), *(note for call in calls for note in call.notes)))
         patch = self._with_calls(patch)
-        return replace(patch, constants=(*stale, *inside), notes=(*patch.notes, *notes))
+        return replace(patch, constants=(*stale.values(), *inside), notes=(*patch.notes, *notes))
 
     def _resized_arrays(self, patch: Patch, changes: ShapeChanges) -> dict[str, NodeChange]:
         """The TensorArrays whose elements have other sizes now, and what gathers them, with these as `element_shape`.
@@ -225,6 +245,9 @@ class Resizing:
             sources = EdgeMoves(index).current_inputs(op)[first:]
             argument_sizes = tuple(tuple(changes.dimensions(source)) for source in sources)
             previous = self._calls.get(node.name)
+            if previous is not None and not any(argument_sizes):
+                is_new = True
+                del self._calls[node.name]
             if any(argument_sizes) and (previous is None or previous.argument_sizes != argument_sizes):
                 is_new = True
                 shapes = [index.shape(*source) for source in sources]
@@ -368,6 +391,16 @@ def _array_of(index: GraphIndex, handle: Tensor) -> int | None:
     return None
 
 
+def _place(one: StaleConstant) -> _Place:
+    """The size that is out of date, whatever should be there."""
+    return one.op, one.at, one.reader, one.slot
+
+
+def _is_of_a_maker(index: GraphIndex, one: StaleConstant) -> bool:
+    """Whether the reader of a constant makes a tensor from nothing but its shape."""
+    return index.types[index.ids[one.reader]] in CONSTANTS.union(SHAPE_MAKERS)
+
+
 def _passes_inputs(node: NodeDef, reference: FunctionRef) -> bool:
     """Whether an op calls a function with its own inputs."""
     is_plain = reference.label == "" or (node.op in FUNCTION_CALLS and reference.label == "f")
@@ -381,7 +414,8 @@ def _notes(unresolved: Iterable[StaleConstant], fixed: Iterable[StaleConstant]) 
             if one.proposed is not None
             else "it is not known what it should hold"
         )
-        yield f"{one.op!r} still holds the old size, {_value_text(one.value)}, for {one.reader!r}; {way}."
+        place = f"{_PLACE}{one.function!r}: " if one.function else ""
+        yield f"{place}{one.op!r} still holds the old size, {_value_text(one.value)}, for {one.reader!r}; {way}."
     for one in fixed:
         yield (
             f"{one.op!r} held the old size, {_value_text(one.value)}, for {one.reader!r}, "

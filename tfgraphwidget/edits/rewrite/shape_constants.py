@@ -28,6 +28,7 @@ class SizeRewriter:
         self.after = apply_patch(index, replace(patch, shapes=()))
         self.nodes: dict[str, NodeDef] = {}
         self.new_nodes: list[NodeDef] = []
+        self._copies: dict[tuple[str, str], str] = {}
         names = (*self.after.names, *self.after.scopes.names)
         self.used_names = {name.lower() for name in names} | self.after.reserved
 
@@ -37,22 +38,31 @@ class SizeRewriter:
         Args:
             stale: The constants that are wrong now.
         """
+        groups: dict[tuple[str, str], list[StaleConstant]] = {}
         for one in stale:
-            at = self._place(one)
-            if one.proposed is None or at is None:
-                continue
-            new = one.proposed[at] if isinstance(one.proposed, tuple) else one.proposed
-            if isinstance(new, int):
-                self._rewrite(one, new)
+            if one.proposed is not None and one.at is None:
+                self._resize_uniform(one)
+            elif one.proposed is not None and self._place(one) is not None:
+                groups.setdefault((one.op, self._nearest_reader(one)), []).append(one)
+        for (_, reader), group in groups.items():
+            if all(isinstance(self._new_size(one), int) for one in group):
+                for one in group:
+                    self._rewrite(one, reader)
             else:
-                self._compute(one)
+                self._compute(group, reader)
         return self._merge_patch()
+
+    def _new_size(self, one: StaleConstant) -> int | str:
+        """The new size, as a number or as the text of what computes it."""
+        at = self._place(one) or 0
+        return one.proposed[at] if isinstance(one.proposed, tuple) else one.proposed or 0
 
     def _place(self, one: StaleConstant) -> int | None:
         """The position of the size in the value."""
         if isinstance(one.value, int) or one.at is None:
             return one.at
-        values = stale_shapes.constant_integers(self.after, self.after.nodes[self.after.ids[one.op]]) or []
+        node = self.after.nodes[self.after.ids[one.op]]
+        values = stale_shapes.constant_integers(self.after, node, max_rank=2) or []
         return one.at if len(values) == len(one.value) else None
 
     def _node(self, name: str) -> NodeDef:
@@ -61,26 +71,38 @@ class SizeRewriter:
             node.CopyFrom(self.after.nodes[self.after.ids[name]])
         return self.nodes[name]
 
-    def _rewrite(self, one: StaleConstant, new: int) -> None:
+    def _rewrite(self, one: StaleConstant, reader: str) -> None:
         """In the constant itself if it has no other consumer and may change, else in one beside it."""
         op = self.after.ids[one.op]
         name = one.op
         if name in self.keep or len(set(self.after.consumer_lists[op])) > 1:
-            name = self._beside(one)
+            name = self._beside(one, reader)
         node = self._node(name) if name in self.after.ids else next(n for n in self.new_nodes if n.name == name)
-        values = stale_shapes.constant_integers(self.after, node) or []
-        values[one.at or 0] = new
+        values = stale_shapes.constant_integers(self.after, node, max_rank=2) or []
+        values[one.at or 0] = int(self._new_size(one))
         stale_shapes.set_integers(self.after, node, values)
 
-    def _beside(self, one: StaleConstant) -> str:
-        """A copy of the constant for one reader alone."""
-        node = type(self.after.nodes[0])()
-        node.CopyFrom(self.after.nodes[self.after.ids[one.op]])
-        node.name = self._free(f"{one.reader}/{one.op.rpartition('/')[2]}")
-        self.new_nodes.append(node)
-        reader = self._node(self._nearest_reader(one))
-        reader.input[:] = [node.name if split_input(text) == (one.op, 0) else text for text in reader.input]
-        return str(node.name)
+    def _resize_uniform(self, one: StaleConstant) -> None:
+        """Give a constant of one number everywhere its new size in dimension `slot`."""
+        if isinstance(one.proposed, tuple) and isinstance(size := one.proposed[one.slot], int):
+            stale_shapes.set_uniform_size(self._node(one.op), one.slot, size)
+
+    def _beside(self, one: StaleConstant, reader_name: str) -> str:
+        """A copy of the constant for one reader alone; the same one for each size of it."""
+        key = one.op, reader_name
+        if key not in self._copies:
+            node = type(self.after.nodes[0])()
+            node.CopyFrom(self.after.nodes[self.after.ids[one.op]])
+            node.name = self._free(f"{one.reader}/{one.op.rpartition('/')[2]}")
+            self.new_nodes.append(node)
+            self._redirect(one.op, reader_name, str(node.name))
+            self._copies[key] = str(node.name)
+        return self._copies[key]
+
+    def _redirect(self, constant: str, reader: str, name: str) -> None:
+        """Let a reader read an op in place of a constant."""
+        node = self._node(reader)
+        node.input[:] = [name if split_input(text) == (constant, 0) else text for text in node.input]
 
     def _nearest_reader(self, one: StaleConstant) -> str:
         """The op by which the constant goes to its reader: that itself, or one that joins several sizes."""
@@ -116,39 +138,54 @@ class SizeRewriter:
         )
         return str(self.new_nodes[-1].name)
 
-    def _compute(self, one: StaleConstant) -> None:
-        """Let the reader take a size that is computed from the input when the graph runs."""
-        scope, int32 = f"{one.reader}/sizes", self.index.typing.number("int32")
-        source = self.index.names[self.op]
-        dtype = self.index.typing.number(self.after.dtypes(self.after.ids[source])[0])
-        shape = self._add(f"{scope}/Shape", "Shape", [source], T=dtype, out_type=int32)
-        ends = [
-            self._constant(f"{scope}/{part}", [k]) for part, k in (("begin", one.position), ("end", one.position + 1))
-        ]
+    def _compute(self, group: list[StaleConstant], reader: str) -> None:
+        """Let the reader take sizes that are computed when the graph runs in place of the numbers of a constant."""
+        int32, first = self.index.typing.number("int32"), group[0]
+        scope = f"{first.reader}/sizes"
+        values = list(first.value) if isinstance(first.value, tuple) else [first.value]
+        sizes: dict[int, str] = {}
+        for one in group:
+            at, new = self._place(one) or 0, self._new_size(one)
+            if isinstance(new, int):
+                values[at] = new
+            else:
+                sizes[at] = self._size(one, scope)
+        size = next(iter(sizes.values()))
+        if isinstance(first.value, tuple):
+            parts = [
+                sizes[k] if k in sizes else self._constant(f"{scope}/{k}", [value], scalar=True)
+                for k, value in enumerate(values)
+            ]
+            size = self._add(f"{scope}/Pack", "Pack", parts, T=int32, N=len(parts), axis=0)
+        tensor = self.after.nodes[self.after.ids[first.op]].attr["value"].tensor
+        if tensor.dtype != int32:
+            size = self._cast(f"{scope}/Cast", size, tensor.dtype)
+        self._redirect(first.op, reader, size)
+
+    def _size(self, one: StaleConstant, scope: str) -> str:
+        """The op that computes a size from the shape of a tensor: of the input, or of what the reader reads."""
+        int32 = self.index.typing.number("int32")
+        source = one.source or self.index.names[self.op]
+        name, port = split_input(source)
+        dtype = self.index.typing.number(self.after.dtypes(self.after.ids[name])[port])
+        shape = self._add(f"{scope}/Shape", "Shape", [source if port else name], T=dtype, out_type=int32)
         step = self._constant(f"{scope}/strides", [1])
         masks = dict.fromkeys(("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask"), 0)
-        sliced = [shape, *ends, step]
-        size = self._add(f"{scope}/size", "StridedSlice", sliced, T=int32, Index=int32, shrink_axis_mask=1, **masks)
+        size = ""
+        for position in one.positions:
+            ends = [self._constant(f"{scope}/{part}", [k]) for part, k in (("begin", position), ("end", position + 1))]
+            sliced = [shape, *ends, step]
+            factor = self._add(
+                f"{scope}/size", "StridedSlice", sliced, T=int32, Index=int32, shrink_axis_mask=1, **masks
+            )
+            size = self._add(f"{scope}/Mul", "Mul", [size, factor], T=int32) if size else factor
         if one.times != 1:
             times = self._constant(f"{scope}/times", [one.times], scalar=True)
             size = self._add(f"{scope}/Mul", "Mul", [size, times], T=int32)
-        self._take(one, size, scope)
-
-    def _take(self, one: StaleConstant, size: str, scope: str) -> None:
-        """Let the reader take the size in place of the number that the constant holds."""
-        int32 = self.index.typing.number("int32")
-        node = self._node(one.reader)
-        if isinstance(one.value, tuple):
-            parts = [
-                size if k == one.at else self._constant(f"{scope}/{k}", [value], scalar=True)
-                for k, value in enumerate(one.value)
-            ]
-            size = self._add(f"{scope}/Pack", "Pack", parts, T=int32, N=len(parts), axis=0)
-        tensor = self.after.nodes[self.after.ids[one.op]].attr["value"].tensor
-        if tensor.dtype != int32:
-            size = self._cast(f"{scope}/Cast", size, tensor.dtype)
-        data = [k for k, text in enumerate(node.input) if text[:1] != "^"]
-        node.input[data[one.slot]] = size
+        if one.plus:
+            plus = self._constant(f"{scope}/plus", [one.plus], scalar=True)
+            size = self._add(f"{scope}/AddV2", "AddV2", [size, plus], T=int32)
+        return size
 
     def _cast(self, name: str, size: str, dtype: DataType.ValueType) -> str:
         node = type(self.after.nodes[0])(name=self._free(name), op="Cast", input=[size])

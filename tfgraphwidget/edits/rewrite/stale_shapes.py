@@ -6,11 +6,11 @@ What the new shape makes of all others is known by inference; here it is compare
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tfgraphwidget.graph import (
     GATHERS,
     SIZE_FORWARDING,
     SIZE_VECTORS,
+    WHILE_LOOPS,
     GraphIndex,
     Shape,
     control_flow,
@@ -75,12 +76,13 @@ def size_entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[Size
     return [SizeEntry(None)] * prod(size or 0 for size in shape)
 
 
-def constant_integers(index: GraphIndex, node: NodeDef) -> list[int] | None:
-    """The whole numbers in a Const of rank 0 or 1; None for other ones, or many.
+def constant_integers(index: GraphIndex, node: NodeDef, max_rank: int = 1) -> list[int] | None:
+    """The whole numbers in a Const; None for one of a higher rank, of another dtype, or of many.
 
     Args:
         index: The graph.
         node: The NodeDef of an op.
+        max_rank: The highest rank; 2 for paddings, whose numbers are given row by row.
     """
     tensor = node.attr["value"].tensor
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
@@ -89,7 +91,7 @@ def constant_integers(index: GraphIndex, node: NodeDef) -> list[int] | None:
         index.typing.number("int32"): (tensor.int_val, "<i4"),
         index.typing.number("int64"): (tensor.int64_val, "<i8"),
     }
-    if tensor.dtype not in dtypes or len(sizes) > 1 or count > _MOST:
+    if tensor.dtype not in dtypes or len(sizes) > max_rank or count > _MOST:
         return None
     values, kind = dtypes[tensor.dtype]
     if tensor.tensor_content:
@@ -161,6 +163,15 @@ class ShapeChanges:
         return [(k, was, now) for k, (was, now) in pairs if was is not None and was != now]
 
 
+class SizeAtRunTime(NamedTuple):
+    """The product of dimensions of a tensor, times a number, and a number; of the input where `source` is ""."""
+
+    source: str
+    positions: tuple[int, ...]
+    times: int = 1
+    plus: int = 0
+
+
 class SizeConsumer:
     """An op that takes sizes."""
 
@@ -177,7 +188,12 @@ class SizeConsumer:
         return (size_entries(self.index, self.read[slot]) or []) if slot < len(self.read) else []
 
     def stale(
-        self, slot: int, all_: list[SizeEntry], k: int, proposed: int | str | None, position: int = 0, times: int = 1
+        self,
+        slot: int,
+        all_: list[SizeEntry],
+        k: int,
+        proposed: int | str | None,
+        at_run_time: SizeAtRunTime | None = None,
     ) -> StaleConstant:
         """Report a size that is out of date.
 
@@ -186,8 +202,7 @@ class SizeConsumer:
             all_: The sizes at that input.
             k: Which of them it is.
             proposed: The new size, the expression that computes it, or None if neither is known.
-            position: The dimension of the placeholder that it follows.
-            times: The multiple of that dimension.
+            at_run_time: What the expression says.
 
         Returns:
             The report.
@@ -197,10 +212,49 @@ class SizeConsumer:
         value = tuple(size for _, size in mine)
         scalar = index.shape(entry.constant, 0) == ()
         new = None if proposed is None else tuple(proposed if at == entry.at else size for at, size in mine)
-        name, reader = index.names[entry.constant], index.names[self.op]
-        if scalar:
-            return StaleConstant(name, value[0], new and new[0], reader, entry.at, slot, position, times)
-        return StaleConstant(name, value, new, reader, entry.at, slot, position, times)
+        size = at_run_time or SizeAtRunTime("", (0,))
+        return StaleConstant(
+            op=index.names[entry.constant],
+            value=value[0] if scalar else value,
+            proposed=new[0] if scalar and new else new,
+            reader=index.names[self.op],
+            at=entry.at,
+            slot=slot,
+            positions=size.positions,
+            times=size.times,
+            plus=size.plus,
+            source=size.source,
+        )
+
+    def computed_size(
+        self,
+        slot: int,
+        all_: list[SizeEntry],
+        k: int,
+        tensor: Tensor,
+        positions: tuple[int, ...],
+        times: int,
+        plus: int,
+    ) -> StaleConstant:
+        """Report a size that is computed from the shape of a tensor that the op reads when the graph runs.
+
+        Args:
+            slot: The input.
+            all_: The sizes at that input.
+            k: Which of them it is.
+            tensor: The tensor.
+            positions: The dimensions whose product counts.
+            times: How often it counts.
+            plus: What is added.
+
+        Returns:
+            The report.
+        """
+        source = f"{self.index.names[tensor[0]]}:{tensor[1]}"
+        text = " * ".join(f'tf.shape("{source}")[{position}]' for position in positions)
+        text += f" * {times}" if times != 1 else ""
+        text += f" + {plus}" if plus > 0 else f" - {-plus}" if plus else ""
+        return self.stale(slot, all_, k, text, SizeAtRunTime(source, positions, times, plus))
 
     def scale(self, value: int, was: int, now: int | None) -> int | None:
         """Scale a multiple of an old size.
@@ -238,13 +292,13 @@ class SizeConsumer:
             return self.stale(slot, all_, k, number)
         position, old = of[0]
         text = f'tf.shape("{self.changes.name}:0")[{position}]' + (f" * {value // old}" if value != old else "")
-        return self.stale(slot, all_, k, text, position, value // old)
+        return self.stale(slot, all_, k, text, SizeAtRunTime("", (position,), value // old))
 
 
 _END = (1 << 31) - 1
 _NONE = SizeEntry(None)
 # What makes a tensor from nothing but its shape: the input that says it.
-_MAKERS = {
+SHAPE_MAKERS: dict[str, int] = {
     "BroadcastTo": 1,
     "Empty": 0,
     "Fill": 0,
@@ -301,53 +355,143 @@ def _reshapes_of_unknown(index: GraphIndex, changes: ShapeChanges, sources: Iter
     for op in (op for op in blind if behind[op]):
         consumer = SizeConsumer(index, changes, op)
         target = consumer.sizes(1)
-        places = ((k, p) for p, was, _ in changes.sizes for k, entry in enumerate(target) if entry.value == was)
-        yield from (consumer.stale(1, target, k, None, position) for k, position in islice(places, 1))
+        old_sizes = {was for _, was, _ in changes.sizes}
+        places = (k for k, entry in enumerate(target) if entry.value in old_sizes)
+        yield from (consumer.stale(1, target, k, None) for k in islice(places, 1))
 
 
 def _reshape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """The dimensions of the target that stand for one which is another now, unless one of them is -1 or computed."""
-    target = consumer.sizes(1)
-    before, after = consumer.changes.shapes.get(consumer.read[0], (None, None))
-    if not target or before is None or after is None:
+    """The sizes of the target that stand for dimensions which are others now."""
+    target, tensor = consumer.sizes(1), consumer.read[0]
+    changed = {k: (was, now) for k, was, now in consumer.changes.dimensions(tensor)}
+    if not target or not changed:
         return
-    had = [-1 if e.value is None else e.value for e in target]
-    if None not in after and -1 not in had and prod(n or 0 for n in after) == prod(had):
+    before, _ = consumer.changes.shapes[tensor]
+    numbers = [_STAND_INS[k] if n is None else n for k, n in enumerate(before or ())][: len(_STAND_INS)]
+    sizes = _target_numbers(consumer, target, before or (), numbers)
+    if sizes is None:
+        yield from _reshape_in_part(consumer, target, before or ())
         return
-    resolved = _target_sizes(before, had, consumer.index.shape(consumer.op, 0))
-    if resolved is None:
-        yield from _reshape_in_part(consumer, target, before)
-        return
-    groups, old = list(_groups([n or 0 for n in before], resolved)), {was for _, was, _ in consumer.changes.sizes}
-    for position, was, now in consumer.changes.dimensions(consumer.read[0]):
-        group = next((there for here, there in groups if position in here), range(0))
-        if any(had[k] == -1 for k in group):
-            continue
-        multiples = [k for k in group if had[k] % was == 0 and had[k]]
-        parts = [k for k in group if had[k] in old and was % had[k] == 0]
-        k = next((k for k in group if had[k] == was), next(iter((*multiples, *parts)), None))
-        if k is None:
-            continue
-        new = consumer.scale(had[k], was, now)
-        if new is None and not any(e.value == -1 for e in target):
-            new = -1
-        yield consumer.stale_or_computed(1, target, k, was, now) if new is None else consumer.stale(1, target, k, new)
+    may_infer = not any(entry.value == -1 for entry in target)  # a target has one -1
+    for here, there in _groups(numbers, sizes):
+        for k, new in _sizes_of_group(consumer, changed, (here, there), numbers, sizes):
+            moved = tuple(d for d in here if d in changed)
+            was = prod(changed[d][0] for d in moved)
+            if new != -1:
+                yield consumer.stale(1, target, k, new)
+            elif may_infer:
+                may_infer = False
+                yield consumer.stale(1, target, k, -1)
+            elif was and sizes[k] % was == 0:
+                yield consumer.computed_size(1, target, k, tensor, moved, sizes[k] // was, 0)
+            else:
+                yield consumer.stale(1, target, k, None)
 
 
-def _target_sizes(before: Shape, had: list[int], out: Shape) -> list[int] | None:
-    """The sizes of a target without -1 in it, as they were before; None where they are not known."""
-    if before is None or None in before:
+def _sizes_of_group(
+    consumer: SizeConsumer,
+    changed: Mapping[int, tuple[int, int | None]],
+    group: tuple[range, range],
+    numbers: list[int],
+    sizes: list[int],
+) -> Iterator[tuple[int, int | None]]:
+    """(place, new size) in the target, of dimensions that it merges or splits: -1 if known at run time, None if never.
+
+    What `-1` or a computed size stands for follows by itself.
+    """
+    here, there = group
+    target, moved = consumer.sizes(1), [k for k in here if k in changed]
+    is_open = any(target[k].value in (None, -1) for k in there)
+    places = [k for k in there if sizes[k] != 1 and target[k].value not in (None, -1)]
+    if not moved or not places:
+        return
+    if is_open:  # of (32, 10) as (-1, 2), the 2 is a part of the 10 that stays
+        if prod(numbers[k] for k in here if k not in changed) % prod(sizes[k] for k in places):
+            yield places[0], None
+        return
+    factors = _factors(consumer, changed[moved[0]]) if len(here) == 1 < len(places) else ()
+    if factors and [was for was, _ in factors] == [sizes[k] for k in places]:
+        yield from ((k, now) for k, (was, now) in zip(places, factors, strict=True) if now != was)
+        return
+    k = _place_of_size(consumer, places, sizes, [changed[d][0] for d in moved])
+    was, sizes_now = prod(changed[d][0] for d in moved), [changed[d][1] for d in moved]
+    if k is None:
+        yield places[0], None
+    elif None in sizes_now:
+        yield k, -1
+    else:
+        scaled = sizes[k] * prod(size or 0 for size in sizes_now)
+        yield k, (scaled // was if was and scaled % was == 0 else None)
+
+
+# Primes that stand for dimensions which are not known: no product of sizes is a multiple of one by accident.
+_STAND_INS = (1_000_003, 1_000_033, 1_000_037, 1_000_039, 1_000_081, 1_000_099, 1_000_117, 1_000_121)
+
+
+def _target_numbers(
+    consumer: SizeConsumer, target: list[SizeEntry], before: tuple[int | None, ...], numbers: list[int]
+) -> list[int] | None:
+    """The sizes of a target as they were before, with stand-ins for unknown ones; None where they do not add up."""
+    out = consumer.index.shape(consumer.op, 0)
+    if len(numbers) != len(before):
         return None
-    if had.count(-1) > 1:
-        return None if out is None or None in out or len(out) != len(had) else [n or 0 for n in out]
-    whole, product = prod(n or 0 for n in before), prod(n for n in had if n != -1)
-    return [(whole // product if product else 0) if n == -1 else n for n in had]
+    output_sizes = list(out) if out is not None and len(out) == len(target) else [None] * len(target)
+    sizes = [output_sizes[k] if entry.value in (None, -1) else entry.value for k, entry in enumerate(target)]
+    stand_ins = iter([number for number, size in zip(numbers, before, strict=True) if size is None])
+    for k, entry in enumerate(target):
+        if sizes[k] is None and entry.value is None:  # `tf.shape(x)[0]`: the unknown dimensions, in their order
+            sizes[k] = next(stand_ins, None)
+    rest, whole = prod(size for size in sizes if size is not None), prod(numbers)
+    if sizes.count(None) == 1 and rest and whole % rest == 0:
+        sizes[sizes.index(None)] = whole // rest
+    numbers_of_target = [size for size in sizes if size is not None]
+    return numbers_of_target if len(numbers_of_target) == len(target) and prod(numbers_of_target) == whole else None
+
+
+def _factors(consumer: SizeConsumer, size: tuple[int, int | None]) -> Sequence[tuple[int, int]]:
+    """(size before, size now) of the dimensions that a Reshape further up has merged into one, of `size`; () if none.
+
+    Rows and columns become the tokens of a transformer so, and are taken apart again behind it.
+    """
+    index, moves = consumer.index, EdgeMoves(consumer.index)
+    stack, visited = [op for op, _ in consumer.read[:1]], {consumer.op}
+    while stack and len(visited) < _STEPS:
+        op = stack.pop(0)
+        if op in visited:
+            continue
+        visited.add(op)
+        read = moves.current_inputs(op)
+        if index.types[op] == "Reshape" and read and any(m[1:] == size for m in consumer.changes.dimensions((op, 0))):
+            before, after = consumer.changes.shapes.get(read[0], (None, None))
+            pairs = [pair for pair in zip(before or (), after or (), strict=True) if None not in pair]
+            for first in range(len(pairs)):
+                for end in range(first + 2, len(pairs) + 1):
+                    part = [(was or 0, now or 0) for was, now in pairs[first:end]]
+                    if (prod(was for was, _ in part), prod(now for _, now in part)) == size and 1 not in dict(part):
+                        return part
+        stack += [source for source, _ in read]
+    return ()
+
+
+def _place_of_size(consumer: SizeConsumer, places: list[int], sizes: list[int], olds: list[int]) -> int | None:
+    """The one place of several that holds a size, or a multiple or a part of it; None where it may be another."""
+    if len(places) == 1:
+        return places[0]
+    if len(olds) > 1:
+        return None
+    (was,) = olds
+    of_input = {old for _, old, _ in consumer.changes.sizes}
+    equal = [k for k in places if sizes[k] == was]
+    multiples = [k for k in places if was and sizes[k] % was == 0]
+    parts = [k for k in places if sizes[k] in of_input and sizes[k] and was % sizes[k] == 0]
+    candidates = next((some for some in (equal, multiples, parts) if some), [])
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _reshape_in_part(
     consumer: SizeConsumer, target: list[SizeEntry], before: tuple[int | None, ...]
 ) -> Iterator[StaleConstant]:
-    """The same where not all dimensions were known: those that come first and stay."""
+    """The same where not all dimensions were known: those that come first and stay; of others it is told."""
     had = [e.value for e in target]
     for k, was, now in consumer.changes.dimensions(consumer.read[0]):
         if k < len(had) and had[k] == was and tuple(had[:k]) == before[:k]:
@@ -356,6 +500,12 @@ def _reshape_in_part(
                 if -1 not in had
                 else consumer.stale_or_computed(1, target, k, was, now)
             )
+            continue
+        multiples = [
+            place for place, size in enumerate(had) if size is not None and size > 1 and was > 1 and size % was == 0
+        ]
+        if multiples:
+            yield consumer.stale(1, target, multiples[0], None)
 
 
 def _groups(before: list[int], after: list[int]) -> Iterator[tuple[range, range]]:
@@ -397,7 +547,37 @@ def _slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
             yield consumer.stale(2, size, k, -1)
 
 
+def _image_size(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """The size that images are resized to, where it is a multiple of the old one, though it may be fixed on purpose."""
+    sizes = consumer.sizes(1)
+    for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
+        if 1 <= k <= len(sizes) and sizes[k - 1].value and (sizes[k - 1].value or 0) % was == 0:
+            yield consumer.stale(1, sizes, k - 1, None)
+
+
+def _unrolled_slices(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """A slice of the last place of a dimension, where there is one of each place: a loop that Python has unrolled."""
+    index = consumer.index
+    for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
+        if was > 1 and _place_of_slice(consumer, k) == was - 1:
+            slices = (SizeConsumer(index, consumer.changes, op) for op in index.consumer_lists[consumer.read[0][0]])
+            places = {_place_of_slice(one, k) for one in slices if one.read[:1] == consumer.read[:1]}
+            if places >= set(range(was)):
+                name = index.names[consumer.op]
+                yield StaleConstant(name, was, None, name)
+
+
+def _place_of_slice(consumer: SizeConsumer, k: int) -> int | None:
+    """The one place of a dimension that a StridedSlice takes."""
+    if consumer.index.types[consumer.op] != "StridedSlice":
+        return None
+    masks, begin = _masks(consumer), consumer.sizes(1)
+    is_place = masks["shrink_axis_mask"] >> k & 1 and not masks["ellipsis_mask"] and not masks["new_axis_mask"]
+    return begin[k].value if is_place and k < len(begin) else None
+
+
 def _strided_slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    yield from _unrolled_slices(consumer)
     masks = _masks(consumer)
     if masks["ellipsis_mask"] or masks["new_axis_mask"]:
         return
@@ -406,6 +586,36 @@ def _strided_slice(consumer: SizeConsumer) -> Iterator[StaleConstant]:
         free = (masks["end_mask"] | masks["shrink_axis_mask"]) >> k & 1
         if k < len(end) and end[k].value == was and not free:
             yield consumer.stale(2, end, k, _END if now is None else now)
+        elif k < len(end) and not masks["shrink_axis_mask"] >> k & 1 and _is_center_or_half(consumer, k, was):
+            yield consumer.stale(2, end, k, None)
+
+
+def _is_center_or_half(consumer: SizeConsumer, k: int, was: int) -> bool:
+    """Whether a slice is the center of a dimension, or one half: it may follow the size, or be fixed on purpose."""
+    masks, begin, end = _masks(consumer), consumer.sizes(1), consumer.sizes(2)
+    first = 0 if masks["begin_mask"] >> k & 1 or k >= len(begin) else begin[k].value
+    last = was if masks["end_mask"] >> k & 1 else end[k].value
+    if first is None or last is None or first < 0 or last < 0:
+        return False
+    is_half = last - first > 1 and 2 * (last - first) == was and (first == 0 or last == was)
+    return is_half or 0 < first == was - last
+
+
+def _gather(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """Constant places of a dimension, up to its old end."""
+    axis = consumer.sizes(2)[0].value if consumer.index.types[consumer.op] == "GatherV2" and consumer.sizes(2) else 0
+    places = consumer.sizes(1)
+    rank = len(consumer.index.shape(*consumer.read[0]) or ())
+    for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
+        last = next((at for at, entry in enumerate(places) if entry.value == was - 1), None)
+        if (
+            axis is not None
+            and axis % rank == k
+            and len(places) > 1
+            and last is not None
+            and places[last].constant >= 0
+        ):
+            yield consumer.stale(1, places, last, None)
 
 
 def _masks(consumer: SizeConsumer) -> dict[str, int]:
@@ -450,6 +660,25 @@ def _list_of_rows(consumer: SizeConsumer) -> Iterator[StaleConstant]:
             length = SizeConsumer(index, consumer.changes, op).sizes(1) if kind == "TensorListReserve" else []
             if [entry.value for entry in length] == [was]:
                 yield StaleConstant(index.names[length[0].constant], was, None, index.names[op])
+        yield from _rounds_of_loops(consumer, was)
+
+
+def _rounds_of_loops(consumer: SizeConsumer, was: int) -> Iterator[StaleConstant]:
+    """The numbers of rounds of the loops that read a list, in their inputs and in their conditions."""
+    index = consumer.index
+    for loop in index.consumer_lists[consumer.op]:
+        if index.types[loop] not in WHILE_LOOPS:
+            continue
+        for source, _ in EdgeMoves(index).current_inputs(loop):
+            bounds = [source, *(index.input_lists[source] if index.types[source] == "Max" else ())]
+            for op in (op for op in bounds if index.types[op] in CONSTANTS):
+                if constant_integers(index, index.nodes[op]) == [was]:
+                    yield StaleConstant(index.names[op], was, None, index.names[loop])
+        name = index.nodes[loop].attr["cond"].func.name
+        nodes = index.extras.function(name).node_def if name in index.functions else ()
+        for node in nodes:
+            if node.op in CONSTANTS and constant_integers(index, node) == [was]:
+                yield StaleConstant(node.name, was, None, index.names[loop], function=name)
 
 
 def _element_shape(consumer: SizeConsumer) -> Iterator[StaleConstant]:
@@ -477,16 +706,138 @@ def _parts(consumer: SizeConsumer) -> Iterator[StaleConstant]:
 
 
 def _transposed_convolution(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """The shape that a transposed convolution is to give."""
-    target = consumer.sizes(0)
-    for k, was, now in consumer.changes.dimensions(consumer.read[2]):
-        if k < len(target) and (target[k].value or 0) % was == 0 and target[k].value:
-            yield consumer.stale_or_computed(0, target, k, was, now)
+    """The shape that a transposed convolution is to give.
+
+    One row more makes as many rows more as the stride: what the padding and the kernel add stays.
+    """
+    target, tensor = consumer.sizes(0), consumer.read[2]
+    attr = consumer.index.nodes[consumer.op].attr
+    layout = attr["data_format"].s.decode() if "data_format" in attr else ""
+    channels = 1 if layout.startswith("NC") else len(target) - 1
+    for k, was, now in consumer.changes.dimensions(tensor):
+        if k >= len(target) or target[k].value is None or k == channels:
+            continue
+        stride = attr["strides"].list.i[k] if k else 1
+        plus = (target[k].value or 0) - was * stride
+        if now is not None:
+            yield consumer.stale(0, target, k, now * stride + plus)
+        else:
+            yield consumer.computed_size(0, target, k, tensor, (k,), stride, plus)
+
+
+def _space_to_batch(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """The padding of a dilated convolution, which fills the last block, and the crop behind it that takes it off."""
+    block, paddings, behind = consumer.sizes(1), _pairs(consumer), _batch_to_space(consumer)
+    crops = _pairs(behind) if behind is not None else []
+    for k, was, now in consumer.changes.dimensions(consumer.read[0]):
+        size = block[k - 1].value if 1 <= k <= len(block) else None
+        left, right = 2 * k - 2, 2 * k - 1
+        if not size or right >= len(paddings):
+            continue
+        added = sum(_values(paddings[left : right + 1]))
+        if (was + added) % size:
+            continue
+        if behind is None or right >= len(crops):
+            if now is None or (now + added) % size:
+                yield consumer.stale(2, paddings, right, None)
+            continue
+        fill, padding = _values(crops)[right], _values(paddings)[right]
+        if now is None:
+            yield consumer.stale(2, paddings, right, None)
+            yield behind.stale(2, crops, right, None)
+        elif (new := -(now + added - fill) % size) != fill:
+            yield consumer.stale(2, paddings, right, padding - fill + new)
+            yield behind.stale(2, crops, right, new)
+
+
+def _pairs(consumer: SizeConsumer) -> list[SizeEntry]:
+    """The paddings or crops that an op takes, row by row; [] where they are computed."""
+    op = consumer.read[2][0] if len(consumer.read) > 2 else -1
+    if op < 0 or consumer.index.types[op] not in CONSTANTS:
+        return []
+    integers = constant_integers(consumer.index, consumer.index.nodes[op], max_rank=2)
+    return [SizeEntry(value, op, at) for at, value in enumerate(integers or [])]
+
+
+def _values(entries: Iterable[SizeEntry]) -> list[int]:
+    """The sizes as numbers."""
+    return [entry.value or 0 for entry in entries]
+
+
+def _batch_to_space(consumer: SizeConsumer) -> SizeConsumer | None:
+    """The op that undoes a SpaceToBatchND: the nearest behind it with the same blocks."""
+    index, stack, visited = consumer.index, [consumer.op], {consumer.op}
+    while stack and len(visited) < _STEPS:
+        for reader in index.consumer_lists[stack.pop(0)]:
+            if index.types[reader] == "BatchToSpaceND":
+                behind = SizeConsumer(index, consumer.changes, reader)
+                is_pair = _values(behind.sizes(1)) == _values(consumer.sizes(1))
+                return behind if is_pair else None
+            if reader not in visited:
+                visited.add(reader)
+                stack.append(reader)
+    return None
+
+
+def _uniform_constant(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """A constant of one number everywhere, folded from `tf.ones([n, n])`, where it meets dimensions of other sizes.
+
+    One that is added to a tensor as it is may be a weight: `_equal_sizes` reports it.
+    """
+    index, op = consumer.index, consumer.op
+    shape = index.shape(op, 0)
+    if not shape or None in shape or any(index.types[reader] in EQUAL_SIZES for reader in index.consumer_lists[op]):
+        return
+    sizes, name = [size or 0 for size in shape], index.names[op]
+    for k, size in enumerate(sizes):
+        met = next(_meeting_dimensions(consumer, k, size), None) if size > 1 else None
+        if met is not None and is_uniform(index.nodes[op]):
+            new = None if met[1] is None else (*sizes[:k], met[1], *sizes[k + 1 :])
+            # `slot` tells the dimensions apart: each is a size of its own.
+            yield StaleConstant(name, tuple(sizes), new, name, None, slot=k)
+
+
+def is_uniform(node: NodeDef) -> bool:
+    """Whether a Const holds one number everywhere.
+
+    Args:
+        node: The NodeDef of a Const.
+    """
+    tensor = node.attr["value"].tensor
+    if tensor.tensor_content:
+        count = prod(dim.size for dim in tensor.tensor_shape.dim)
+        width = len(tensor.tensor_content) // count if count else 0
+        return width > 0 and tensor.tensor_content == tensor.tensor_content[:width] * count
+    return sum(len(set(values)) for values in _value_fields(node)) == 1
+
+
+def set_uniform_size(node: NodeDef, k: int, size: int) -> None:
+    """Make a Const of one number everywhere as large as another.
+
+    Args:
+        node: Its NodeDef, which is changed.
+        k: The dimension.
+        size: Its new size.
+    """
+    tensor = node.attr["value"].tensor
+    count = prod(dim.size for dim in tensor.tensor_shape.dim)
+    tensor.tensor_shape.dim[k].size = size
+    if tensor.tensor_content:
+        width = len(tensor.tensor_content) // count
+        tensor.tensor_content = tensor.tensor_content[:width] * prod(dim.size for dim in tensor.tensor_shape.dim)
+    for values in _value_fields(node):
+        del values[1:]  # the last value stands for all that follow
+
+
+def _value_fields(node: NodeDef) -> tuple[MutableSequence[Any], ...]:
+    """The fields of a Const that hold its values one by one."""
+    tensor = node.attr["value"].tensor
+    return tensor.float_val, tensor.double_val, tensor.half_val, tensor.int_val, tensor.int64_val, tensor.bool_val
 
 
 def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """The constant sizes of an op that builds a shape, where they meet a dimension that has another size now."""
-    slot = _MAKERS[consumer.index.types[consumer.op]]
+    slot = SHAPE_MAKERS[consumer.index.types[consumer.op]]
     sizes, shape = consumer.sizes(slot), consumer.index.shape(consumer.op, 0)
     if (
         shape is None
@@ -547,8 +898,13 @@ _RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
     **dict.fromkeys(EQUAL_SIZES, _equal_sizes),
     "BroadcastTo": _broadcast,
     "Conv2DBackpropInput": _transposed_convolution,
+    "Conv3DBackpropInputV2": _transposed_convolution,
+    "DepthwiseConv2dNativeBackpropInput": _transposed_convolution,
+    **dict.fromkeys(GATHERS, _gather),
     "Reshape": _reshape,
+    **dict.fromkeys(("ResizeArea", "ResizeBicubic", "ResizeBilinear", "ResizeNearestNeighbor"), _image_size),
     "Slice": _slice,
+    "SpaceToBatchND": _space_to_batch,
     "Split": _parts,
     "StridedSlice": _strided_slice,
     "TensorListFromTensor": _list_of_rows,
@@ -556,7 +912,8 @@ _RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
 }
 # Ops that need not read a tensor that has another shape.
 _ANYWHERE: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
-    **dict.fromkeys(_MAKERS, _shape_maker),
+    **dict.fromkeys(SHAPE_MAKERS, _shape_maker),
     **dict.fromkeys(_ELEMENT_SHAPES, _element_shape),
+    **dict.fromkeys(CONSTANTS, _uniform_constant),
     "StridedSlice": _part_of_shape,
 }

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from math import prod
 from typing import TypeVar
 
 from tfgraphwidget.edits import (
@@ -548,6 +549,12 @@ class _Inference:
         # test_round_a_v1_loop_shapes_become_what_holds_each_time.
         if after.node(name).op in ENTER and before.shape(name, 0) == before.shape(*slots[0][0]) is not None:
             return [after.shape(*slots[0][1])]
+        is_reshape = after.node(name).op == "Reshape" and len(slots) > 1 and tf_protos.is_tensorflow_installed()
+        if is_reshape and self._differs(name, *slots[1]):
+            # `tf.tensordot` sets the shape that its target says in a way that TensorFlow's shape function does not see.
+            target = _values(after, slots[1][1])
+            if target is not None:
+                return [_narrow(target, shapes[0])]
         if self._differs_only_in_numbers(name, slots) and shapes == self._shapes_before(name):
             return [after.shape(name, k) for k in range(len(shapes))]
         # What Python said of all inputs of a shape holds for those of a narrower one: of a table's lookup, for example,
@@ -648,6 +655,39 @@ class _Inference:
         if self._after.dtype(tensor) in HANDLE_DTYPES:
             return f"the handle '{tensor[0]}:{tensor[1]}'"
         return f"'{tensor[0]}:{tensor[1]}' of shape {shape_text(self._after.shape(*tensor))}"
+
+
+def _values(graph: PatchedGraph, tensor: Tensor, depth: int = 0) -> Shape:
+    """The sizes in a vector or a scalar, with None for those that are not known or -1; None if there are any number."""
+    op, _ = tensor
+    node, read = graph.node(op), graph.inputs(op)
+    if node.op in CONSTANTS:
+        return _constant_values(node)
+    if depth > _DEEPEST or not read:
+        return None
+    if node.op == "Shape":
+        return graph.shape(*read[0])
+    if node.op in ("Identity", "Cast"):
+        return _values(graph, read[0], depth + 1)
+    if node.op in ("ConcatV2", "Pack"):
+        parts = [_values(graph, part, depth + 1) for part in (read[:-1] if node.op == "ConcatV2" else read)]
+        return None if None in parts else tuple(size for part in parts for size in part or ())
+    if node.op == "GatherV2":
+        vector, places = (_values(graph, source, depth + 1) for source in read[:2])
+        if vector is None or places is None or any(k is None or k >= len(vector) for k in places):
+            return None
+        return tuple(vector[k] for k in places if k is not None)
+    shape = graph.shape(*tensor)
+    is_vector = shape is not None and None not in shape and len(shape) <= 1 and is_small(shape)
+    return (None,) * prod(size or 0 for size in shape or ()) if is_vector else None
+
+
+def _constant_values(node: NodeDef) -> Shape:
+    """The sizes in a Const; None if it has a higher rank, or holds many."""
+    if not is_small(const_shape(node)) or len(const_shape(node) or ()) > 1:
+        return None
+    values = tf.make_ndarray(node.attr["value"].tensor).reshape(-1).tolist()
+    return tuple(value if isinstance(value, int) and value >= 0 else None for value in values)
 
 
 def _origin_of_handle(graph: PatchedGraph, tensor: Tensor) -> Tensor:

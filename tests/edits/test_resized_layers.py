@@ -1,0 +1,163 @@
+"""Keras models of one layer, resized by replace_input, against the same model that Keras builds for the new size."""
+
+# ruff: noqa: PLW0108 - each model needs a layer of its own, so the layer is made when the model is
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+
+import tfgraphwidget as tgw
+from tfgraphwidget.errors import GraphEditError
+
+L = keras.layers
+Build = Callable[[Any], Any]
+Shape = tuple[int, ...]
+
+# The size that a model was traced for, and those that it is to take: one larger, one with smaller dimensions.
+SEQUENCES: tuple[Shape, ...] = (6, 8), (9, 8), (4, 8)
+IMAGES: tuple[Shape, ...] = (8, 8, 4), (12, 16, 4), (10, 6, 4)
+PICTURES: tuple[Shape, ...] = (16, 16, 3), (24, 32, 3), (8, 12, 3)
+VOLUMES: tuple[Shape, ...] = (4, 6, 4, 2), (6, 8, 6, 2), (8, 4, 2, 2)
+
+
+def u_net(x: Any) -> Any:
+    first = L.Conv2D(4, 3, padding="same")(x)
+    second = L.Conv2D(4, 3, padding="same")(L.MaxPooling2D()(first))
+    up = L.Conv2DTranspose(4, 2, strides=2)(L.MaxPooling2D()(second))
+    up = L.Conv2DTranspose(4, 2, strides=2)(L.Concatenate()([second, up]))
+    return L.Conv2D(1, 1)(L.Concatenate()([first, up]))
+
+
+def vision_transformer(x: Any) -> Any:
+    patches = L.Reshape((-1, 8))(L.Conv2D(8, 4, strides=4)(x))
+    return L.Dense(3)(L.GlobalAveragePooling1D()(patches + L.MultiHeadAttention(2, 4)(patches, patches)))
+
+
+def segmenter(x: Any) -> Any:
+    patches = L.Conv2D(8, 4, strides=4)(x)
+    height, width = patches.shape[1:3]
+    tokens = L.Reshape((height * width, 8))(patches)
+    tokens = tokens + L.MultiHeadAttention(2, 4)(tokens, tokens)
+    return L.Conv2DTranspose(3, 4, strides=4)(L.Reshape((height, width, 8))(tokens))
+
+
+EQUAL: dict[str, tuple[Build, tuple[Shape, ...]]] = {
+    "Dense of a sequence": (lambda x: L.Dense(3)(x), SEQUENCES),
+    "Conv1D, dilated": (lambda x: L.Conv1D(3, 3, dilation_rate=2, padding="same")(x), SEQUENCES),
+    "Conv1D, causal": (lambda x: L.Conv1D(3, 3, padding="causal")(x), SEQUENCES),
+    "Conv2D, dilated": (lambda x: L.Conv2D(3, 3, dilation_rate=2)(x), IMAGES),
+    "Conv2D in groups": (lambda x: L.Conv2D(4, 3, groups=2)(x), IMAGES),
+    "Conv1DTranspose": (lambda x: L.Conv1DTranspose(3, 3, strides=2, padding="same")(x), SEQUENCES),
+    "Conv1DTranspose, valid": (lambda x: L.Conv1DTranspose(3, 5, strides=2)(x), SEQUENCES),
+    "Conv2DTranspose": (lambda x: L.Conv2DTranspose(3, 3, strides=2, padding="same")(x), IMAGES),
+    "Conv2DTranspose, valid": (lambda x: L.Conv2DTranspose(3, 4, strides=(2, 3))(x), IMAGES),
+    "Conv2DTranspose, dilated": (lambda x: L.Conv2DTranspose(3, 3, dilation_rate=2)(x), IMAGES),
+    "Conv2DTranspose, padded": (
+        lambda x: L.Conv2DTranspose(3, 3, strides=2, padding="same", output_padding=0)(x),
+        IMAGES,
+    ),
+    "Conv3DTranspose": (lambda x: L.Conv3DTranspose(3, 3, strides=2, padding="same")(x), VOLUMES),
+    "Conv3DTranspose, valid": (lambda x: L.Conv3DTranspose(3, 3, strides=2)(x), VOLUMES),
+    "DepthwiseConv2D, dilated": (lambda x: L.DepthwiseConv2D(3, dilation_rate=2)(x), IMAGES),
+    "SeparableConv1D": (lambda x: L.SeparableConv1D(3, 3)(x), SEQUENCES),
+    "U-Net": (u_net, PICTURES),
+    "MultiHeadAttention": (lambda x: L.MultiHeadAttention(2, 4)(x, x), SEQUENCES),
+    "MultiHeadAttention, causal": (lambda x: L.MultiHeadAttention(2, 4)(x, x, use_causal_mask=True), SEQUENCES),
+    "MultiHeadAttention of an image": (
+        lambda x: L.MultiHeadAttention(2, 4, attention_axes=(1, 2))(x, x),
+        IMAGES,
+    ),
+    "GroupQueryAttention": (lambda x: L.GroupQueryAttention(4, 4, 2)(x, x), SEQUENCES),
+    "Attention, causal": (lambda x: L.Attention()([x, x], use_causal_mask=True), SEQUENCES),
+    "AdditiveAttention": (lambda x: L.AdditiveAttention()([x, x]), SEQUENCES),
+    "Dot": (lambda x: L.Dot(axes=2)([x, x]), SEQUENCES),
+    "EinsumDense": (lambda x: L.EinsumDense("abc,cde->abde", output_shape=(None, 2, 3))(x), SEQUENCES),
+    "GroupNormalization": (lambda x: L.GroupNormalization(2)(x), IMAGES),
+    "LayerNormalization": (lambda x: L.LayerNormalization()(x), SEQUENCES),
+    "BatchNormalization": (lambda x: L.BatchNormalization()(x), IMAGES),
+    "Flatten": (lambda x: L.Flatten()(x), IMAGES),
+    "Reshape of rows and columns": (lambda x: L.Reshape((x.shape[1] * x.shape[2], 4))(x), IMAGES),
+    "Permute": (lambda x: L.Permute((2, 1))(x), SEQUENCES),
+    "UpSampling3D": (lambda x: L.UpSampling3D(2)(x), VOLUMES),
+    "Cropping2D": (lambda x: L.Cropping2D(1)(x), IMAGES),
+    "ZeroPadding2D": (lambda x: L.ZeroPadding2D(1)(x), IMAGES),
+    "Resizing": (lambda x: L.Resizing(5, 7)(x), IMAGES),
+    "MaxPooling2D": (lambda x: L.MaxPooling2D(3, 2)(x), IMAGES),
+    "Softmax over time": (lambda x: L.Softmax(axis=1)(x), SEQUENCES),
+    "vision transformer": (vision_transformer, PICTURES),
+    "segmenter": (segmenter, PICTURES),
+}
+# What cannot be shown right: it is refused, or the constants that hold an old size are told.
+TOLD: dict[str, tuple[Build, tuple[Shape, ...]]] = {
+    "LSTM": (lambda x: L.LSTM(4, return_sequences=True)(x), SEQUENCES),
+    "GRU": (lambda x: L.GRU(4)(x), SEQUENCES),
+    "LSTM, unrolled": (lambda x: L.LSTM(4, unroll=True)(x), SEQUENCES),
+    "Dense of all places": (lambda x: L.Dense(2)(L.Flatten()(x)), IMAGES),
+    "PReLU of each place": (lambda x: L.PReLU()(x), SEQUENCES),
+    "TimeDistributed": (lambda x: L.TimeDistributed(L.Conv2D(3, 2))(x), VOLUMES),
+    "RepeatVector": (lambda x: L.RepeatVector(x.shape[1])(L.GlobalMaxPooling1D()(x)) + x, SEQUENCES),
+    "UpSampling2D, bilinear": (lambda x: L.UpSampling2D(2, interpolation="bilinear")(x), IMAGES),
+    "Embedding of places": (lambda x: x + L.Embedding(64, 8)(keras.ops.arange(x.shape[1])), SEQUENCES),
+    "CenterCrop": (lambda x: L.CenterCrop(4, 4)(x), IMAGES),
+    "half of a sequence": (lambda x: x[:, : x.shape[1] // 2], SEQUENCES),
+    "Reshape to windows": (lambda x: L.Reshape((x.shape[1] // 2, 2, x.shape[2] // 2, 2, 4))(x), IMAGES),
+    "Reshape to a fixed number": (lambda x: L.Reshape((16, -1))(x), IMAGES),
+}
+
+
+def model(build: Build, shape: tuple[int | None, ...]) -> keras.Model:
+    """x -> a layer; the names of its ops are the same for each size."""
+    keras.backend.clear_session()
+    x = keras.Input(shape, name="x")
+    return keras.Model(x, build(x), name="net")
+
+
+def pairs(cases: dict[str, tuple[Build, tuple[Shape, ...]]]) -> list[Any]:
+    return [
+        pytest.param(build, sizes[0], new, id=f"{name} {'x'.join(map(str, new))}")
+        for name, (build, sizes) in cases.items()
+        for new in sizes[1:]
+    ]
+
+
+def static_shapes(editor: tgw.GraphEditor) -> dict[str, list[Any]]:
+    index = editor.index
+    return {
+        name: [index.shape(op, port) for port in range(len(index.dtypes(op)))]
+        for op, name in enumerate(index.names)
+        if index.types[op] != "Const"
+    }
+
+
+@pytest.mark.sample(24)
+@pytest.mark.parametrize(("build", "old", "new"), pairs(EQUAL))
+def test_a_resized_model_has_the_shapes_and_numbers_of_one_that_keras_builds(
+    build: Build, old: Shape, new: Shape
+) -> None:
+    traced, built = model(build, old), model(build, new)
+    built.set_weights(traced.get_weights())
+    editor = tgw.edit(traced)
+    told = editor.replace_input("x:0", [None, *new], fix=True).constants
+    assert all(one.proposed is not None for one in told)
+    x = np.random.default_rng(0).normal(size=(2, *new)).astype("float32")
+    np.testing.assert_allclose(editor.module()(x), built(x), rtol=1e-4, atol=1e-5)
+    shapes, right = static_shapes(editor), static_shapes(tgw.edit(built))
+    common = shapes.keys() & right.keys()
+    assert len(common) > 0.9 * len(right)
+    assert {name: shapes[name] for name in common} == {name: right[name] for name in common}
+
+
+@pytest.mark.sample(7)
+@pytest.mark.parametrize(("build", "old", "new"), pairs(TOLD))
+def test_a_size_that_cannot_be_shown_right_is_told_or_refused(build: Build, old: Shape, new: Shape) -> None:
+    editor = tgw.edit(model(build, old))
+    try:
+        told = editor.replace_input("x:0", [None, *new], fix=True).constants
+    except GraphEditError:
+        return
+    assert any(one.proposed is None for one in told)
