@@ -536,11 +536,11 @@ class _Comparison:
 
     def _is_same_asset(self, i: int, j: int) -> bool:
         """Whether two constants hold paths of asset files with the same content."""
-        digests = []
-        for node, known in zip((self.before.nodes[i], self.after.nodes[j]), self._digests, strict=True):
-            paths = node.attr[_VALUE].tensor.string_val if known else ()
-            digests.append(known.get(paths[0]) if len(paths) == 1 else None)
-        return digests[0] is not None and digests[0] == digests[1]
+        one, other = (
+            known.get(_only_text(node)) if known else None
+            for node, known in zip((self.before.nodes[i], self.after.nodes[j]), self._digests, strict=True)
+        )
+        return one is not None and one == other
 
     def _functions(self, *, whole_library: bool) -> FunctionChanges:
         """The differences of two function libraries, except functions `inside`."""
@@ -562,6 +562,12 @@ class _Comparison:
             changed=tuple(sorted(name for name in both if one.function(name) != other.function(name))),
             renamed=tuple(sorted(renamed.items())),
         )
+
+
+def _only_text(node: NodeDef) -> bytes:
+    """The text of a constant of one string; b"" for others."""
+    texts = node.attr[_VALUE].tensor.string_val
+    return bytes(texts[0]) if len(texts) == 1 else b""
 
 
 def _by_digest(names: Iterable[str], digester: AttributeDigests) -> dict[bytes, str]:
