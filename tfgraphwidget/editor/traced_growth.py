@@ -15,7 +15,6 @@ from tfgraphwidget.graph import GraphIndex, control_flow, reachable_functions
 from tfgraphwidget.naming import count_text, function_name, names_text, split_tensor
 from tfgraphwidget.runtime.live import check_not_growing, patch_application, placement, traced_ops, track_function_call
 from tfgraphwidget.runtime.session import TimedSession, variable_values
-from tfgraphwidget.tf_internals import control_flow_context
 from tfgraphwidget.tf_types import FunctionDef, Graph, NodeDef, Variable
 
 _OF_COPIES = frozenset({"sync", "sync_op", "mix_op", "drift"})
@@ -96,13 +95,13 @@ def _lacks_loop_context(error: Exception) -> bool:
 def _gradient_refusal(name: str, graph: Graph, index: GraphIndex) -> GraphEditError:
     """The refusal of a gradient through loops without control flow contexts, which it names."""
     exits = [(loop.name, index.names[op]) for loop in control_flow.loops(index) for op in loop.exits]
-    bare = [end for end in exits if control_flow_context(graph.get_operation_by_name(end[1])) is None]
-    names = list(dict.fromkeys(loop for loop, _ in bare))
+    bare = traced_ops.without_context(graph, [op for _, op in exits])
+    names = list(dict.fromkeys(loop for loop, op in exits if op in bare))
     return GraphEditError(
         f"{name} takes a gradient through a while loop of TensorFlow 1, which needs the loop's control flow context, "
         f"and {names_text(names)} came from a GraphDef, which has none; open the .meta file or SavedModel of "
         "the graph, or take the gradient of what does not lie behind the loop. Nothing is left in the graph.",
-        [op for _, op in bare],
+        bare,
     )
 
 
