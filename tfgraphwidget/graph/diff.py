@@ -537,8 +537,8 @@ class _Comparison:
     def _is_same_asset(self, i: int, j: int) -> bool:
         """Whether two constants hold paths of asset files with the same content."""
         one, other = (
-            known.get(_only_text(node)) if known else None
-            for node, known in zip((self.before.nodes[i], self.after.nodes[j]), self._digests, strict=True)
+            digests.get(_only_text(node)) if digests else None
+            for node, digests in zip((self.before.nodes[i], self.after.nodes[j]), self._digests, strict=True)
         )
         return one is not None and one == other
 

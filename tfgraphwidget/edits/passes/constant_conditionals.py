@@ -44,15 +44,15 @@ def choose_branches(rewrite: GraphRewrite, values: Values, keep: Iterable[int] =
         How many conditionals there were, by what they are called.
     """
     counts = Counter[str]()
-    kept = frozenset(keep)
+    stays = frozenset(keep)
     for op, kind in enumerate(rewrite.index.types):
-        if kind in BRANCHES and op not in kept and _call_branch(rewrite, op, values):
+        if kind in BRANCHES and op not in stays and _call_branch(rewrite, op, values):
             counts[kind] += 1
     if not MERGE.isdisjoint(rewrite.index.kinds[0]):
-        known = _KnownConditionals(rewrite, values, kept)
-        if known.conditionals:
-            known.apply()
-            counts["Switch and Merge"] = len(known.conditionals)
+        choice = _DecidedConditionals(rewrite, values, stays)
+        if choice.conditionals:
+            choice.apply()
+            counts["Switch and Merge"] = len(choice.conditionals)
     return counts
 
 
@@ -96,49 +96,49 @@ def _is_true(predicate: Array) -> bool:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _Decided:
     """A conditional and which of its branches is taken."""
 
     block: Conditional
-    taken: int
+    branch: int
 
     @property
     def dead(self) -> frozenset[int]:
         """The ops that never run."""
-        return self.block.branches[1 - self.taken]
+        return self.block.branches[1 - self.branch]
 
 
-class _KnownConditionals:
-    """The conditionals of Switches and Merges whose predicate is known, and that nobody else needs."""
+class _DecidedConditionals:
+    """The conditionals of Switches and Merges whose predicate is known, and that nothing else needs."""
 
-    def __init__(self, rewrite: GraphRewrite, values: Values, kept: frozenset[int]) -> None:
+    def __init__(self, rewrite: GraphRewrite, values: Values, keep: frozenset[int]) -> None:
         self.rewrite, self.index = rewrite, rewrite.index
         self.conditionals = list(self._find(values))
-        self._kept, self._named = kept, _ops_named_elsewhere(rewrite)
+        self._keep, self._named = keep, _ops_named_elsewhere(rewrite)
         self._placed_beside = _ops_placed_beside(self.index)
         self._index_is_read = self._merges_whose_index_is_read()
         # One conditional may need another to be taken away with it: that of a gradient reads what it was computed from.
         while True:
             self._remember()
-            able = [known for known in self.conditionals if self._is_able(known)]
+            able = [each for each in self.conditionals if self._is_able(each)]
             if len(able) == len(self.conditionals):
                 break
             self.conditionals = able
 
-    def _find(self, values: Values) -> Iterator[_Known]:
+    def _find(self, values: Values) -> Iterator[_Decided]:
         index = self.index
         for block in control_flow.conditionals(index):
             op, port = control_flow.predicate_source(index, block)
             is_plain = len(block.branches) == 2 and all(index.types[each] in SWITCH for each in block.switches)
-            known = values.get(op)
-            if is_plain and block.merges and known is not None and known[port].dtype == bool and known[port].size == 1:
-                yield _Known(block, int(bool(known[port].reshape(-1)[0])))
+            outputs = values.get(op)
+            if is_plain and block.merges and outputs and outputs[port].dtype == bool and outputs[port].size == 1:
+                yield _Decided(block, int(bool(outputs[port].reshape(-1)[0])))
 
     def _remember(self) -> None:
         """What the conditionals that are left have together."""
-        self.dead = {op for known in self.conditionals for op in known.dead}
-        self.port_taken = {op: known.taken for known in self.conditionals for op in known.block.switches}
-        self.merges = {op for known in self.conditionals for op in known.block.merges}
+        self.dead = {op for each in self.conditionals for op in each.dead}
+        self.port_taken = {op: each.branch for each in self.conditionals for op in each.block.switches}
+        self.merges = {op for each in self.conditionals for op in each.block.merges}
 
     def _merges_whose_index_is_read(self) -> set[int]:
         index = self.index
@@ -149,17 +149,17 @@ class _KnownConditionals:
             if port == 1 and index.types[source] in MERGE
         }
 
-    def _is_able(self, known: _Known) -> bool:
+    def _is_able(self, conditional: _Decided) -> bool:
         """Whether a conditional can be taken away: what is dead is not needed, and each Merge has one live input."""
         index = self.index
-        ends = {*known.block.merges, *known.block.switches}
-        if not self._kept.isdisjoint(known.dead | ends) or not self._named.isdisjoint(known.dead):
+        ends = {*conditional.block.merges, *conditional.block.switches}
+        if not self._keep.isdisjoint(conditional.dead | ends) or not self._named.isdisjoint(conditional.dead):
             return False
-        for op in known.dead:
+        for op in conditional.dead:
             others = {*index.waiting_lists[op], *self._placed_beside.get(op, ())}
             if not others <= self.dead or not self.dead | self.merges >= set(index.consumer_lists[op]):
                 return False
-        for merge in known.block.merges:
+        for merge in conditional.block.merges:
             is_ref = index.types[merge] != "Merge"
             if is_ref or merge in self._index_is_read or len(self._live_inputs(merge)) != 1:
                 return False

@@ -350,8 +350,8 @@ class _ConstantFolding:
             rewrite.wait_instead(op, ())
         if chosen:
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in chosen.items())
-            taken = count_text(chosen.total(), "conditional")
-            rewrite.notes.append(f"Of {taken} the branch that is taken stayed: {kinds}.")
+            total = count_text(chosen.total(), "conditional")
+            rewrite.notes.append(f"Of {total} the branch that is taken stayed: {kinds}.")
         if counts:
             rewrite.notes.append(self._folded_note(counts))
         rewrite.notes += self._notes()
