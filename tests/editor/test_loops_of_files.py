@@ -181,3 +181,41 @@ def test_no_other_op_stands_for_the_way_into_a_loop_or_out_of_it(op: str, way: s
     editor = tgw.edit(loop_graph())
     with pytest.raises(GraphEditError, match=f"'{op}' is the way {way} a while loop, for which no other op can stand"):
         editor.replace(op, "Tanh")
+
+
+def powers() -> tf.Graph:
+    """x → a while loop, twice → y."""
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [], name="x")
+        for name in ("first", "second"):
+            x = v1.while_loop(lambda i, _: i < 3, lambda i, v, x=x: (i + 1, v * x), [0, x], name=name)[1]
+        tf.identity(x, name="y")
+    return graph
+
+
+def slope(y: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
+    return tf.gradients(y, x)[0]
+
+
+def test_a_gradient_through_loops_of_a_graph_def_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    editor = tgw.edit(powers().as_graph_def())
+    editor.clone("x:0", "y:0", into="copy", placeholders=True)
+    before = list(editor.index.names)
+    for at in (["y:0", "x:0"], ["copy/y:0", "copy/x:0"]):
+        with pytest.raises(GraphEditError, match="takes a gradient through a while loop") as refusal:
+            editor.grow(at, slope, into="slope")
+        assert "first/while_context" in str(refusal.value)
+        assert "first/Exit_1" in refusal.value.ops
+        assert list(editor.index.names) == before
+    with powers().as_default():
+        v1.train.export_meta_graph(str(tmp_path / "loop.meta"))
+    editor = tgw.edit(tmp_path / "loop.meta")
+    made = editor.grow(["y:0", "x:0"], slope, into="slope")
+    value = editor.probe([made.outputs.name], {"x:0": 2.0})[made.outputs.name].value
+    assert value == 16 * 2.0**15  # of x ** 16
+
+
+def test_a_functions_own_attribute_error_is_told_as_it_is() -> None:
+    editor = tgw.edit(powers().as_graph_def())
+    with pytest.raises(GraphEditError, match=r"raised AttributeError: .*'outer_contxt'"):
+        editor.grow(["y:0"], lambda y: y.outer_contxt, into="slope")

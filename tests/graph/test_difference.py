@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +16,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import MODELS, build_mlp, v1
 from tfgraphwidget.editor.targets import LiveTarget
-from tfgraphwidget.graph.diff import COLUMNS, Detail, Difference, difference
+from tfgraphwidget.graph.diff import COLUMNS, AssetChanges, Detail, Difference, difference
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources import open_source
@@ -273,3 +276,62 @@ def test_nothing_differs_from_nothing() -> None:
     with tf.Graph().as_default() as graph:
         tf.no_op("a")
     assert difference(empty, index_of(graph)).added == ("a",)
+
+
+def export_table(folder: Path, words: str, *, is_v1: bool, name: str = "words.txt") -> Path:
+    """A SavedModel that looks words up in a table, which is filled from an asset file."""
+    vocabulary = folder.parent / name
+    vocabulary.write_text(words)
+    lookup = tf.lookup
+    columns = tf.string, lookup.TextFileIndex.WHOLE_LINE, tf.int64, lookup.TextFileIndex.LINE_NUMBER
+
+    def new_table() -> Any:
+        return lookup.StaticHashTable(lookup.TextFileInitializer(str(vocabulary), *columns), -1)
+
+    if is_v1:
+        with tf.Graph().as_default(), v1.Session() as session:
+            x = v1.placeholder(tf.string, [None], "x")
+            y = new_table().lookup(x)
+            init = v1.tables_initializer()
+            session.run(init)
+            v1.saved_model.simple_save(session, str(folder), {"x": x}, {"y": y}, legacy_init_op=init)
+    else:
+        module = tf.Module()
+        module.table = new_table()
+        spec = tf.TensorSpec([None], tf.string, "x")
+        call = tf.function(lambda x: {"y": module.table.lookup(x)}, input_signature=[spec])
+        tf.saved_model.save(module, folder, call)
+    return folder
+
+
+@pytest.mark.parametrize("is_v1", [True, False])
+def test_asset_files_are_compared_by_content(tmp_path: Path, is_v1: bool) -> None:
+    first = export_table(tmp_path / "first", "a\nb\n", is_v1=is_v1)
+    second = tmp_path / "second"
+    shutil.copytree(first, second)
+    assert not tgw.edit(second).diff(first)
+    whole = tgw.edit(second)
+    whole.leave(0)
+    assert not whole.diff(first)
+    (second / "assets" / "words.txt").write_text("a\nc\n")  # as long as before
+    found = tgw.edit(second).diff(first)
+    assert found
+    assert found.assets == AssetChanges(changed=("words.txt",))
+    assert "1 asset changed\n    words.txt" in repr(found)
+    assert ("changed", "words.txt", "asset") in {(row["change"], row["op"], row["what"]) for row in found.rows()}
+    whole = tgw.edit(second)
+    whole.leave(0)
+    (constant,) = whole.diff(first).changed  # which holds the path of the file
+    assert [detail.what for detail in constant.details] == ["attr value"]
+    (second / "assets" / "words.txt").unlink()
+    assert tgw.edit(second).diff(first).assets.changed == ("words.txt",)
+
+
+@pytest.mark.parametrize("is_v1", [True, False])
+def test_an_asset_file_with_another_name_and_the_same_content_is_renamed(tmp_path: Path, is_v1: bool) -> None:
+    first = export_table(tmp_path / "first", "a\nb\n", is_v1=is_v1)
+    second = export_table(tmp_path / "second", "a\nb\n", is_v1=is_v1, name="terms.txt")
+    assert tgw.edit(second).diff(first).assets == AssetChanges(renamed=(("words.txt", "terms.txt"),))
+    third = export_table(tmp_path / "third", "a\n", is_v1=is_v1, name="terms.txt")
+    found = tgw.edit(third).diff(first).assets
+    assert found == AssetChanges(added=("terms.txt",), removed=("words.txt",))

@@ -299,6 +299,41 @@ def test_a_signature_that_needs_what_it_does_not_take_is_an_error() -> None:
     assert findings[0].ops == ("labels",)
 
 
+def two_ways_in() -> Any:
+    """A GraphDef: examples → parse → y → z, where `z` waits for `seen`, and `parse` waits for `labels`."""
+    with tf.Graph().as_default() as graph:
+        examples, labels = (v1.placeholder(tf.float32, [2], name) for name in ("examples", "labels"))
+        with tf.control_dependencies([labels]):
+            parse = tf.negative(examples, "parse")
+        with tf.control_dependencies([v1.placeholder(tf.float32, [2], "seen")]):
+            tf.add(tf.square(parse, "y"), 1.0, "z")
+    return graph.as_graph_def()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "found"),
+    [
+        (["parse:0", "seen:0"], ["z:0"], []),
+        (["y:0", "seen:0"], ["z:0"], []),
+        (["examples:0", "labels:0", "seen:0"], ["z:0"], []),
+        (["parse:0"], ["parse:0"], []),
+        (["parse:0"], ["z:0"], [("error", "seen")]),
+        (["examples:0", "seen:0"], ["z:0"], [("error", "labels")]),
+        (["examples:0", "parse:0", "seen:0"], ["z:0"], [("warning", "examples")]),
+        (["parse:0", "y:0"], ["y:0"], [("warning", "parse")]),
+    ],
+)
+def test_what_lies_behind_a_tensor_that_a_signature_feeds_is_not_needed(
+    inputs: list[str], outputs: list[str], found: list[tuple[str, str]]
+) -> None:
+    meta = v1.MetaGraphDef(graph_def=two_ways_in())
+    for side, tensors in (("inputs", inputs), ("outputs", outputs)):
+        for tensor in tensors:
+            getattr(meta.signature_def["call"], side)[tensor.partition(":")[0]].name = tensor
+    findings = tgw.edit(meta).lint(only="signature-ends")
+    assert [(finding.severity, *finding.ops) for finding in findings] == found
+
+
 def test_a_signature_that_takes_a_tensor_twice_is_an_error() -> None:
     meta = v1.MetaGraphDef(graph_def=graph_of(dense).graph.as_graph_def())
     ends = meta.signature_def["twice"]

@@ -60,8 +60,8 @@ class AnalysisAPI(ArgumentChecks):
         """Compare the current graph with its original state or with another graph: `after.diff(before)`.
 
         Changes are listed from `before` to the current graph. Ops are matched by name, and where names differ by the
-        ops around them; the signatures of files are compared too. Assign the result to `editor.difference` to color it
-        in the drawing.
+        ops around them; the signatures of files are compared too, and by content the asset files of SavedModels,
+        wherever their folders lie. Assign the result to `editor.difference` to color it in the drawing.
 
         Args:
             before: Another editor, or what `tgw.edit` opens; None for the graph as it was opened.
@@ -70,8 +70,8 @@ class AnalysisAPI(ArgumentChecks):
 
         Returns:
             The Difference: prints as a list; `.added`, `.removed`, `.changed` and `.renamed` are names, `.signatures`
-            what differs in those, `.values` the variables whose values differ, with the largest difference of two
-            elements; `.table()` is a DataFrame.
+            what differs in those, `.assets` what differs in asset files, `.values` the variables whose values differ,
+            with the largest difference of two elements; `.table()` is a DataFrame.
 
         Example:
             >>> import tfgraphwidget as tgw

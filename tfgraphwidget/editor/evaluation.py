@@ -17,6 +17,7 @@ from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import (
     HANDLE_DTYPES,
+    Assets,
     Difference,
     FunctionRef,
     GraphIndex,
@@ -239,7 +240,8 @@ class Evaluator:
             between = f"{' / '.join(path)} (given)", f"{' / '.join(executor.navigator.path)} (this editor)"
             bodies = partial(_open_body, other.body), partial(_open_body, executor.view.body)
             is_whole = len(path) == len(executor.navigator.path) == 1
-            changes = difference(other.index, index, None, bodies, whole_library=is_whole)
+            assets = _assets_of_both(other.source, executor.source)
+            changes = difference(other.index, index, None, bodies, whole_library=is_whole, assets=assets)
             signatures = other.source.signatures if navigator is None else before.core.executor.signatures
             sides = (other.source, signatures), (executor.source, executor.signatures)
             if all(of or (source.stored is not None and source.stored.meta is not None) for source, of in sides):
@@ -407,6 +409,14 @@ def navigator_of(model: object) -> Navigator | None:
     """
     navigator = getattr(getattr(model, "core", None), "navigator", None)
     return navigator if isinstance(navigator, Navigator) else None
+
+
+def _assets_of_both(before: Source, after: Source) -> tuple[Assets, Assets] | None:
+    """The asset files of two SavedModels; None where one source is something else, or both are one."""
+    if before is after or before.stored is None or after.stored is None:
+        return None
+    assets = before.stored.assets(), after.stored.assets()
+    return None if assets[0] is None or assets[1] is None else (assets[0], assets[1])
 
 
 def _open_body(body: Body, index: GraphIndex, op: int, reference: FunctionRef) -> GraphIndex:

@@ -107,7 +107,8 @@ class PassAPI(ArgumentChecks, inside=one_thread):
         """Compute once what depends on constants alone, and store it as constants.
 
         Ops with state, random numbers, queues, Python functions, and placeholders with a default are not computed. Ops
-        that fail when they are computed stay, with a note.
+        that fail when they are computed stay, with a note. Of a conditional with a constant predicate the branch that
+        is taken stays: a call of its function, or with Switch and Merge its ops, whose Merge becomes an Identity.
 
         Args:
             limit: The largest constant to store, in bytes; a larger one is stored if it is smaller than what it is

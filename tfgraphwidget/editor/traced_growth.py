@@ -11,11 +11,11 @@ from tfgraphwidget.editor.transaction import Transaction
 from tfgraphwidget.edits import Change, Grow, Patch
 from tfgraphwidget.edits.clone import check_own_scope
 from tfgraphwidget.errors import GraphEditError, kind_and_reason
-from tfgraphwidget.graph import GraphIndex, reachable_functions
-from tfgraphwidget.naming import count_text, function_name, split_tensor
+from tfgraphwidget.graph import GraphIndex, control_flow, reachable_functions
+from tfgraphwidget.naming import count_text, function_name, names_text, split_tensor
 from tfgraphwidget.runtime.live import check_not_growing, patch_application, placement, traced_ops, track_function_call
 from tfgraphwidget.runtime.session import TimedSession, variable_values
-from tfgraphwidget.tf_types import FunctionDef, NodeDef, Variable
+from tfgraphwidget.tf_types import FunctionDef, Graph, NodeDef, Variable
 
 _OF_COPIES = frozenset({"sync", "sync_op", "mix_op", "drift"})
 
@@ -79,10 +79,30 @@ def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, 
         raise
     except Exception as error:
         name = function_name(command.function, "The function")
+        if _lacks_loop_context(error):
+            raise _gradient_refusal(name, graph, before) from error
         raise GraphEditError(
             f"{name} raised {kind_and_reason(error)}; nothing of what it made is left in the graph."
         ) from error
     return patch, result
+
+
+def _lacks_loop_context(error: Exception) -> bool:
+    """Whether TensorFlow failed at the gradient of a loop that has no control flow context."""
+    return isinstance(error, AttributeError) and error.name == "outer_context" and error.obj is None
+
+
+def _gradient_refusal(name: str, graph: Graph, index: GraphIndex) -> GraphEditError:
+    """The refusal of a gradient through loops without control flow contexts, which it names."""
+    exits = [(loop.name, index.names[op]) for loop in control_flow.loops(index) for op in loop.exits]
+    bare = traced_ops.without_context(graph, [op for _, op in exits])
+    names = list(dict.fromkeys(loop for loop, op in exits if op in bare))
+    return GraphEditError(
+        f"{name} takes a gradient through a while loop of TensorFlow 1, which needs the loop's control flow context, "
+        f"and {names_text(names)} came from a GraphDef, which has none; open the .meta file or SavedModel of "
+        "the graph, or take the gradient of what does not lie behind the loop. Nothing is left in the graph.",
+        bare,
+    )
 
 
 def _withdraw(

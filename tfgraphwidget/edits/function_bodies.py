@@ -88,10 +88,15 @@ class _Bodies:
             if before.name in removed or (within is not None and not within[op]):
                 continue
             references = called_functions(after.get(before.name, before), index.functions)
+            # A conditional may have become a call of one of its branches.
+            labels = {each.function: each.label for each in called_functions(before, index.functions)}
             for reference in references if references and self._enters(context, op) else ():
                 if reference.function in ancestors or reference.label == "_gradient_op_type":
                     continue
-                result = self._body(context, before.name, reference.label, ancestors | {reference.function})
+                label = reference.label if before.name not in after else labels.get(reference.function)
+                if label is None:
+                    continue
+                result = self._body(context, before.name, label, ancestors | {reference.function})
                 if isinstance(result, GraphEditError):
                     notes[f"Function {reference.function!r} stays what it is: {result.why}"] = None
                 elif result is not None:

@@ -21,7 +21,16 @@ import numpy as np
 from tfgraphwidget.graph.adjacency import weak_components
 from tfgraphwidget.graph.control_flow_contexts import Contexts, Tensor, shared_prefix
 from tfgraphwidget.graph.index import GraphIndex
-from tfgraphwidget.graph.op_types import ENTER, EXIT, LOOP_CONDITION, MERGE, NEXT, SWITCH, V1_CONTROL_FLOW
+from tfgraphwidget.graph.op_types import (
+    ENTER,
+    EXIT,
+    FIRST_INPUT_FORWARDING,
+    LOOP_CONDITION,
+    MERGE,
+    NEXT,
+    SWITCH,
+    V1_CONTROL_FLOW,
+)
 from tfgraphwidget.naming import enclosing_scopes
 
 _Place = TypeVar("_Place")
@@ -130,6 +139,21 @@ def control_flow_ops(index: GraphIndex) -> set[int]:
         index: The graph.
     """
     return {op for block in control_flow(index) if block.outer is None for op in block.ops}
+
+
+def predicate_source(index: GraphIndex, block: Conditional) -> Tensor:
+    """The tensor that a predicate's value comes from, before the Switches, Enters and Identities that hand it on.
+
+    Args:
+        index: The graph.
+        block: The conditional.
+    """
+    op, port = block.predicate
+    visited: set[int] = set()
+    while index.types[op] in FIRST_INPUT_FORWARDING and index.input_lists[op] and op not in visited:
+        visited.add(op)
+        op, port = index.input_lists[op][0], int(index.ports[int(index.inputs.start[op])])
+    return op, port
 
 
 class _Blocks:

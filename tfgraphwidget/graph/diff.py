@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 COLUMNS = ("change", "op", "was", "what", "before", "after")
 _MOST = 12  # lines of each kind that are printed
 _KEY, _BESIDE = "shared_name", "_class"
+_VALUE = "value"  # of a constant
 
 
 class Detail(NamedTuple):
@@ -101,6 +102,35 @@ class SignatureChanges(NamedTuple):
 _SAME_SIGNATURES = SignatureChanges()
 
 
+class AssetChanges(NamedTuple):
+    """Names of asset files of SavedModels, by their content; those with the same content renamed as (before, after)."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+
+
+_SAME_ASSETS = AssetChanges()
+
+
+@dataclass(frozen=True)
+class Asset:
+    """An asset file of a SavedModel: a vocabulary, say.
+
+    Attributes:
+        path: Where it is, as the constant of the graph has it.
+        digest: A digest of its content; None for a file that cannot be read.
+    """
+
+    path: str
+    digest: bytes | None
+
+
+Assets = Mapping[str, Asset]
+"""The asset files of a SavedModel by their names in its folder "assets"."""
+
+
 OpenBody = Callable[[GraphIndex, int, FunctionRef], GraphIndex]
 """The body of a function that an op calls, as a graph. Raises GraphEditError for a body that cannot be read."""
 
@@ -119,7 +149,8 @@ class Difference:
     `renamed` are (name before, name after) of ops that are the same by what is around them; those of them that changed
     too are among the `changed`. `inside` has the differences of functions that ops of both graphs call; `functions` the
     others of the libraries. False when there is no difference; its length is the number of ops that differ. `values`
-    are the variables whose values differ, where these were compared, and `signatures` what differs in those of files.
+    are the variables whose values differ, where these were compared, `signatures` what differs in those of files, and
+    `assets` in the asset files of SavedModels.
     `between` says in words what it leads from and to, where that is known; it is printed first. `function` is the path
     of the function that alone was compared, where the graphs around it were not.
     """
@@ -132,11 +163,13 @@ class Difference:
     inside: tuple[Inside, ...] = ()
     values: tuple[ChangedValue, ...] = ()
     signatures: SignatureChanges = _SAME_SIGNATURES
+    assets: AssetChanges = _SAME_ASSETS
     between: tuple[str, str] | None = field(default=None, compare=False)
     function: str = field(default="", compare=False)
 
     def __bool__(self) -> bool:
-        return bool(len(self) or any(self.functions) or self.inside or self.values or any(self.signatures))
+        parts = (*self.functions, *self.signatures, *self.assets)
+        return bool(len(self) or self.inside or self.values or any(parts))
 
     def __len__(self) -> int:
         both = {change.name for change in self.changed} | {after for _, after in self.renamed}
@@ -155,7 +188,7 @@ class Difference:
         return {kind: mask_of(index, (index.ids[n] for n in names if n in index.ids)) for kind, names in kinds.items()}
 
     def rows(self) -> list[dict[str, str]]:
-        """A dict with the keys COLUMNS for each op added, removed or renamed, each detail, function and signature."""
+        """A dict with the keys COLUMNS for each op added, removed or renamed, each detail, function and so on."""
         names = FunctionChanges._fields
         entries = [("added", name, "", "op", "", "") for name in self.added]
         entries += [("removed", name, name, "op", "", "") for name in self.removed]
@@ -172,6 +205,9 @@ class Difference:
             for d in c.details
         ]
         entries += [("renamed", after, before, "signature", before, after) for before, after in self.signatures.renamed]
+        for kind, group in zip(AssetChanges._fields[:3], self.assets[:3], strict=True):
+            entries += [(kind, str(name), "", "asset", "", "") for name in group]
+        entries += [("renamed", after, before, "asset", before, after) for before, after in self.assets.renamed]
         entries += [("changed", v.name, v.was, "value", "", f"{v.distance:.6g}") for v in self.values]
         rows = [dict(zip(COLUMNS, row, strict=True)) for row in entries]
         for path, difference in self.inside:
@@ -200,6 +236,7 @@ class Difference:
                 (f"signature {kind}", names, names)
                 for kind, names in zip(SignatureChanges._fields, self.signatures, strict=True)
             ),
+            *((f"asset {kind}", names, names) for kind, names in zip(AssetChanges._fields, self.assets, strict=True)),
         ]
         first = [f"{' → '.join(self.between)}:"] if self.between else []
         rest = [
@@ -241,6 +278,7 @@ def difference(
     bodies: tuple[OpenBody, OpenBody] | None = None,
     *,
     whole_library: bool = True,
+    assets: tuple[Assets, Assets] | None = None,
 ) -> Difference:
     """Compare two graphs.
 
@@ -253,6 +291,8 @@ def difference(
         renamed: Names of ops in `before` -> names in `after`, as far as they are known.
         bodies: What opens functions that ops of `before` and of `after` call; their differences are `inside` then.
         whole_library: Whether functions that no op calls are compared too.
+        assets: The asset files of both, where both are SavedModels. They are compared by content: constants with paths
+            of files that have the same content are equal.
 
     Returns:
         What differs in `after`.
@@ -260,7 +300,38 @@ def difference(
     if before is after:
         return Difference()
     with no_collections():
-        return _Comparison(before, after, renamed or {}, bodies, set()).difference(whole_library=whole_library)
+        comparison = _Comparison(before, after, renamed or {}, bodies, set(), assets or ({}, {}))
+        changes = comparison.difference(whole_library=whole_library)
+    return changes if assets is None else replace(changes, assets=asset_changes(*assets))
+
+
+def asset_changes(before: Assets, after: Assets) -> AssetChanges:
+    """Compare the asset files of two SavedModels, by name and content.
+
+    Args:
+        before: Those of the first.
+        after: Those of the second.
+
+    Returns:
+        What differs in `after`. One that has another name alone, with the same content, is renamed.
+
+    >>> asset_changes({"a.txt": Asset("1/a.txt", b"1")}, {"a.txt": Asset("2/a.txt", b"2")}).changed
+    ('a.txt',)
+    """
+    removed, added = [name for name in before if name not in after], [name for name in after if name not in before]
+    moves: list[tuple[str, str]] = []
+    for name in removed:
+        digest = before[name].digest
+        same = next((other for other in added if digest is not None and after[other].digest == digest), None)
+        if same is not None:
+            added.remove(same)
+            moves.append((name, same))
+    return AssetChanges(
+        added=tuple(added),
+        removed=tuple(name for name in removed if name not in dict(moves)),
+        changed=tuple(name for name in before if name in after and before[name].digest != after[name].digest),
+        renamed=tuple(moves),
+    )
 
 
 def signature_changes(
@@ -325,8 +396,12 @@ class _Comparison:
         renamed: Mapping[str, str],
         bodies: tuple[OpenBody, OpenBody] | None,
         compared: set[tuple[str, str]],
+        assets: tuple[Assets, Assets],
     ) -> None:
         self.before, self.after, self._bodies, self._compared = before, after, bodies, compared
+        self._assets = assets
+        # The digests of asset files by the paths that constants hold.
+        self._digests = tuple({asset.path.encode(): asset.digest for asset in each.values()} for each in assets)
         self._entered: set[tuple[int, str]] = set()  # ops of `after` and the attributes that name compared functions
         self.attributes = AttributeDigests(before), AttributeDigests(after)
         self.pair: list[int] = match_ops(before, after, self.attributes, renamed).tolist()
@@ -370,7 +445,9 @@ class _Comparison:
                 self._compared.add(pair)
                 self._entered.add((j, was.label.partition("[")[0]))
                 label = self.after.names[j] + (f":{was.label}" if len(functions_before) > 1 else "")
-                changes = _Comparison(*bodies, {}, self._bodies, self._compared).difference(whole_library=False)
+                changes = _Comparison(*bodies, {}, self._bodies, self._compared, self._assets).difference(
+                    whole_library=False
+                )
                 changes = replace(changes, changed=(*changes.changed, *self._results(*pair, dict(changes.renamed))))
                 if changes.added or changes.removed or changes.changed or changes.renamed or any(changes.functions):
                     yield Inside((label,), replace(changes, inside=()))
@@ -448,12 +525,22 @@ class _Comparison:
             yield Detail(f"attr {name}", before, after if before != after else f"{after}, another")
 
     def _means_the_same(self, name: str, i: int, j: int) -> bool:
-        """Whether an attribute that names ops, or is a name, names the same in both."""
+        """Whether an attribute that names ops or an asset file, or is a name, names the same in both."""
+        if name == _VALUE:
+            return self._is_same_asset(i, j)
         if name == _BESIDE:
             was = {self.renamed.get(op, op) for op in colocated_with(self.before.nodes[i])}
             return was == set(colocated_with(self.after.nodes[j]))
         keeps = name == _KEY and persistent_state(self.before)[i] and persistent_state(self.after)[j]
         return bool(keeps) and key_of(self.before, i) == key_of(self.after, j)
+
+    def _is_same_asset(self, i: int, j: int) -> bool:
+        """Whether two constants hold paths of asset files with the same content."""
+        one, other = (
+            digests.get(_only_text(node)) if digests else None
+            for node, digests in zip((self.before.nodes[i], self.after.nodes[j]), self._digests, strict=True)
+        )
+        return one is not None and one == other
 
     def _functions(self, *, whole_library: bool) -> FunctionChanges:
         """The differences of two function libraries, except functions `inside`."""
@@ -475,6 +562,12 @@ class _Comparison:
             changed=tuple(sorted(name for name in both if one.function(name) != other.function(name))),
             renamed=tuple(sorted(renamed.items())),
         )
+
+
+def _only_text(node: NodeDef) -> bytes:
+    """The text of a constant of one string; b"" for others."""
+    texts = node.attr[_VALUE].tensor.string_val
+    return bytes(texts[0]) if len(texts) == 1 else b""
 
 
 def _by_digest(names: Iterable[str], digester: AttributeDigests) -> dict[bytes, str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tfgraphwidget.edits import RemoveSignature
 from tfgraphwidget.edits.rewrite import ReplaceInput
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, needed_ops
+from tfgraphwidget.graph import PLACEHOLDERS, REQUIRED_PLACEHOLDERS, Signature, traversal
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import LintContext, rule
 from tfgraphwidget.naming import names_text, split_tensor
@@ -90,13 +90,16 @@ def missing_ends(context: LintContext) -> Iterator[Finding]:
 def signature_ends(context: LintContext) -> Iterator[Finding]:
     """Signatures that take a tensor twice, or one that none of their outputs needs, or lack one that these need.
 
+    A call feeds the inputs, whichever op makes them otherwise: what lies behind them is not needed.
+
     Args:
         context: The graph and the target of the check.
     """
     index = context.index
     for signature in context.signatures:
         outputs = [tensor for _, tensor in signature.outputs]
-        needed = set(context.names(_needed_ops(context, outputs)))
+        fed = _fed_tensors(context, signature)
+        needed = traversal.backward(index, _computed_ops(context, signature, fed), stop=fed.values())
         keys: dict[str, list[str]] = {}
         for key, tensor in signature.inputs:
             keys.setdefault(tensor, []).append(key)
@@ -109,7 +112,12 @@ def signature_ends(context: LintContext) -> Iterator[Finding]:
                     "signature that takes a tensor twice.",
                     (split_tensor(tensor)[0],),
                 )
-        unused = [key for key, tensor in signature.inputs if split_tensor(tensor)[0] not in needed]
+        unused = [
+            key
+            for key, tensor in signature.inputs
+            if tensor not in outputs
+            and not (tensor in fed and needed[traversal.readers_of(index, [fed[tensor]])].any())
+        ]
         if unused:
             ops = [split_tensor(tensor)[0] for key, tensor in signature.inputs if key in unused]
             yield Finding(
@@ -118,12 +126,7 @@ def signature_ends(context: LintContext) -> Iterator[Finding]:
                 f"Signature {signature.name!r} takes {names_text(unused)}, which none of its outputs needs.",
                 tuple(name for name in ops if name in index.ids),
             )
-        missing = [
-            index.names[op]
-            for op in _needed_ops(context, outputs)
-            if index.types[op] in REQUIRED_PLACEHOLDERS
-            and index.names[op] not in {split_tensor(tensor)[0] for _, tensor in signature.inputs}
-        ]
+        missing = [index.names[op] for op in context.of_types(REQUIRED_PLACEHOLDERS.__contains__) if needed[op]]
         if missing:
             yield Finding(
                 "signature-ends",
@@ -133,5 +136,21 @@ def signature_ends(context: LintContext) -> Iterator[Finding]:
             )
 
 
-def _needed_ops(context: LintContext, outputs: list[str]) -> list[int]:
-    return [int(op) for op in needed_ops(context.index, (), outputs).nonzero()[0]]
+def _fed_tensors(context: LintContext, signature: Signature) -> dict[str, tuple[int, int]]:
+    """The inputs of a signature that the graph has, as (op, port).
+
+    For a placeholder its control edges count too: TensorFlow puts what is fed in the place of the whole op.
+    """
+    index, fed = context.index, dict[str, tuple[int, int]]()
+    for _, tensor in signature.inputs:
+        name, port = split_tensor(tensor)
+        op = index.ids.get(name)
+        if op is not None:
+            fed[tensor] = (op, traversal.ANY_PORT if index.types[op] in PLACEHOLDERS else port or 0)
+    return fed
+
+
+def _computed_ops(context: LintContext, signature: Signature, fed: Mapping[str, tuple[int, int]]) -> list[int]:
+    """The ops of a signature's outputs, without outputs that are inputs: these are what is fed."""
+    names = (split_tensor(tensor)[0] for _, tensor in signature.outputs if tensor not in fed)
+    return [context.index.ids[name] for name in names if name in context.index.ids]

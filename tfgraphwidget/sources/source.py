@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from tfgraphwidget.errors import NotRunnable
-from tfgraphwidget.graph import TRUSTED, Member, SavedGradient, Signature, Trust, Typing, VariableDef
+from tfgraphwidget.graph import TRUSTED, Asset, Member, SavedGradient, Signature, Trust, Typing, VariableDef
 from tfgraphwidget.tf_types import (
     ContextDef,
     FunctionDef,
@@ -142,6 +142,9 @@ class StoredData(Protocol):
 
     def folder(self) -> Path | None:
         """The directory of a SavedModel with all its files; None for other files, and when one is missing."""
+
+    def assets(self) -> Mapping[str, Asset] | None:
+        """The asset files of a SavedModel by their names in "assets"; None for other files."""
 
     def tags(self) -> tuple[str, ...]:
         """The tags of the graph that was chosen of a SavedModel; empty for other files."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.passes import kernels
+from tfgraphwidget.edits.passes.constant_conditionals import choose_branches
 from tfgraphwidget.edits.passes.execution_order import execution_order
 from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, control_inputs
 from tfgraphwidget.edits.patch import Patch
@@ -75,8 +76,9 @@ _FEW = 3
 class FoldConstants(Pass):
     """Compute once what depends on constants and on known static shapes alone, and store it as constants.
 
-    Ops with state, random numbers, queues, Python functions and placeholders with a default are not computed, nor is
-    the control flow of TensorFlow 1; folded ops in a loop stay in it. Ops that fail when they are computed stay.
+    Ops with state, random numbers, queues, Python functions and placeholders with a default are not computed, nor are
+    loops; folded ops in a loop stay in it. Ops that fail when they are computed stay. Of a conditional with a constant
+    predicate the branch that is taken stays.
 
     Attributes:
         limit: The largest constant to store, in bytes as in the file; a larger one is stored if it is smaller than the
@@ -341,15 +343,25 @@ class _ConstantFolding:
                 continue
             if self._make_constant(rewrite, op, folded):
                 counts[index.types[op]] += 1
-        if not counts:
+        chosen = choose_branches(rewrite, self.values, self.keep)
+        if not (counts or chosen):
             return None
         for op in sorted(idle):
             rewrite.wait_instead(op, ())
-        most = ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common(5))
-        total = sum(counts.values())
-        rewrite.notes.append(f"{count_text(total, 'op')} became {'a constant' if total == 1 else 'constants'}: {most}.")
+        if chosen:
+            kinds = ", ".join(f"{count:,} {kind}" for kind, count in chosen.items())
+            total = count_text(chosen.total(), "conditional")
+            rewrite.notes.append(f"Of {total} the branch that is taken stayed: {kinds}.")
+        if counts:
+            rewrite.notes.append(self._folded_note(counts))
         rewrite.notes += self._notes()
         return rewrite.patch()
+
+    def _folded_note(self, counts: Counter[str]) -> str:
+        """The sentence about the ops that became constants, by type."""
+        most = ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common(5))
+        total = sum(counts.values())
+        return f"{count_text(total, 'op')} became {'a constant' if total == 1 else 'constants'}: {most}."
 
     def _idle_waits(self, folded: set[int], named: Mask) -> set[int]:
         """The ops that only folded ones read, and that wait for nothing: who waits for their values need not."""

@@ -13,12 +13,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from tfgraphwidget.edits.patch import Patch, apply_patch
+from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
+    CONSTANTS,
     CONTROL,
     ENTER,
     EXIT,
+    IDENTITY,
     LOOP_CONDITION,
     MERGE,
     NEXT,
@@ -26,6 +28,7 @@ from tfgraphwidget.graph import (
     Contexts,
     GraphIndex,
     Mask,
+    control_flow,
     ends_outside_loops,
     traversal,
 )
@@ -292,7 +295,7 @@ def check_loops(index: GraphIndex, patch: Patch) -> None:
     """
     for edited in patch.changed:
         before, after = edited.before.op, edited.after.op
-        if before != after and _role(before) != _role(after):
+        if before != after and _role(before) != _role(after) and not _decides_nothing(index, patch, edited):
             kind, other = (before, after) if _role(before) else (after, before)
             raise GraphEditError(
                 f"Op {edited.name!r} cannot become {after}: a while loop or conditional needs its {kind} ops, and "
@@ -314,6 +317,20 @@ def check_loops(index: GraphIndex, patch: Patch) -> None:
                 "function that makes the whole loop with tf.while_loop.",
                 [node.name],
             )
+
+
+def _decides_nothing(index: GraphIndex, patch: Patch, edited: NodeChange) -> bool:
+    """Whether a Merge of a conditional whose predicate is constant becomes an Identity: one branch is always taken."""
+    if edited.before.op not in MERGE or edited.after.op not in IDENTITY:
+        return False
+    op = index.ids[edited.before.name]
+    block = next((each for each in control_flow.conditionals(index) if op in each.merges), None)
+    if block is None:
+        return False
+    predicate = index.nodes[control_flow.predicate_source(index, block)[0]]
+    after = {change.name: change.after for change in patch.changed}
+    is_gone = any(node.name == predicate.name for node in patch.remove.nodes)
+    return is_gone or after.get(predicate.name, predicate).op in CONSTANTS
 
 
 def _enters_a_loop(node: NodeDef, index: GraphIndex, graph: GraphIndex) -> bool:

@@ -153,13 +153,16 @@ def drop_missing_ops(meta_graph: MetaGraphDef, index: GraphIndex) -> None:
         meta_graph: The message to change.
         index: The ops that are in it.
     """
+    contexts: list[ContextDef] = []
     for key in [key for key in COLLECTIONS.values() if key in meta_graph.collection_def]:
-        contexts, kind = meta_graph.collection_def[key].bytes_list.value, tf_protos.collection_message(key)
+        kind = tf_protos.collection_message(key)
         assert kind is not None
-        present = _present_contexts([cast("ContextDef", kind.FromString(context)) for context in contexts], index)
-        contexts[:] = [context.SerializeToString(deterministic=True) for context in present]
-        if not present:
-            del meta_graph.collection_def[key]
+        protos = meta_graph.collection_def[key].bytes_list.value
+        contexts += _present_contexts([cast("ContextDef", kind.FromString(proto)) for proto in protos], index)
+        del meta_graph.collection_def[key]
+    for context in contexts:  # a loop whose conditional is gone is an outermost one now, of another collection
+        protos = meta_graph.collection_def[COLLECTIONS[context.DESCRIPTOR.name]].bytes_list.value
+        protos.append(context.SerializeToString(deterministic=True))
 
 
 def _present_contexts(contexts: Iterable[ContextDef], index: GraphIndex) -> tuple[ContextDef, ...]:

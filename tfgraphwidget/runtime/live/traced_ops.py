@@ -110,6 +110,16 @@ def call_in_graph(graph: tf.Graph, scope: str, function: Callable[..., object], 
             return function(*tensors)
 
 
+def without_context(graph: tf.Graph, names: Iterable[str]) -> list[str]:
+    """Those of some ops of a live graph that are in no control flow context.
+
+    Args:
+        graph: The graph.
+        names: The names of the ops.
+    """
+    return [name for name in names if control_flow_context(graph.get_operation_by_name(name)) is None]
+
+
 @wrap_tf_errors("initialize what the function makes")
 def check_initializers(session: Session, function: TracedFunction) -> None:
     """Initialize the variables and tables of a traced function in its own graph, as a check.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
+from hashlib import blake2b, file_digest
 from pathlib import Path
 
 import numpy as np
 
-from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.graph import SavedGradient, VariableDef
+from tfgraphwidget.errors import GraphEditError, SessionRefused
+from tfgraphwidget.graph import Asset, SavedGradient, VariableDef
+from tfgraphwidget.readable import open_file
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe import origins
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
@@ -24,6 +26,15 @@ from tfgraphwidget.sources.files.object_graph import saved_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph
 from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
 from tfgraphwidget.tf_types import MetaGraphDef
+
+
+def _content_digest(path: Path) -> bytes | None:
+    """A digest of the content of a file; None where it cannot be read."""
+    try:
+        with open_file(path) as file:
+            return file_digest(file, blake2b).digest()
+    except (OSError, ValueError, GraphEditError):  # no file, no name of a file, a pipe
+        return None
 
 
 class FileStoredData:
@@ -118,6 +129,21 @@ class FileStoredData:
             return None
         lacks_values = bool(self._variables) and (file.checkpoint is None or file.checkpoint.missing())
         return None if lacks_values or not (file.folder / "saved_model.pb").is_file() else file.folder
+
+    def assets(self) -> Mapping[str, Asset] | None:
+        """The asset files of a SavedModel by their names in "assets"; None for other files.
+
+        Of a file that is missing, that leads out of the folder, or that is a pipe or device, the content is not known.
+        """
+        folder = self._file.folder
+        if folder is None:
+            return None
+        names = {asset.filename: is_outside_assets(folder, asset.filename) for asset in asset_files(self._file.meta)}
+        paths = {name: folder.absolute() / "assets" / name for name in names}
+        return {
+            name: Asset(str(paths[name]), None if is_outside else _content_digest(paths[name]))
+            for name, is_outside in names.items()
+        }
 
     def tags(self) -> tuple[str, ...]:
         """The tags of the graph that was chosen of a SavedModel."""
