@@ -78,7 +78,7 @@ class _Op:
     def product(self, *transposed: str) -> float:
         """The FLOPs of a product of matrices, which attributes transpose. What one does not tell another may."""
         node = self.index.nodes[self.number]
-        left, right, output = map(self._last_two, (*node.input[:2], node.name))
+        left, right, output = map(self._last_two, (node.input[0], node.input[1], node.name))
         for operand, name in zip((left, right), transposed, strict=True):
             if name in node.attr and node.attr[name].b:
                 operand.reverse()

@@ -1,0 +1,182 @@
+"""What is done with each file, and how it is seen whether that was right."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import contextlib
+import resource
+import tempfile
+import warnings
+from collections.abc import Callable
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tfgraphwidget as tgw
+from tests.stress.sentences import Broken, check_sentence
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import PLACEHOLDERS
+
+MEMORY = 24 << 30  # bytes of addresses that one file may take: TensorFlow itself reserves some
+_FLOATS = ("float16", "float32", "float64", "bfloat16")
+
+
+class Outcome(IntEnum):
+    """What came of a verb on a file; a larger number is worse."""
+
+    DONE = 0
+    REFUSED = 1
+    WRONG = 2
+    ERROR = 3
+    DIED = 4
+
+
+class Job(NamedTuple):
+    """A verb on a file."""
+
+    path: str
+    verb: str
+
+
+class Tried(NamedTuple):
+    """What came of it; a sentence or an error says why."""
+
+    outcome: Outcome
+    says: str = ""
+
+
+class Wrong(Exception):
+    """The result is not what it should be."""
+
+
+def ends(editor: GraphEditor) -> list[str]:
+    """What the graph is for: the outputs of its signatures, else what nothing reads."""
+    signatures = [tensor for signature in editor.signatures for _, tensor in signature.outputs]
+    if signatures:
+        return sorted(set(signatures))
+    index = editor.index
+    unread = [op for op in range(len(index)) if not index.consumer_lists[op] and index.dtypes(op)]
+    return [f"{index.names[op]}:0" for op in unread if index.dtypes(op)[0].removesuffix("_ref") in _FLOATS][:20]
+
+
+def middle(editor: GraphEditor) -> tuple[str, str]:
+    """A tensor in the middle of the graph, and one that is computed from it."""
+    index = editor.index
+    for op in (*range(len(index) // 2, len(index)), *range(len(index) // 2)):
+        dtypes, sources = index.dtypes(op), index.input_lists[op]
+        if not sources or not dtypes or dtypes[0] not in _FLOATS or index.types[op] in PLACEHOLDERS:
+            continue
+        slot = index.inputs.start[op]
+        source, port = int(index.inputs.values[slot]), int(index.ports[slot])
+        if port < len(index.dtypes(source)) and index.dtypes(source)[port] in _FLOATS:
+            return f"{index.names[source]}:{port}", f"{index.names[op]}:0"
+    raise GraphEditError("The graph has no op that computes numbers from numbers; choose another one.")
+
+
+def same(editor: GraphEditor, other: GraphEditor) -> None:
+    """Raise Wrong unless two graphs have the same ops with the same inputs."""
+    mine, theirs = ({node.name: (node.op, list(node.input)) for node in each.index.nodes} for each in (editor, other))
+    if mine != theirs:
+        names = sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
+        raise Wrong(f"{len(names)} ops differ, as {names[0]}: {mine.get(names[0])}, {theirs.get(names[0])}")
+
+
+def clone(editor: GraphEditor, to: Path) -> None:
+    before = {node.name: node.SerializeToString(deterministic=True) for node in editor.index.nodes}
+    first, last = middle(editor)
+    editor.clone([first], [last], into="cloned")
+    after = {node.name: node.SerializeToString(deterministic=True) for node in editor.index.nodes}
+    if any(after.get(name) != node for name, node in before.items()):
+        raise Wrong("an op of the original has changed")
+    if len(editor.breadcrumb) == 1 and not any(name.startswith("cloned") for name in after):  # else it is a module
+        raise Wrong("there is no copy")
+
+
+def undo(editor: GraphEditor, to: Path) -> None:
+    before = tgw.edit(editor.to_bytes())
+    first, last = middle(editor)
+    editor.clone([first], [last], into="cloned")
+    editor.undo()
+    same(editor, before)
+
+
+def passes(editor: GraphEditor, to: Path) -> None:
+    """Passes that have nothing to do say so."""
+    names = {tensor.split(":")[0] for tensor in ends(editor)} & set(editor.index.names)
+    for each in (editor.remove_identities, editor.merge_duplicates, editor.fold_constants):
+        with contextlib.suppress(GraphEditError):
+            each()
+    if not names <= set(editor.index.names):
+        raise Wrong("an output is gone")
+
+
+def saved(name: str, **options: Any) -> Callable[[GraphEditor, Path], None]:
+    """Save under that name, and open what was written."""
+
+    def save(editor: GraphEditor, to: Path) -> None:
+        outputs = {"outputs": ends(editor)} if options.get("frozen") and not editor.signatures else {}
+        editor.save(f"{to}/{name}", **outputs, **options)
+        again = tgw.edit(f"{to}/{name}")
+        if not options:
+            same(editor, again)
+        elif not len(again.index):
+            raise Wrong("nothing was written")
+
+    return save
+
+
+def save_alike(editor: GraphEditor, to: Path) -> None:
+    """Save as what was opened."""
+    path = Path(editor.core.source.title)
+    name = {".pb": "a.pb", ".pbtxt": "a.pbtxt", ".meta": "a.meta"}.get(path.suffix, "saved/")
+    editor.save(f"{to}/{name}")
+    if not len(tgw.edit(f"{to}/{name}").index):
+        raise Wrong("nothing was written")
+
+
+VERBS: dict[str, Callable[[GraphEditor, Path], Any]] = {
+    "open": lambda editor, _: editor.notices,
+    "draw": lambda editor, _: (editor.scene(), editor.svg()),
+    "cost": lambda editor, _: editor.cost(batch=2),
+    "lint": lambda editor, _: (editor.lint(), editor.lint("untrusted")),
+    "clone": clone,
+    "undo": undo,
+    "strip": lambda editor, _: editor.strip_training(ends(editor)),
+    "freeze": lambda editor, _: editor.freeze(ends(editor)),
+    "passes": passes,
+    "save .pb": saved("a.pb"),
+    "save alike": save_alike,
+    "save frozen": saved("frozen.pb", frozen=True),
+    "save .tgw": saved("a.tgw"),
+}
+
+
+def opened(path: Path) -> GraphEditor:
+    """The file, with the checkpoint that lies beside it."""
+    has_checkpoint = path.suffix == ".meta" and path.with_suffix(".index").exists()
+    return tgw.edit(path, checkpoint=path.with_suffix("")) if has_checkpoint else tgw.edit(path)
+
+
+def try_job(job: Job) -> Tried:
+    """Open the file, and call the verb."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder, Path(os.devnull).open("w") as nowhere:
+        warnings.simplefilter("ignore")
+        try:
+            with contextlib.redirect_stderr(nowhere), contextlib.redirect_stdout(nowhere):
+                VERBS[job.verb](opened(Path(job.path)), Path(folder))
+        except GraphEditError as refusal:
+            try:
+                check_sentence(refusal.why)
+            except Broken as broken:
+                return Tried(Outcome.WRONG, f"{broken}: {refusal.why[:300]}")
+            return Tried(Outcome.REFUSED, refusal.why[:300])
+        except Wrong as wrong:
+            return Tried(Outcome.WRONG, str(wrong)[:300])
+        except Exception as error:
+            return Tried(Outcome.ERROR, f"{type(error).__name__}: {error}"[:300])
+    return Tried(Outcome.DONE)
