@@ -90,7 +90,9 @@ _OTHERS = {
     "tensorflow.python.framework.convert_to_constants:": "convert_variables_to_constants_v2",
     "tensorflow.python.framework.func_graph:FuncGraph": "_weak_variables",
     "tensorflow.python.framework.kernels:": "get_registered_kernels_for_op",
-    "tensorflow.python.framework.meta_graph:": "add_collection_def create_meta_graph_def import_scoped_meta_graph",
+    "tensorflow.python.framework.meta_graph:": (
+        "add_collection_def create_meta_graph_def import_scoped_meta_graph packaging_version"
+    ),
     "tensorflow.python.grappler.tf_optimizer:": "OptimizeGraph",
     "tensorflow.python.ops.cond_v2:": "_copy_handle_data get_func_graphs",
     "tensorflow.python.ops.control_flow_util_v2:": "get_func_graph",

@@ -107,13 +107,16 @@ def nodes(path: Path) -> dict[str, bytes]:
     return {name: each.SerializeToString(deterministic=True) for name, each in every.items()}
 
 
+BY_TENSORFLOW = {"insert"}  # the gradient of what is inserted, which a note says is lacking without it
+
+
 @pytest.mark.parametrize("kind", ["`.meta`, checkpoint", "frozen `.pb`", "SavedModel"])
 @pytest.mark.sample(1)
 def test_edits_without_tensorflow_give_the_graphs_that_they_give_with_it(
     kind: str, bare: Bare, models: Path, tmp_path: Path
 ) -> None:
     done, out = bare(kind)
-    edits = [verb for verb, each in done.items() if each.edited and each.text == "ok"]
+    edits = [verb for verb, each in done.items() if each.edited and each.text == "ok" and verb not in BY_TENSORFLOW]
     assert len(edits) > 30
     again = file_verbs.run(models, tmp_path, [kind], edits)[kind]
     refused = {verb for verb, each in again.items() if each.text != "ok"}

@@ -340,7 +340,7 @@ def test_an_edit_of_another_thread_during_a_preview_is_made(switching: None) -> 
         preview = threads.submit(
             editor.core.executor.preview_edit, lambda: editor.insert("net/hidden/Relu:0", slow, into="tanh")
         )
-        assert len(preview.result().added) == 1
+        assert [name for name in preview.result().added if "gradients" not in name] == ["tanh/Tanh"]
         assert edit.result().renamed == (("loss", "cost"),)
     assert editor.lines == ('editor.rename(old="loss", new="cost")',)
     assert "cost" in editor.index.ids
@@ -360,7 +360,8 @@ def test_previews_of_one_thread_and_edits_of_others_leave_each_other_alone(switc
     with ThreadPoolExecutor(3) as threads:
         jobs = [threads.submit(job) for job in (previews, inserts, inserts)]
         assert [job.result() for job in jobs] == [20, 4, 4]
-    assert len(editor.lines) == len(editor.of_type("Tanh").ops) == 8
+    forward = [name for name in editor.of_type("Tanh").ops if not name.startswith("gradients")]
+    assert len(editor.lines) == len(forward) == 8
     while editor.lines:
         editor.undo()
     assert "Tanh" not in editor.index.types

@@ -375,6 +375,8 @@ class AnalysisAPI(ArgumentChecks):
             >>> editor = tgw.example()
             >>> print(editor.impact({"verb": "bypass", "given": {"what": "net/hidden/Relu"}}))
             3 ops changed
+            The gradients of net/hidden/Relu ('gradients/net/hidden/Relu_grad/ReluGrad') stay as they were; compute them
+            again before you train.
             'net/hidden/Relu' stays in the graph, without consumers outside.
             >>> editor.history.done
             ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -310,7 +311,9 @@ def ends_without_refused_ops(
         The ends; None where the file can run, where the part cannot, or where the format needs the whole graph.
     """
     suffix = Path(path).suffix.lower()
-    is_folder = not suffix or str(path).endswith("/") or Path(path).is_dir()
+    is_folder = not suffix or str(path).endswith("/")
+    with suppress(OSError):  # of a name that no file can have
+        is_folder |= Path(path).is_dir()
     is_part = frozen or is_folder or suffix in CONVERSIONS
     if is_folder and core.source.stored is not None and core.source.stored.folder() is not None:
         return None  # a SavedModel keeps its other files, and needs no run for that

@@ -201,6 +201,8 @@ INTERCHANGEABLE = (
 # Their values are known from the static shape of their input.
 SHAPE_QUERIES = frozenset({"Shape", "ShapeN", "Size", "Rank"})
 CONCATS = frozenset({"Concat", "ConcatV2"})
+# They scale images to a size that is their second input.
+IMAGE_SCALINGS = frozenset({"ResizeArea", "ResizeBicubic", "ResizeBilinear", "ResizeNearestNeighbor"})
 # They put a vector of sizes together from parts; if one part is known, TensorFlow knows something of the vector.
 SIZE_VECTORS = CONCATS | {"Pack"}
 # They join the slices of a partitioned variable, or cast them to the dtype of a layer of mixed precision.

@@ -95,6 +95,7 @@ from .inference.shape_functions import ShapeMismatch as ShapeMismatch
 from .inference.shape_functions import output_shapes as output_shapes
 from .inference.shape_functions import shape_from_proto as shape_from_proto
 from .inference.shape_functions import shape_proto as shape_proto
+from .inference.shapes import is_own_shapes_only as is_own_shapes_only
 from .inference.shapes import own_shapes_only as own_shapes_only
 from .live.captures import CaptureInfo as CaptureInfo
 from .live.devices import FIRST_CPU as FIRST_CPU

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfgraphwidget.edits.freeze.commands import without_training
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.rewire.operands import as_part
 from tfgraphwidget.errors import GraphEditError
@@ -75,6 +74,8 @@ def gradients_of(index: GraphIndex, part: Mask, renamed: Mapping[str, str]) -> G
         if not scope:
             continue
         if is_second_order(name):
+            from tfgraphwidget.edits.freeze.commands import without_training
+
             raise GraphEditError(
                 f"{name!r} is a gradient of a gradient of these ops, and a bypass would change only the first; "
                 "strip training first, and compute the gradients again after the bypass.",

@@ -15,13 +15,13 @@ from tfgraphwidget.edits import NodeChange, Patch, apply_patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import ARGUMENTS, HANDLE_DTYPES, ITERATOR_READS, GraphIndex, Shape
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
-from tfgraphwidget.sources import shape_proto
+from tfgraphwidget.sources import is_own_shapes_only, shape_proto
 
 _MOST_ROUNDS = 20  # loops behind each other, as the layers of a recurrent network
 Sizes = tuple[int, int | None]
 """What an unknown first dimension is, and what each other one is; None for unknown."""
 _MOST_INFERRED = 50_000  # ops; TensorFlow infers the shapes of some thousand in a second
-_cached: WeakKeyDictionary[GraphIndex, dict[int, GraphIndex]] = WeakKeyDictionary()
+_cached: WeakKeyDictionary[GraphIndex, dict[tuple[int, bool], GraphIndex]] = WeakKeyDictionary()
 
 
 def at_batch(index: GraphIndex, batch: int) -> GraphIndex:
@@ -34,10 +34,10 @@ def at_batch(index: GraphIndex, batch: int) -> GraphIndex:
         index: The graph.
         batch: The batch size.
     """
-    indices = _cached.setdefault(index, {})
-    if batch not in indices:
-        indices[batch] = _at_batch(index, batch)
-    return indices[batch]
+    indices, key = _cached.setdefault(index, {}), (batch, is_own_shapes_only())
+    if key not in indices:
+        indices[key] = _at_batch(index, batch)
+    return indices[key]
 
 
 def _at_batch(index: GraphIndex, batch: int) -> GraphIndex:

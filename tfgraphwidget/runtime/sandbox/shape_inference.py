@@ -39,8 +39,10 @@ from tfgraphwidget.graph import (
     FUNCTIONAL_CONTROL_FLOW,
     HANDLE_DTYPES,
     HOLDERS_OF_SHAPED_TENSORS,
+    IDENTITY,
     LIST_FORWARDING,
     SHAPE_EQUIVALENTS,
+    SIZE_VECTORS,
     WHILE_LOOPS,
     GraphIndex,
     Shape,
@@ -57,6 +59,7 @@ from tfgraphwidget.sources import (
     ShapeMismatch,
     call_shapes,
     check_arguments,
+    is_own_shapes_only,
     new_graph,
     output_shapes,
     shape_from_proto,
@@ -528,7 +531,7 @@ class _Inference:
         if shapes is not None:
             self._forget(name)
             return shapes
-        if tf_protos.is_tensorflow_installed():
+        if tf_protos.is_tensorflow_installed() and not is_own_shapes_only():
             return self._sandbox.shapes(name)
         self.unknown.append(name)
         return [None] * len(self._after.dtypes(name))
@@ -667,10 +670,11 @@ def _values(graph: PatchedGraph, tensor: Tensor, depth: int = 0) -> Shape:
         return None
     if node.op == "Shape":
         return graph.shape(*read[0])
-    if node.op in ("Identity", "Cast"):
+    if node.op == "Cast" or node.op in IDENTITY:
         return _values(graph, read[0], depth + 1)
-    if node.op in ("ConcatV2", "Pack"):
-        parts = [_values(graph, part, depth + 1) for part in (read[:-1] if node.op == "ConcatV2" else read)]
+    if node.op in SIZE_VECTORS:
+        first, last = int(node.op == "Concat"), len(read) - int(node.op == "ConcatV2")  # less the axis
+        parts = [_values(graph, part, depth + 1) for part in read[first:last]]
         return None if None in parts else tuple(size for part in parts for size in part or ())
     if node.op == "GatherV2":
         vector, places = (_values(graph, source, depth + 1) for source in read[:2])

@@ -57,6 +57,11 @@ def own_shapes_only() -> Iterator[None]:
         _own_only.reset(token)
 
 
+def is_own_shapes_only() -> bool:
+    """Whether shapes are left unknown that TensorFlow would have to be loaded for."""
+    return _own_only.get()
+
+
 @dataclass(eq=False)
 class NodeTyping:
     """Dtypes and shapes of NodeDefs.
@@ -133,7 +138,7 @@ class NodeTyping:
         return NodesByName(self.nodes)
 
     def _inferred_shape(self, op: str, port: int) -> Shape:
-        return None if _own_only.get() or self._shape_function is None else self._shape_function(op, port)
+        return None if is_own_shapes_only() or self._shape_function is None else self._shape_function(op, port)
 
     @cached_property
     def _shape_function(self) -> Callable[[str, int], Shape] | None:
