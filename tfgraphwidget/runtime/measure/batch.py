@@ -28,7 +28,8 @@ def at_batch(index: GraphIndex, batch: int) -> GraphIndex:
     """The graph with the static shapes that it has for inputs of a batch size.
 
     Where the first dimension of an input is unknown it is the batch size, and others are 1 as far as ops take that. If
-    an op cannot take the batch size, and in a graph of very many ops, each unknown first dimension counts as it.
+    an op cannot take the batch size, in a graph of very many ops, and under `own_shapes_only`, each unknown first
+    dimension counts as it.
 
     Args:
         index: The graph.
@@ -42,7 +43,7 @@ def at_batch(index: GraphIndex, batch: int) -> GraphIndex:
 
 def _at_batch(index: GraphIndex, batch: int) -> GraphIndex:
     """Infer them."""
-    if len(index) <= _MOST_INFERRED:
+    if len(index) <= _MOST_INFERRED and not is_own_shapes_only():
         for other in (1, None):
             patch = Patch(changed=tuple(_changed_inputs(index, (batch, other))))
             if not patch.changed:

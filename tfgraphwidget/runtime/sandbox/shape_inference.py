@@ -59,7 +59,6 @@ from tfgraphwidget.sources import (
     ShapeMismatch,
     call_shapes,
     check_arguments,
-    is_own_shapes_only,
     new_graph,
     output_shapes,
     shape_from_proto,
@@ -531,7 +530,7 @@ class _Inference:
         if shapes is not None:
             self._forget(name)
             return shapes
-        if tf_protos.is_tensorflow_installed() and not is_own_shapes_only():
+        if tf_protos.is_tensorflow_installed():
             return self._sandbox.shapes(name)
         self.unknown.append(name)
         return [None] * len(self._after.dtypes(name))
