@@ -92,7 +92,7 @@ EQUAL: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     "vision transformer": (vision_transformer, PICTURES),
     "segmenter": (segmenter, PICTURES),
 }
-# What cannot be shown right: it is refused, or the constants that hold an old size are told.
+# Layers whose sizes replace_input cannot prove: it refuses them, or lists the constants that hold an old size.
 TOLD: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     "LSTM": (lambda x: L.LSTM(4, return_sequences=True)(x), SEQUENCES),
     "GRU": (lambda x: L.GRU(4)(x), SEQUENCES),

@@ -177,7 +177,7 @@ def test_the_variables_of_a_scope_are_shared_in_a_function() -> None:
     assert (len(scoped.own), len(scoped.shared)) == (1, 2)
     again = editor.clone(into="more", variables={"body/": "shared", "body/u": "own"})
     assert (len(again.own), len(again.shared)) == (2, 1)
-    assert "no op 'nobody'" in refused(lambda: editor.clone(into="no", variables={"nobody": "shared"})).why
+    assert "no op 'missing'" in refused(lambda: editor.clone(into="no", variables={"missing": "shared"})).why
 
 
 # Functions, collections, attributes

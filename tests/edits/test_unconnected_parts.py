@@ -1,4 +1,4 @@
-"""An edit of several parts that no edge joins is done for each of them, or refused; and nobody waits unsaid."""
+"""An edit of several unconnected parts does each of them or is refused; notes name the ops that still wait."""
 
 from __future__ import annotations
 

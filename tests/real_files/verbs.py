@@ -77,18 +77,23 @@ def middle(editor: GraphEditor) -> tuple[str, str]:
     raise GraphEditError("The graph has no op that computes numbers from numbers; choose another one.")
 
 
+def inputs_of(node: Any) -> list[str]:
+    """The inputs of a NodeDef; control inputs have no order, so they come sorted."""
+    return [text for text in node.input if text[:1] != "^"] + sorted(text for text in node.input if text[:1] == "^")
+
+
 def same(editor: GraphEditor, other: GraphEditor) -> None:
     """Raise Wrong unless two graphs have the same ops with the same inputs."""
-    mine, theirs = ({node.name: (node.op, list(node.input)) for node in each.index.nodes} for each in (editor, other))
+    mine, theirs = ({node.name: (node.op, inputs_of(node)) for node in each.index.nodes} for each in (editor, other))
     if mine != theirs:
         names = sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
         raise Wrong(f"{len(names)} ops differ, as {names[0]}: {mine.get(names[0])}, {theirs.get(names[0])}")
 
 
 def contents(editor: GraphEditor) -> dict[str, object]:
-    """What each op is, by its name, but for what importing leaves out: attributes of TensorFlow's own."""
+    """What each op is, by its name, but for what importing leaves out: private attributes, the order of controls."""
     return {
-        node.name: (node.op, list(node.input), {key: str(node.attr[key]) for key in node.attr if key[:1] != "_"})
+        node.name: (node.op, inputs_of(node), {key: str(node.attr[key]) for key in node.attr if key[:1] != "_"})
         for node in editor.index.nodes
     }
 

@@ -328,17 +328,13 @@ def ends_without_refused_ops(
         return None
     needed = needed_ops(index, (), [*input_tensors, *output_tensors])
     node_defs = [index.nodes[op] for op in np.flatnonzero(needed).tolist()]
-    if any(index.typing.definition(node.op) is None or _is_elsewhere(node.device) for node in node_defs):
+    devices = absent_devices((node.name, node.device) for node in node_defs)
+    if any(pinned.elsewhere for pinned in devices) or any(index.typing.definition(n.op) is None for n in node_defs):
         return None
     return RunnableEnds(
         (list(dict.fromkeys(input_tensors)), list(dict.fromkeys(output_tensors))),
         {signature.name: (dict(signature.inputs), dict(signature.outputs)) for signature in ends},
     )
-
-
-def _is_elsewhere(device: str) -> bool:
-    """Whether a device is one of another machine."""
-    return "/job:" in device and "/job:localhost" not in device
 
 
 def requested_signatures(

@@ -336,18 +336,20 @@ def _uncalled_functions(
     return tuple(function for function in functions if function.signature.name not in reachable)
 
 
-def without_uncalled_functions(index: GraphIndex, patch: Patch) -> Patch:
+def without_uncalled_functions(index: GraphIndex, patch: Patch, *, every: bool = False) -> Patch:
     """The patch, removing also the functions that ops call before it, and none after it.
 
     Args:
         index: The graph before the patch.
         patch: A patch that removes ops, or lets them call other functions.
+        every: Whether the functions go too that no op calls before it.
     """
-    if not index.functions or not (patch.remove.nodes or patch.add.functions):
+    if not index.functions or not (patch.remove.nodes or patch.add.functions or patch.changed):
         return patch
     after = apply_patch(index, patch)
     before, now = (reachable_functions(graph.functions, graph.extras, graph.nodes) for graph in (index, after))
-    uncalled = tuple(index.extras.function(name) for name in before if name not in now)
+    names = sorted(index.functions) if every else before
+    uncalled = tuple(index.extras.function(name) for name in names if name not in now)
     return replace(patch, remove=replace(patch.remove, functions=(*patch.remove.functions, *uncalled)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -44,13 +44,12 @@ from tfgraphwidget.graph import (
     of_type,
     own_ops,
     pairs,
-    reachable_functions,
     side_effects,
     traversal,
     unused_inputs_notice,
 )
 from tfgraphwidget.naming import colocated_with, names_text, split_tensor
-from tfgraphwidget.tf_types import FunctionDef, NodeDef
+from tfgraphwidget.tf_types import NodeDef
 
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 """Types of the ops that an optimizer updates variables with."""
@@ -133,8 +132,6 @@ class Freeze(Command):
         kept_ops |= _table_initializers(index, kept_ops)
         kept_ops |= _variable_initializers(index, converted.remaining_variables)
         patch = _removal_of_rest(index, kept_ops, keep_members=converted.variables)
-        if (self.inline or self.lower_control_flow) and not in_function:
-            patch = replace(patch, functions=_uncalled_functions(index, kept_ops, converted))
         pairs = ((index.nodes[index.ids[name]], node) for name, node in after.items() if name in index.ids)
         new = tuple(node for node in converted.nodes if node.name not in index.ids)
         state = [f"{kind} {name!r}" for name, kind in converted.remaining_state]
@@ -144,24 +141,15 @@ class Freeze(Command):
         notes += unused_inputs_notice(converted.unused, self.outputs)
         notes += converted.notices()
         notes += [f"State other than variables stays what it is: {', '.join(state[:5])}."] if state else []
-        return Patch(
+        frozen = Patch(
             add=Change(nodes=new, functions=converted.functions),
             remove=patch,
             changed=tuple(NodeChange(before, node) for before, node in pairs if before != node),
             notes=tuple(notes),
             ends=ends,
         )
-
-
-def _uncalled_functions(
-    index: GraphIndex, kept_ops: Collection[int], converted: ConvertedGraph
-) -> tuple[FunctionDef, ...]:
-    """The functions of the library that no op calls when a graph has been inlined."""
-    names = {node.name for node in converted.nodes}
-    nodes = [index.nodes[op] for op in kept_ops if index.names[op] not in names]
-    inside = [node for function in converted.functions for node in function.node_def]
-    called = reachable_functions(index.functions, index.extras, [*nodes, *converted.nodes, *inside])
-    return tuple(index.extras.function(name) for name in sorted(index.functions - called.keys()))
+        is_flat = (self.inline or self.lower_control_flow) and not in_function
+        return without_uncalled_functions(index, frozen, every=True) if is_flat else frozen
 
 
 def _check_runs_in_function(index: GraphIndex, converted: ConvertedGraph) -> None:
