@@ -273,7 +273,7 @@ def test_progress_is_told_to_whoever_listens_and_to_nobody_else() -> None:
 
 def test_a_long_request_says_how_far_it_is_before_its_one_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     front = page()
-    monkeypatch.setattr("tfgraphwidget.widget.widget._SPEAK_EVERY", 0)
+    monkeypatch.setattr("tfgraphwidget.widget.request_loop._SECONDS_OF_SILENCE", 0)
     front.ask(**named(MESSAGES["clone"]))
     sent = [data["content"] for data, _ in front.line.__dict__["sent"] if "content" in data]
     assert [message["id"] for message in sent] == [front.next] * len(sent)

@@ -147,7 +147,7 @@ def test_long_work_tells_how_far_it_is_and_is_cancelled(client: BlockingKernelCl
     write_large_graph(tmp_path / "large.pb")
     page = Page(client)
     page.run(
-        "from tfgraphwidget.jupyterlab import comm_handler\ncomm_handler._SPEAK_EVERY = 0.0"
+        "from tfgraphwidget.widget import request_loop\nrequest_loop._SECONDS_OF_SILENCE = 0.0"
     )  # a fast machine is done within 0.1 s
     opened = page.say({"id": 1, "type": "file", "path": "large.pb", "root": str(tmp_path), "tells": True})
     assert opened["type"] == "opened"

@@ -188,10 +188,10 @@ def test_what_goes_wrong_after_a_request_was_handled_is_a_reply_too(
 
 def test_a_message_that_json_cannot_hold_is_not_taken_for_an_earlier_one(front: FrontEnd) -> None:
     for number in (81, 82):
-        replies = front.editor.widget._delivery._messages
+        replies = front.editor.widget._requests._delivery._messages
         message = {"id": number, "type": "search", "text": {1, number}}
         front.line.__dict__["sent"] = []
-        front.editor.widget._answer(number, message)
+        front.editor.widget._requests.receive(number, message)
         (data, _), *more = front.line.__dict__["sent"]
         assert not more
         assert (data["content"]["id"], data["content"]["type"]) == (number, "refusal")

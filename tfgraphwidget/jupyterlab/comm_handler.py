@@ -15,21 +15,17 @@ A refusal is the reply {type: "refused", why, error}: one sentence, and the name
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.progress import listen
-from tfgraphwidget.widget import Delivery, in_page_words, run_on_main_thread
+from tfgraphwidget.widget import Message, RequestLoop, in_page_words
 
 if TYPE_CHECKING:
     from tfgraphwidget.jupyterlab.documents import Document
     from tfgraphwidget.jupyterlab.namespace import Panel
 
-Message = Mapping[str, object]
-_SPEAK_EVERY = 0.1  # seconds between two words of progress, and before the first
+Request = Mapping[str, object]
 _log = logging.getLogger(__name__)
 
 
@@ -39,9 +35,9 @@ class CommHandler:
     def __init__(self, comm: Any) -> None:
         self.is_open = True
         self._comm = comm
-        self._delivery = Delivery(self)
+        self._requests = RequestLoop(self, self)
         self._follows: Panel | Document | None = None
-        comm.on_msg(lambda message: run_on_main_thread(lambda: self._receive(message)))
+        comm.on_msg(self._receive)
         comm.on_close(lambda _: self._end())
 
     def close(self) -> None:
@@ -50,7 +46,7 @@ class CommHandler:
             self._end()
             self._comm.close()
 
-    def push(self, message: Message) -> None:
+    def push(self, message: Request) -> None:
         """Send a message that is not a reply."""
         if self.is_open:
             self._comm.send({**message, "type": "changed"})
@@ -72,83 +68,71 @@ class CommHandler:
             what.follow(self.push)
 
     def _receive(self, message: Any) -> None:
-        """Answer one message of the page; one that was sent again, with the same reply."""
+        """Answer one message of the page."""
         data = message.get("content", {}).get("data")
-        request: Message = data if isinstance(data, dict) else {}
+        request: Request = data if isinstance(data, dict) else {}
         identifier = request.get("id")
-        number = identifier if isinstance(identifier, int) else -1
-        with Cancelling() as cancelling:
-            if not self._delivery.repeat(number, request):
-                reply = {**self._reply(cancelling, request), "id": identifier}
-                self._delivery.reply(number, request, reply, [])
+        self._requests.receive(identifier if isinstance(identifier, int) else -1, request)
 
-    def _reply(self, cancelling: Cancelling, request: Message) -> Message:
-        try:
-            with cancelling.once(), listen(self._progress_sender(request)):
-                return self._answer(request)
-        except GraphEditError as error:
-            return {"type": "refusal", "why": in_page_words(error.in_words), "error": type(error).__name__}
-        except Exception as error:
-            # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
-            _log.exception("tfgraphwidget: a request of JupyterLab failed")
-            why = f"{type(error).__name__} in the kernel: {str(error)[:300]}"
-            return {"type": "refusal", "why": why, "error": type(error).__name__}
-        except KeyboardInterrupt:
-            return {"type": "refusal", "why": "This was interrupted.", "error": "Interrupted"}
+    # What the loop of requests asks for: see `widget.request_loop.Responder`
 
-    def _progress_sender(self, request: Message) -> Callable[[str, int, int], None]:
-        """A callback that sends the progress of a request that has `tells`, at most every 0.1 s."""
-        last = time.monotonic()
-
-        def tell(what: str, done: int, total: int) -> None:
-            nonlocal last
-            now = time.monotonic()
-            if request.get("tells") is True and now - last >= _SPEAK_EVERY:
-                last = now
-                self._comm.send(
-                    {"type": "working", "id": request.get("id"), "what": what, "done": done, "total": total}
-                )
-
-        return tell
-
-    def _answer(self, request: Message) -> dict[str, object]:
+    def answer(self, _: int, request: Any) -> Message:
+        """Handle a request, and return the reply to it."""
         kind = request.get("type")
-        answer = _ANSWERS.get(kind) if isinstance(kind, str) else None
-        if answer is None:
+        make_reply = _ANSWERS.get(kind) if isinstance(kind, str) else None
+        if make_reply is None:
             raise GraphEditError("This kernel does not understand the page; reload it, or restart the kernel.")
-        return answer(self, request)
+        return {**make_reply(self, request), "id": request.get("id")}, []
 
-    def _choices(self, _: Message) -> dict[str, object]:
+    def refuse(self, _: int, request: Any, error: BaseException) -> Message:
+        """Return the reply that says why a request could not be handled."""
+        kind, why = type(error).__name__, f"{type(error).__name__} in the kernel: {str(error)[:300]}"
+        if isinstance(error, GraphEditError):
+            why = in_page_words(error.in_words)
+        elif isinstance(error, KeyboardInterrupt):
+            kind, why = "Interrupted", "This was interrupted."
+        else:
+            # The person sees what went wrong; the traceback goes to the kernel's log, not into the panel.
+            _log.error("tfgraphwidget: a request of JupyterLab failed", exc_info=error)
+        return {"type": "refusal", "why": why, "error": kind, "id": request.get("id")}, []
+
+    def working(self, number: int, request: Any, what: str, done: int, total: int) -> dict[str, object] | None:
+        """Return the message that says how far a request is that has `tells`."""
+        if request.get("tells") is not True:
+            return None
+        return {"type": "working", "id": number, "what": what, "done": done, "total": total}
+
+    def _choices(self, _: Request) -> dict[str, object]:
         from tfgraphwidget.jupyterlab import namespace
 
         return {"type": "choices", "choices": namespace.list_choices()}
 
-    def _open(self, request: Message) -> dict[str, object]:
+    def _open(self, request: Request) -> dict[str, object]:
         from tfgraphwidget.jupyterlab import namespace
 
         panel = namespace.open_variable(request.get("name"))
         self._follow(panel)
         return _open_reply(panel, request)
 
-    def _file(self, request: Message) -> dict[str, object]:
+    def _file(self, request: Request) -> dict[str, object]:
         from tfgraphwidget.jupyterlab import documents
 
         document = documents.open_document(request)
         self._follow(document)
         return {**_open_reply(document, request), "notice": document.notice}
 
-    def _move(self, request: Message) -> dict[str, object]:
+    def _move(self, request: Request) -> dict[str, object]:
         document = self._document()
         document.move(request)
         return {**document.status(), "type": "moved"}
 
-    def _kinds(self, _: Message) -> dict[str, object]:
+    def _kinds(self, _: Request) -> dict[str, object]:
         return {"type": "kinds", **self._document().kinds()}
 
-    def _save(self, request: Message) -> dict[str, object]:
+    def _save(self, request: Request) -> dict[str, object]:
         return {"type": "saved", **self._document().save(request)}
 
-    def _locate(self, request: Message) -> dict[str, object]:
+    def _locate(self, request: Request) -> dict[str, object]:
         return {"type": "located", "path": self._document().locate(request)}
 
     def _document(self) -> Document:
@@ -159,7 +143,7 @@ class CommHandler:
         return self._follows
 
 
-def _open_reply(what: Panel | Document, request: Message) -> dict[str, object]:
+def _open_reply(what: Panel | Document, request: Request) -> dict[str, object]:
     """The reply that makes the page show an editor's widget; `direction` applies to a new editor."""
     editor, direction = what.editor, request.get("direction")
     if what.is_new and direction in ("down", "right"):
@@ -167,7 +151,7 @@ def _open_reply(what: Panel | Document, request: Message) -> dict[str, object]:
     return {**what.status(), "type": "opened", "model_id": editor.widget.model_id}
 
 
-_ANSWERS: Mapping[str, Callable[[CommHandler, Message], dict[str, object]]] = {
+_ANSWERS: Mapping[str, Callable[[CommHandler, Request], dict[str, object]]] = {
     "choices": CommHandler._choices,
     "open": CommHandler._open,
     "file": CommHandler._file,

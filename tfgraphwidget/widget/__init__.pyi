@@ -1,12 +1,12 @@
-from .delivery import Delivery as Delivery
+from .delivery import Message as Message
 from .exporter import Exporter as Exporter
 from .exporter import FileExists as FileExists
 from .kernel_namespace import Namespace as Namespace
 from .kernel_namespace import graph_kind as graph_kind
 from .kernel_namespace import graphs_in as graphs_in
 from .kernel_namespace import user_namespace as user_namespace
-from .main_thread import run_on_main_thread as run_on_main_thread
 from .page_words import in_page_words as in_page_words
+from .request_loop import RequestLoop as RequestLoop
 from .save_formats import SaveFormat as SaveFormat
 from .save_formats import find_save_format as find_save_format
 from .save_formats import is_saved_model as is_saved_model

@@ -107,63 +107,44 @@ class RequestHandler:
         return drawing if is_current else None
 
     def _answer(self, request: p.Request) -> Answer:
+        if isinstance(request, p.Question):
+            answer = self._answer_question(request)
+            return answer if isinstance(answer, tuple) else (answer, [])
+        if isinstance(request, p.Choose):
+            return self._painting(self._choose(request))
+        if isinstance(request, p.Edit):
+            return self._apply_edit(request)
+        return self._change_view(request)
+
+    def _answer_question(self, request: p.Question) -> p.Reply | Answer:  # noqa: C901, PLR0912  a line for each
+        """The reply to what changes nothing; with buffers where it has some."""
         match request:
+            case p.Ping():
+                return p.Pong(self.revision)
             case p.Inspect(name):
-                return self._inspector.inspect(name, self._edits.probe_text), []
+                return self._inspector.inspect(name, self._edits.probe_text)
+            case p.Examine(name):
+                return self._inspector.examine(name)
             case p.Search():
-                return search(self._editor, request), []
+                return search(self._editor, request)
             case p.CountHits(text):
-                return count_hits(self._editor, text), []
+                return count_hits(self._editor, text)
+            case p.Like(names):
+                return self._selections.like(names)
+            case p.Crossings(side, name):
+                return self._selections.crossings(side, name)
             case p.Targets():
                 drawing = self._current_drawing
-                return self._edits.targets(request, drawing.scene if drawing else self._core.view.scene()), []
-            case (
-                p.Palette() | p.Describe() | p.Feedable() | p.Assign() | p.Costs() | p.Preview() | p.PreviewEdit()
-                | p.Like() | p.Lint() | p.ListSignatures()
-            ):  # fmt: skip
-                return self._form(request), []
-            case p.Examine(name):
-                return self._inspector.examine(name), []
-            case (
-                p.FindEditOps() | p.ListFormats() | p.Export() | p.Download() | p.PrefetchScene() | p.Picture()
-                | p.Ping() | p.Script() | p.Names() | p.Inputs() | p.Locate() | p.Upload() | p.Crossings()
-            ):  # fmt: skip
-                return self._without_state(request)
-            case (
-                p.Boundary() | p.Mark() | p.Select() | p.Derive() | p.Compare() | p.Optimize() | p.Probe() | p.Measure()
-                | p.Color() | p.Trust()
-            ):  # fmt: skip
-                return self._painting(self._choose(request))
-            case p.Clone() | p.Add() | p.Undo() | p.Redo() | p.Change() | p.Mend() | p.Jump():
-                return self._apply_edit(request)
-            case _:
-                return self._change_view(request)
-
-    def _form(
-        self,
-        request: (
-            p.Palette
-            | p.Describe
-            | p.Feedable
-            | p.Assign
-            | p.Costs
-            | p.Preview
-            | p.PreviewEdit
-            | p.Like
-            | p.Lint
-            | p.ListSignatures
-        ),
-    ) -> p.Reply:
-        """The reply for a form, with its preview, or for a table."""
-        match request:
+                return self._edits.targets(request, drawing.scene if drawing else self._core.view.scene())
             case p.Preview():
                 return self._clones.preview(request)
             case p.PreviewEdit():
                 return self._edits.preview(request)
-            case p.Like(names):
-                return self._selections.like(names)
             case p.Lint() | p.ListSignatures():
                 return self._edits.check(request)
+            case p.FindEditOps(step):
+                names = edited_names(self._editor.index, self._editor.history, step)
+                return p.EditOps(self._core.view.with_closed_groups(names))
             case p.Palette():
                 return self._ops.palette(request)
             case p.Describe():
@@ -174,26 +155,17 @@ class RequestHandler:
                 return self._values.assign(request)
             case p.Costs():
                 return self._costs.table(request)
-
-    def _without_state(self, request: p.Question) -> Answer:
-        match request:
-            case p.FindEditOps(step):
-                names = edited_names(self._editor.index, self._editor.history, step)
-                return p.EditOps(self._core.view.with_closed_groups(names)), []
-            case p.ListFormats() | p.Export() | p.Download():
-                return self._export(request)
             case p.Names() | p.Inputs() | p.Locate() | p.Upload():
-                return self._others.reply(request), []
-            case p.Crossings(side, name):
-                return self._selections.crossings(side, name), []
+                return self._others.reply(request)
             case p.Script(for_cell):
                 code = self._editor.code()
-                return p.ScriptReply(code_for_cell(code, self._core.source) if for_cell else code), []
-            case p.PrefetchScene(scope):
-                return self._foreseen(scope)
+                return p.ScriptReply(code_for_cell(code, self._core.source) if for_cell else code)
+            case p.ListFormats() | p.Export() | p.Download():
+                return self._export(request)
             case p.Picture():
                 return picture_reply(self._editor, request)
-        return p.Pong(self.revision), []
+            case p.PrefetchScene(scope):
+                return self._foreseen(scope)
 
     def _export(self, request: p.ListFormats | p.Export | p.Download) -> Answer:
         exporter = self._exporter
@@ -360,7 +332,8 @@ class RequestHandler:
 
     def _drawing(self, focus: str = "", stamp: str = "", edited: p.EditReport | None = None) -> Answer:
         view = self._core.view
-        self._edits.update_difference()
+        if edited is None:  # else the edit has done so
+            self._edits.update_difference()
         self._shape()  # of the function that was entered
         first = view.first_drawing(*self._pane) if self._pane else None
         scene = first or view.scene()

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 import weakref
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anywidget
 import traitlets
 
-from tfgraphwidget.cancellation import Cancelling
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.progress import listen
 from tfgraphwidget.widget import protocol
-from tfgraphwidget.widget.delivery import Delivery
+from tfgraphwidget.widget.delivery import Message
 from tfgraphwidget.widget.exporter import Exporter
-from tfgraphwidget.widget.main_thread import run_on_main_thread
 from tfgraphwidget.widget.protocol import codec
-from tfgraphwidget.widget.request_handler import Answer, RequestHandler
+from tfgraphwidget.widget.request_handler import RequestHandler
+from tfgraphwidget.widget.request_loop import RequestLoop
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.editor import EditorSnapshot, GraphEditor
 
-_LOOK_EVERY = 0.5  # seconds
-_SPEAK_EVERY = 0.1  # seconds between two words of progress, and before the first
+_SECONDS_BETWEEN_LOOKS = 0.5
+_MOST_SECONDS_BETWEEN_LOOKS = 60.0  # while the graph or its file cannot be read
 _CANCELLED = "Cancelled; nothing has changed."
 _DONE = "Cancelled when the edit was done already; History has it, and undo takes it back."
 _BUNDLE = Path(__file__).parents[1] / "static" / "widget.js"
@@ -56,7 +52,8 @@ class GraphWidget(anywidget.AnyWidget):
         super().__init__(_esm=_BUNDLE.read_text(encoding="utf-8"), **traits)
         self._editor = editor
         self._handler = RequestHandler(editor, exporter)
-        self._delivery = Delivery(self)
+        self._requests = RequestLoop(self, self)
+        self._before_request: EditorSnapshot | None = None  # what an interrupt puts back
         editor.listeners.append(self._follow)
         self.on_msg(self._receive)
         self._follow()
@@ -87,35 +84,45 @@ class GraphWidget(anywidget.AnyWidget):
         self.revision = self._handler.revision = self.revision + 1
 
     def _receive(self, _: object, message: object, __: object) -> None:
-        """Answer one message of the browser with exactly one reply, when its turn comes; one sent again, once."""
+        """Answer one message of the browser."""
         identifier = message.get("id") if isinstance(message, dict) else None
-        number = identifier if codec.is_whole(identifier) else -1
-        run_on_main_thread(
-            lambda: self._answer(number, message),
-            lambda: self.send(codec.encode(number, protocol.Working("", 0, 0))),
-        )
+        self._requests.receive(identifier if codec.is_whole(identifier) else -1, message)
 
-    def _answer(self, number: int, message: object) -> None:
-        replied = False
+    # What the loop of requests asks for: see `Responder`
+
+    def answer(self, number: int, request: object) -> Message:
+        """Handle a request, and return the reply to it."""
+        self._before_request = self._handler.snapshot()
+        reply, buffers = self._handler.handle(codec.decode(request)[1], codec.pane_of(request))
+        message = codec.encode(number, reply), buffers
+        self._before_request = None
+        return message
+
+    def refuse(self, number: int, _: object, error: BaseException) -> Message:
+        """Return the reply that says why a request could not be handled."""
+        before, self._before_request = self._before_request, None
         try:
-            with Cancelling() as cancelling:
-                if not self._delivery.repeat(number, message):
-                    self._send_reply(number, message, *self._reply(cancelling, number, message))
-                replied = True
-        except KeyboardInterrupt:  # in the moment before Cancelling is there, or behind it
-            if not replied:
-                self._send_reply(number, message, protocol.Refusal(_CANCELLED, ()), [])
+            if isinstance(error, KeyboardInterrupt):
+                reply = self._take_back(before)
+            elif isinstance(error, GraphEditError):
+                reply = self._handler.refusal_reply(error)
+            else:
+                reply = self._failure(error)
+        except Exception as further:
+            reply = self._failure(further)
+        return codec.encode(number, reply), []
 
-    def _reply(self, cancelling: Cancelling, number: int, message: object) -> Answer:
-        try:
-            try:
-                return self._answer_or_refuse(cancelling, number, message)
-            except GraphEditError as error:
-                return self._handler.refusal_reply(error), []
-        except Exception as error:
-            return self._failure(error), []
+    def working(self, number: int, _: object, what: str, done: int, total: int) -> dict[str, object]:
+        """Return the message that says how far a request is."""
+        return codec.encode(number, protocol.Working(what, done, total))
 
-    def _failure(self, error: Exception) -> protocol.Refusal:
+    def _take_back(self, before: EditorSnapshot | None) -> protocol.Refusal:
+        """The user has canceled a request: restore the view and the selection, unless an edit was made already."""
+        unchanged = before is None or before.restore()
+        self._editor.core.listeners.notify()  # they may have heard of what was put back
+        return protocol.Refusal(_CANCELLED if unchanged else _DONE, ())
+
+    def _failure(self, error: BaseException) -> protocol.Refusal:
         """The person sees what went wrong; the traceback goes to the kernel's log, not into the panel."""
         self.log.error("tfgraphwidget: a request failed", exc_info=error)
         text = str(error)[:300].encode("utf-8", "backslashreplace").decode()
@@ -123,50 +130,26 @@ class GraphWidget(anywidget.AnyWidget):
             f"{type(error).__name__} in the kernel: {text}; History says what was done before it.", ()
         )
 
-    def _send_reply(self, number: int, message: object, reply: protocol.Reply, buffers: list[bytes]) -> None:
-        """Send a reply, or why it cannot be sent: ipywidgets would drop the exception, and the page wait for ever."""
-        try:
-            self._delivery.reply(number, message, codec.encode(number, reply), buffers)
-        except Exception as error:
-            self._delivery.reply(number, message, codec.encode(number, self._failure(error)), [])
-
-    def _answer_or_refuse(self, cancelling: Cancelling, number: int, message: object) -> Answer:
-        """The reply, or a refusal if the user cancels the request."""
-        snapshot = self._handler.snapshot()
-        try:
-            with cancelling.once(), listen(self._progress_sender(number)):
-                return self._handler.handle(codec.decode(message)[1], codec.pane_of(message))
-        except KeyboardInterrupt:
-            unchanged = snapshot.restore()
-            self._editor.core.listeners.notify()  # they may have heard of what was put back
-            return protocol.Refusal(_CANCELLED if unchanged else _DONE, ()), []
-
-    def _progress_sender(self, number: int) -> Callable[[str, int, int], None]:
-        """Return a function that sends the progress of a request that takes long, at intervals."""
-        last = time.monotonic()
-
-        def tell(what: str, done: int, total: int) -> None:
-            nonlocal last
-            now = time.monotonic()
-            if now - last >= _SPEAK_EVERY:
-                last = now
-                self.send(codec.encode(number, protocol.Working(what, done, total)))
-
-        return tell
-
 
 async def _watch(widget_ref: weakref.ref[GraphWidget]) -> None:
     """Look twice a second, while the kernel is idle, whether the graph has grown; as long as the widget lives.
 
     In the kernel and not in the page: messages from a page make the kernel look busy, and keep it from being culled.
+    What cannot be read is looked at less and less often, and the same error is logged once.
     """
+    seconds, logged = _SECONDS_BETWEEN_LOOKS, ""
     while True:
-        await asyncio.sleep(_LOOK_EVERY)
+        await asyncio.sleep(seconds)
         widget = widget_ref()
         if widget is None or widget.comm is None:
             return
         try:
             widget.catch_up()
-        except Exception:
-            widget.log.exception("tfgraphwidget: the graph could not be read again")
+        except Exception as error:
+            seconds = min(2 * seconds, _MOST_SECONDS_BETWEEN_LOOKS)
+            if logged != repr(error):
+                logged = repr(error)
+                widget.log.exception("tfgraphwidget: the graph could not be read again")
+        else:
+            seconds, logged = _SECONDS_BETWEEN_LOOKS, ""
         del widget
