@@ -136,7 +136,7 @@ def script_imports(root: Path) -> dict[str, set[str]]:
 
 def private_names(tree: Tree) -> list[str]:
     """Private attributes of objects of other libraries, and imports of TensorFlow's internals, outside tf_internals."""
-    outside = [(name, node) for name, node in tree.nodes if name.rpartition(".")[2] not in ("tf_internals", "tf_types")]
+    outside = [(name, node) for name, node in tree.nodes if not {"tf_internals", "tf_types"} & {*name.split(".")}]
     ours = {node.name for _, node in tree.nodes if isinstance(node, DOCUMENTED[:3])}
     ours |= {node.id for _, node in tree.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     stored = [node for _, node in outside if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)]

@@ -184,18 +184,19 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
 @cache
 def tensorflows_names() -> frozenset[str]:
     """The private attributes of TensorFlow's objects that `tf_internals` uses."""
-    return frozenset(name for _, _, name in private_names(nodes(PACKAGE / f"{INTERNALS}.py")))
+    modules = (PACKAGE / INTERNALS).glob("*.py")
+    return frozenset(name for path in modules for _, _, name in private_names(nodes(path)))
 
 
 @cache
 def names_of_the_package() -> frozenset[str]:
-    return frozenset().union(*(defined_names(path) for path in MODULES if path.stem != INTERNALS))
+    return frozenset().union(*(defined_names(path) for path in MODULES if path.parent.name != INTERNALS))
 
 
 def wrong_names(path: Path) -> list[str]:
     """A sentence for each use of a private name of TensorFlow outside of `tf_internals`."""
     own = dotted(path)
-    if own == INTERNALS:
+    if own.split(".")[0] == INTERNALS:
         return []
     where, advice = path.relative_to(ROOT), f"put it behind a function of {INTERNALS}"
     defined, known = defined_names(path), names_of_the_package()
@@ -226,7 +227,7 @@ def wrong_imports(path: Path) -> list[str]:
         where = f"{path.relative_to(ROOT)}:{line}"
         if first in ALLOWED and not any(own == place or own.startswith(place + ".") for place in ALLOWED[first]):
             wrong.append(f"{where}: only {', '.join(ALLOWED[first])} may import {first}")
-        if name.startswith(INTERNAL_MODULES) and own not in (INTERNALS, "tf_types"):
+        if name.startswith(INTERNAL_MODULES) and top not in (INTERNALS, "tf_types"):
             wrong.append(f"{where}: {name} is internal; put what it is needed for behind a function of {INTERNALS}")
         target = rest.split(".")[0]
         if target in (INTERNALS, "tensorflow_modules") and not any(

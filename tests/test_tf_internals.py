@@ -14,8 +14,9 @@ from tests.conftest import v1
 from tests.test_layering import private_names
 from tfgraphwidget import tf_internals, tf_releases
 
-SOURCE = ast.parse(Path(tf_internals.__file__).read_text(encoding="utf-8"))
-FUNCTIONS = [node for node in SOURCE.body if isinstance(node, ast.FunctionDef)]
+MODULES = sorted(Path(tf_internals.__file__).parent.glob("*.py"))
+TREES = [ast.parse(path.read_text(encoding="utf-8")) for path in MODULES]
+FUNCTIONS = [node for tree in TREES for node in tree.body if isinstance(node, ast.FunctionDef)]
 
 
 def test_the_installed_release_is_the_one_that_the_internals_were_run_on() -> None:

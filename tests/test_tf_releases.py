@@ -21,7 +21,7 @@ import pytest
 
 from tests.conftest import build_mlp
 from tests.rounds import ROUNDS
-from tfgraphwidget import tf_internals
+from tfgraphwidget import tf_internals, tf_releases
 from tfgraphwidget.tf_releases import absent_names, private_names
 
 ROOT = Path(__file__).parents[1]
@@ -47,7 +47,12 @@ PYTHON = {"_current_frames"}  # what is Python's own, and not TensorFlow's
 
 def used_names() -> Iterator[str]:
     """The private attributes, and the names of private modules, that tf_internals uses."""
-    tree = ast.parse(Path(tf_internals.__file__).read_text(encoding="utf-8"))
+    for path in sorted(Path(tf_internals.__file__).parent.glob("*.py")):
+        yield from used_names_of(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def used_names_of(tree: ast.Module) -> Iterator[str]:
+    """Those of one of its modules."""
     modules = {
         node.targets[0].id: ast.literal_eval(node.value.args[0])
         for node in tree.body
@@ -84,6 +89,68 @@ def test_every_private_name_that_is_used_is_listed() -> None:
 
 
 def test_this_release_has_every_private_name() -> None:
+    assert absent_names() == {}
+
+
+def calls() -> dict[str, set[tuple[int | str, ...]]]:
+    """How tf_internals calls each private function: the number of arguments by place, and those by keyword."""
+    names, found = {name for _, name in NAMES}, dict[str, set[tuple[int | str, ...]]]()
+    for path in sorted(Path(tf_internals.__file__).parent.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in names):
+                continue
+            is_open = any(isinstance(argument, ast.Starred) for argument in node.args)
+            if not is_open and ast.unparse(node.func.value) != "super()":
+                keywords = sorted(str(keyword.arg) for keyword in node.keywords)
+                found.setdefault(node.func.attr, set()).add((len(node.args), *keywords))
+    return found
+
+
+def test_every_call_of_a_private_function_is_listed_as_it_is_made() -> None:
+    made = calls()
+    assert {name: {shape} for name, shape in tf_releases._CALLS.items()} == {
+        name: made[name] for name in tf_releases._CALLS
+    }
+    unlisted = made.keys() - tf_releases._CALLS.keys()
+    for owner, name in NAMES:
+        if name in unlisted:  # of C++: Python cannot tell what it takes
+            with pytest.raises((TypeError, ValueError)):
+                inspect.signature(member_of(owner, name))
+
+
+def member_of(owner: str, name: str) -> Any:
+    module, _, path = owner.partition(":")
+    thing: Any = import_module(module)
+    member = inspect.getattr_static(attrgetter(path)(thing) if path else thing, name, None)
+    return getattr(member, "__func__", member)
+
+
+@pytest.mark.parametrize("change", ["one more", "another keyword"])
+def test_a_function_that_takes_other_arguments_in_a_release_is_noticed(change: str) -> None:
+    unnoticed = []
+    for owner, name in NAMES:
+        if name not in tf_releases._CALLS or not inspect.isfunction(member_of(owner, name)):
+            continue
+        function, (_, *keywords) = member_of(owner, name), tf_releases._CALLS[name]
+        if change == "another keyword" and not keywords:
+            continue
+        parameters = list(inspect.signature(function).parameters.values())
+        if change == "one more":
+            parameters = [inspect.Parameter("new", inspect.Parameter.POSITIONAL_ONLY), *parameters]
+            parameters = [
+                p.replace(kind=p.POSITIONAL_ONLY, default=p.empty) for p in parameters if p.kind < p.VAR_POSITIONAL
+            ]
+        else:
+            parameters = [p for p in parameters if p.name not in keywords]
+        function.__signature__ = inspect.Signature(parameters)
+        absent_names.cache_clear()
+        try:
+            if name not in absent_names():
+                unnoticed.append((owner, name))
+        finally:
+            del function.__signature__
+    absent_names.cache_clear()
+    assert unnoticed == []
     assert absent_names() == {}
 
 

@@ -181,7 +181,8 @@ def refuse_absent_names() -> list[tuple[object, object]]:
         return []
     package = __name__.partition(".")[0]
     refusals = {}
-    for function in tuple(vars(sys.modules[f"{package}.tf_internals"]).values()):
+    internals = [module for name, module in tuple(sys.modules.items()) if name.startswith(f"{package}.tf_internals.")]
+    for function in [thing for module in internals for thing in tuple(vars(module).values())]:
         if type(function) is _Lazy:
             continue
         where = next((absent[name] for name in attributes_in(function) if name in absent), None)
@@ -206,6 +207,11 @@ def check_editable() -> None:
     """
     for where in absent_names(editing=True).values():
         _refuse(where)
+
+
+def untyped(thing: object) -> Any:
+    """The thing itself, without its type: types-tensorflow declares public names only."""
+    return thing
 
 
 def lazy_module(name: str) -> Any:

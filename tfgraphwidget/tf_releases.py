@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from operator import attrgetter, methodcaller
-from types import CodeType
+from types import CodeType, FunctionType
 
 OLDEST = "2.16"
 """The oldest release of TensorFlow on which everything runs; it is the first with Keras 3."""
@@ -104,6 +104,67 @@ _OTHERS = {
     "tensorflow.python.training.monitored_session:_WrappedSession": "_sess",
     "tensorflow.python.util.nest:": "flatten_with_tuple_paths",
 }
+_CALLS: dict[str, tuple[int | str, ...]] = {
+    "BaseResourceVariable": (
+        0,
+        "dtype",
+        "handle",
+        "handle_name",
+        "in_graph_mode",
+        "name",
+        "shape",
+        "trainable",
+        "unique_id",
+    ),
+    "FunctionType": (1,),
+    "InternalTracingContext": (0, "is_legacy_signature"),
+    "ObjectGraphView": (1,),
+    "OptimizeGraph": (2, "verbose"),
+    "Parameter": (4,),
+    "ScopedTFImportGraphDefOptions": (0,),
+    "ScopedTFImportGraphDefResults": (1,),
+    "TF_NewSessionOptions": (0, "config", "target"),
+    "_add_function": (1,),
+    "_call_flat": (2,),
+    "_call_tf_sessionprun": (3,),
+    "_clear_attr": (1,),
+    "_create_c_op": (5, "extract_traceback"),
+    "_current_control_dependencies": (0,),
+    "_extend_graph": (0,),
+    "_from_c_op": (2,),
+    "_get_function": (1,),
+    "_get_gradient_function": (0,),
+    "_get_graph": (3,),
+    "_mutation_lock": (0,),
+    "_remove_function": (1,),
+    "_session_run_lock": (0,),
+    "_set_attr": (2,),
+    "_set_control_flow_context": (1,),
+    "_set_device": (1,),
+    "_tf_sess": (0,),
+    "_update_input": (2,),
+    "add_collection_def": (3, "override_contents"),
+    "copy_handle_data": (2,),
+    "create_meta_graph_def": (0, "collection_list", "graph", "graph_def", "saver_def"),
+    "derive_from_graph": (1,),
+    "eager_mode": (0,),
+    "fix_node_def": (3,),
+    "flatten_with_tuple_paths": (1, "expand_composites"),
+    "from_func_graph": (3,),
+    "from_library": (1,),
+    "from_value": (2,),
+    "generate_name": (0,),
+    "get_func_graph": (3,),
+    "get_func_graphs": (1,),
+    "get_registered_kernels_for_op": (1,),
+    "import_scoped_meta_graph": (1,),
+    "load_function_def_library": (1,),
+    "tf_buffer": (0,),
+    "uid": (0,),
+    "variable_accessed": (1,),
+}
+"""How the functions among them are called that Python can ask for their parameters: with so many arguments by place,
+and with these by keyword."""
 
 
 def private_names(*, editing: bool = False) -> dict[str, tuple[str, ...]]:
@@ -120,7 +181,8 @@ def private_names(*, editing: bool = False) -> dict[str, tuple[str, ...]]:
 def absent_names(*, editing: bool = False) -> dict[str, str]:
     """The private names that the TensorFlow of this process does not have → where they were: "Graph._names_in_use".
 
-    Objects are not made for it: an attribute is there if the class has it, or if a method of the class names it.
+    Objects are not made for it: an attribute is there if the class has it, or if a method of the class names it. A
+    function that does not take what it is called with is not there either.
 
     Args:
         editing: Whether to leave out those that no edit of a live graph uses.
@@ -128,18 +190,49 @@ def absent_names(*, editing: bool = False) -> dict[str, str]:
     absent = {}
     for owner, names in private_names(editing=editing).items():
         module, _, path = owner.partition(":")
-        present = _names_of(module, path)
+        try:
+            thing: object = import_module(module)
+            thing = attrgetter(path)(thing) if path else thing
+        except (ImportError, AttributeError):
+            thing = None
+        present = _names_of(thing)
         prefix = path.rpartition(".")[2] or module.rpartition(".")[2]
-        absent.update({name: f"{prefix}.{name}" for name in names if name not in present})
+        for name in names:
+            if name not in present:
+                absent[name] = f"{prefix}.{name}"
+            elif not _takes_what_it_is_called_with(thing, name):
+                absent[name] = f"{prefix}.{name}({', '.join(_arguments_text(name))})"
     return absent
 
 
-def _names_of(module: str, path: str) -> set[str]:
-    """The names that a class of a module has, or for "" the module; none if there is none."""
+def _takes_what_it_is_called_with(owner: object, name: str) -> bool:
+    """Whether a function of a module or class can be called as `_CALLS` says; true where Python cannot tell."""
+    if name not in _CALLS:
+        return True
+    count, *keywords = _CALLS[name]
+    member = inspect.getattr_static(owner, name, None)
+    is_method = isinstance(owner, type) and isinstance(member, FunctionType | classmethod)
+    by_place = range(int(count) + is_method)
     try:
-        thing: object = import_module(module)
-        thing = attrgetter(path)(thing) if path else thing
-    except (ImportError, AttributeError):
+        signature = inspect.signature(getattr(member, "__func__", member))
+    except (TypeError, ValueError):  # of C++, or a field
+        return True
+    try:
+        signature.bind(*by_place, **dict.fromkeys(map(str, keywords)))
+    except TypeError:
+        return False
+    return True
+
+
+def _arguments_text(name: str) -> list[str]:
+    """The arguments that a function is called with, for a sentence."""
+    count, *keywords = _CALLS[name]
+    return [*("…" for _ in range(int(count))), *(f"{keyword}=…" for keyword in keywords)]
+
+
+def _names_of(thing: object) -> set[str]:
+    """The names that a module or a class has; none of None."""
+    if thing is None:
         return set()
     if not isinstance(thing, type):
         return {*vars(thing), *dir(thing)}

@@ -25,7 +25,7 @@ MADE_THERE = {
     "edits/rewrite/insert.py": "the ops that the form proposes, in the order of its list",
     "edits/rewrite/replace_subgraph.py": "the ops that the form proposes, in the order of its list",
     "edits/old_ops.py": "a translation for each op type that ended, where those with the same one share it",
-    "tf_internals.py": "lies below `graph`, and asks what TensorFlow's own classes are",
+    "tf_internals/functions.py": "lies below `graph`, and asks what TensorFlow's own classes are",
 }
 
 

@@ -1,0 +1,201 @@
+"""Sessions: their state, their C sessions, and what wraps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from tfgraphwidget.tensorflow_modules import lazy_class, lazy_module, tf, untyped
+from tfgraphwidget.tf_internals.locks import release_locks
+from tfgraphwidget.tf_types import (
+    ClosableSession,
+    ConfigProto,
+    Session,
+)
+
+c_api = lazy_module("tensorflow.python.client.pywrap_tf_session")
+session_ops = lazy_module("tensorflow.python.ops.session_ops")
+BaseSession = lazy_class("tensorflow.python.client.session", "BaseSession")
+_MonitoredSession = lazy_class("tensorflow.python.training.monitored_session", "_MonitoredSession")
+_WrappedSession = lazy_class("tensorflow.python.training.monitored_session", "_WrappedSession")
+_SessionInterface = lazy_class("tensorflow.python.client.session", "SessionInterface")
+
+
+def is_session(thing: object) -> bool:
+    """Whether a thing is a session, or one of TensorFlow's objects that wrap one.
+
+    Private: `monitored_session._MonitoredSession`, `_WrappedSession`, `SessionInterface`. Public classes are some of
+    their subclasses.
+    """
+    return isinstance(thing, (BaseSession, _MonitoredSession, _WrappedSession, _SessionInterface))
+
+
+def wrapped_session(thing: object) -> Any:
+    """Return the session that a MonitoredSession, a hook's session or a debugger wraps; the thing if it wraps none.
+
+    What wraps several times is unwrapped once. None for a MonitoredSession that is closed.
+
+    Private: `_MonitoredSession._tf_sess`, `_WrappedSession._sess`. There is no public attribute.
+    """
+    if isinstance(thing, _MonitoredSession):
+        return thing._tf_sess()
+    return thing._sess if isinstance(thing, (_WrappedSession, _SessionInterface)) and hasattr(thing, "_sess") else thing
+
+
+def is_closed(session: Session) -> bool:
+    """Whether a session is closed; False for what is none.
+
+    Private: `BaseSession._closed`. Publicly a closed session is known by the error of a run.
+    """
+    return bool(getattr(session, "_closed", False))
+
+
+def session_config(session: Session | None) -> Any:
+    """Return the ConfigProto of a session, which may be one of TensorFlow's own; None of what has none.
+
+    Private: `BaseSession._config`. Public is an argument of the constructor only.
+    """
+    return getattr(session, "_config", None)
+
+
+def extend_session(session: Session) -> None:
+    """Add to a session the ops that its graph has got since the session's last run.
+
+    Raises:
+        tf.errors.OpError: The session cannot take or place an op.
+
+    Private: `BaseSession._extend_graph`. A public run does the same before it runs something.
+    """
+    release_locks()
+    untyped(session)._extend_graph()
+
+
+@contextmanager
+def without_extension(session: Session) -> Iterator[None]:
+    """While this lasts, runs of a session do not add the ops that its graph has got since the last run.
+
+    Private: `BaseSession._extend_graph`. Public runs always add them.
+    """
+    unchecked = untyped(session)
+    unchecked._extend_graph = lambda: None
+    try:
+        yield
+    finally:
+        del unchecked._extend_graph
+
+
+def open_session_like(session: Session, config: ConfigProto | None) -> ClosableSession:
+    """Open a session on the target and graph of another one, with this ConfigProto, and not as a default session.
+
+    Args:
+        session: The session.
+        config: The configuration, or None for TensorFlow's default.
+
+    Private: `BaseSession`, `BaseSession._target`. `tf.compat.v1.Session` has `__del__` and contexts beside.
+    """
+    result: ClosableSession = BaseSession(untyped(session)._target, session.graph, config)
+    return result
+
+
+def check_placement(session: Session, graph: Any) -> None:
+    """Place a graph of the C API in a new session with the target and the options of `session`, and close that.
+
+    Raises:
+        tf.errors.OpError: An op cannot be placed.
+
+    Private: the C API, `BaseSession._target`, `BaseSession._config`. A public session needs a tf.Graph, see
+    `new_c_graph`.
+    """
+    unchecked = untyped(session)
+    options = c_api.TF_NewSessionOptions(target=unchecked._target, config=unchecked._config)
+    session_ref = c_api.TF_NewSessionRef(graph, options)
+    try:
+        c_api.ExtendSession(session_ref)
+    finally:
+        c_api.TF_CloseSession(session_ref)
+        c_api.TF_DeleteSession(session_ref)
+        c_api.TF_DeleteSessionOptions(options)
+
+
+def exchange_c_sessions(session: Session, other: Any) -> None:
+    """Exchange the C sessions of two sessions.
+
+    Args:
+        session: The session.
+        other: The other session.
+
+    Private: `BaseSession._session`. The public API cannot renew a session.
+    """
+    unchecked = untyped(session)
+    unchecked._session, other._session = other._session, unchecked._session
+
+
+def close_c_session(session: Session) -> None:
+    """Close the C session of a session; runs that are under way end with CancelledError.
+
+    Private: `TF_CloseSession`, `BaseSession._session`. `close` waits for a lock of the graph.
+    """
+    c_api.TF_CloseSession(untyped(session)._session)
+
+
+def mark_closed(session: Session) -> None:
+    """Mark a session as closed, so that it refuses runs.
+
+    Private: `BaseSession._closed`. See `close_c_session`.
+    """
+    untyped(session)._closed = True
+
+
+def set_session_config(session: Session, config: ConfigProto | None) -> None:
+    """Set the ConfigProto that `session_config` returns.
+
+    Args:
+        session: The session.
+        config: The configuration, or None for TensorFlow's default.
+
+    Private: `BaseSession._config`. Public is an argument of the constructor only.
+    """
+    untyped(session)._config = config
+
+
+def is_partial_run_active(session: Session, handle: str) -> bool:
+    """Whether a partial run of this handle has fetches left; asking changes nothing.
+
+    Args:
+        session: The session.
+        handle: What `partial_run_setup` returned.
+
+    Private: `BaseSession._call_tf_sessionprun`. The public `partial_run` refuses to fetch nothing.
+    """
+    try:
+        untyped(session)._call_tf_sessionprun(handle, {}, [])
+    except tf.errors.OpError:
+        return False
+    return True
+
+
+@cache
+def session_reference_classes() -> tuple[type, ...]:
+    """Return the classes of objects that refer to one C session: callables made by options, and tensor handles.
+
+    Private: `BaseSession._Callable`, `session_ops.TensorHandle`. Public functions return them; the classes are private.
+    """
+    return BaseSession._Callable, session_ops.TensorHandle
+
+
+HANDLE_FIELD = "_handle"
+"""The field of both that holds their number in the C session.
+
+Private: `_Callable._handle`, `TensorHandle._handle`."""
+
+SESSION_FIELD = "_session"
+"""The field of both that holds the session.
+
+Private: `_Callable._session`, `TensorHandle._session`."""
+
+DELETES_FIELD = "_auto_gc_enabled"
+"""The field of tensor handles that says whether the session's tensor goes when they go.
+
+Private: `TensorHandle._auto_gc_enabled`."""
