@@ -209,8 +209,12 @@ def check_editable() -> None:
         _refuse(where)
 
 
-def untyped(thing: object) -> Any:
-    """The thing itself, without its type: types-tensorflow declares public names only."""
+def as_any(thing: object) -> Any:
+    """Return a thing without its type, for what types-tensorflow does not declare: it has public names only.
+
+    Args:
+        thing: Any object.
+    """
     return thing
 
 

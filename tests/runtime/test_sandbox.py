@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import threading
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests.conftest import build_mlp, initialised, v1
 from tfgraphwidget.errors import SessionRefused
-from tfgraphwidget.runtime.sandbox.sandbox import Sandbox
+from tfgraphwidget.runtime.sandbox.child_process import ChildProcess, JobFailed
+from tfgraphwidget.runtime.sandbox.sandbox import RemoteSandbox, Sandbox
 
 ONES = np.ones([2, 3], np.float32)
 
@@ -76,3 +80,31 @@ def test_what_cannot_run_is_told_in_one_sentence() -> None:
         ):
             with pytest.raises(SessionRefused, match=sentence):
                 sandbox.run(outputs, feeds)
+
+
+def test_a_result_that_cannot_travel_is_an_error_and_the_process_goes_on() -> None:
+    process = ChildProcess()
+    try:
+        number = process.call(os.getpid, seconds=120)
+        with pytest.raises(JobFailed, match="cannot pickle"):
+            process.call(threading.Lock, seconds=120)
+        assert process.call(os.getpid, seconds=120) == number
+    finally:
+        process.close()
+
+
+def test_a_run_that_fails_leaves_the_process_for_the_next_one() -> None:
+    """Where tblib is installed, an exception takes along what it was raised from: TensorFlow's, which has an op."""
+    with tf.Graph().as_default() as graph:
+        serialized = v1.placeholder(tf.string, [None], name="serialized")
+        v1.parse_example(serialized, {"x": v1.FixedLenFeature([1], tf.float32)}, name="parse")
+    good = tf.train.Example(features={"feature": {"x": {"float_list": {"value": [3.0]}}}}).SerializeToString()
+    with RemoteSandbox(graph.as_graph_def().node) as sandbox:
+        output = f"{graph.get_operations()[-1].name}:0"
+        generation = sandbox._context._process.generation
+        for _ in range(2):
+            with pytest.raises(SessionRefused, match="Could not parse example input"):
+                sandbox.run([output], {"serialized:0": [b"a"]})
+        (values,) = sandbox.run([output], {"serialized:0": [good]})
+        assert values.tolist() == [[3.0]]
+        assert sandbox._context._process.generation == generation

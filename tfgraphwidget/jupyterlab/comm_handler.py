@@ -77,7 +77,7 @@ class CommHandler:
     # What the loop of requests asks for: see `widget.request_loop.Responder`
 
     def answer(self, _: int, request: Any) -> Message:
-        """Handle a request, and return the reply to it."""
+        """Handle a request, and return the reply to it; see `Responder.answer`."""
         kind = request.get("type")
         make_reply = _ANSWERS.get(kind) if isinstance(kind, str) else None
         if make_reply is None:
@@ -85,7 +85,7 @@ class CommHandler:
         return {**make_reply(self, request), "id": request.get("id")}, []
 
     def refuse(self, _: int, request: Any, error: BaseException) -> Message:
-        """Return the reply that says why a request could not be handled."""
+        """Return the reply that says why a request could not be handled; see `Responder.refuse`."""
         kind, why = type(error).__name__, f"{type(error).__name__} in the kernel: {str(error)[:300]}"
         if isinstance(error, GraphEditError):
             why = in_page_words(error.in_words)
@@ -97,7 +97,7 @@ class CommHandler:
         return {"type": "refusal", "why": why, "error": kind, "id": request.get("id")}, []
 
     def working(self, number: int, request: Any, what: str, done: int, total: int) -> dict[str, object] | None:
-        """Return the message that says how far a request is that has `tells`."""
+        """Return the message that says how far a request is that has `tells`; see `Responder.working`."""
         if request.get("tells") is not True:
             return None
         return {"type": "working", "id": number, "what": what, "done": done, "total": total}

@@ -8,7 +8,7 @@ from inspect import Parameter
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.tensorflow_modules import lazy_class, lazy_module, tf, untyped
+from tfgraphwidget.tensorflow_modules import as_any, lazy_class, lazy_module, tf
 from tfgraphwidget.tf_types import (
     ConcreteFunction,
     FunctionDefLibrary,
@@ -117,7 +117,7 @@ def set_gradient_function(operation: tf.Operation, gradient: Callable[..., objec
 
     Private: `Operation._gradient_function`. TensorFlow sets it while it makes the call.
     """
-    untyped(operation)._gradient_function = gradient
+    as_any(operation)._gradient_function = gradient
 
 
 _BODY_GRAPHS = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tfgraphwidget.tensorflow_modules import lazy_module, tf, untyped
+from tfgraphwidget.tensorflow_modules import as_any, lazy_module, tf
 from tfgraphwidget.tf_types import (
     AttrValue,
     ConfigProto,
@@ -75,7 +75,7 @@ def wrap_operations(graph: tf.Graph, c_operations: Iterable[object]) -> None:
     Private: `Operation._from_c_op`, `Operation._colocation_code_locations`. Only `tf.import_graph_def` does this
     publicly; what it does for scopes and devices takes most of its time.
     """
-    wrap = untyped(tf.Operation)._from_c_op
+    wrap = as_any(tf.Operation)._from_c_op
     for c_operation in c_operations:
         wrap(c_operation, graph)._colocation_code_locations = {}
 
@@ -102,7 +102,7 @@ def create_operation(
     Private: `ops._create_c_op`, `Operation._from_c_op`. `Operation.from_node_def` adds surroundings and a traceback.
     """
     c_operation = ops._create_c_op(graph, node, inputs, control_inputs, op_def, extract_traceback=False)
-    operation: tf.Operation = untyped(tf.Operation)._from_c_op(c_operation, graph)
+    operation: tf.Operation = as_any(tf.Operation)._from_c_op(c_operation, graph)
     return operation
 
 
@@ -114,7 +114,7 @@ def forget_colocation(operation: tf.Operation) -> None:
 
     Private: `Operation._colocation_code_locations`, which TensorFlow's error messages read; nothing public sets it.
     """
-    untyped(operation)._colocation_code_locations = {}
+    as_any(operation)._colocation_code_locations = {}
 
 
 def observe_new_operations(graph: tf.Graph, observer: Callable[[tf.Operation], None]) -> None:
@@ -127,12 +127,12 @@ def observe_new_operations(graph: tf.Graph, observer: Callable[[tf.Operation], N
     """
 
     def add(operation: tf.Operation) -> Operation:
-        number = untyped(type(graph))._add_op(graph, operation)
+        number = as_any(type(graph))._add_op(graph, operation)
         observer(operation)
         result: Operation = number
         return result
 
-    untyped(graph)._add_op = add
+    as_any(graph)._add_op = add
 
 
 @contextmanager
@@ -155,7 +155,7 @@ def check_new_operations(
         check(op_type, inputs, attributes, str(options.get("name") or ""))
         return create(op_type, inputs, *arguments, **options)
 
-    untyped(graph)._create_op_internal = check_and_create
+    as_any(graph)._create_op_internal = check_and_create
     try:
         yield
     finally:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
-from tfgraphwidget.tensorflow_modules import tf, untyped
+from tfgraphwidget.tensorflow_modules import as_any, tf
 from tfgraphwidget.tf_types import (
     AttrValue,
     Operation,
@@ -40,7 +40,7 @@ def set_forward_operation(operation: tf.Operation, forward: tf.Operation | None)
 
     Private: `Operation._original_op`, which only `Graph._original_op` sets while ops are made.
     """
-    untyped(operation)._original_op = forward
+    as_any(operation)._original_op = forward
 
 
 def is_reference(dtype: tf.DType) -> bool:
@@ -182,4 +182,4 @@ def replace_python_shape(tensor: tf.Tensor, shape: Sequence[int | None] | None) 
 
     Private: `Tensor._shape_val`. `Tensor.set_shape` merges with the shape that is known, and refuses another.
     """
-    untyped(tensor)._shape_val = untyped(tf.TensorShape)(shape)
+    as_any(tensor)._shape_val = as_any(tf.TensorShape)(shape)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from tfgraphwidget.tensorflow_modules import lazy_class, lazy_module, tf, untyped
+from tfgraphwidget.tensorflow_modules import as_any, lazy_class, lazy_module, tf
 from tfgraphwidget.tf_internals.locks import release_locks
 from tfgraphwidget.tf_types import (
     ClosableSession,
@@ -69,7 +69,7 @@ def extend_session(session: Session) -> None:
     Private: `BaseSession._extend_graph`. A public run does the same before it runs something.
     """
     release_locks()
-    untyped(session)._extend_graph()
+    as_any(session)._extend_graph()
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def without_extension(session: Session) -> Iterator[None]:
 
     Private: `BaseSession._extend_graph`. Public runs always add them.
     """
-    unchecked = untyped(session)
+    unchecked = as_any(session)
     unchecked._extend_graph = lambda: None
     try:
         yield
@@ -95,7 +95,7 @@ def open_session_like(session: Session, config: ConfigProto | None) -> ClosableS
 
     Private: `BaseSession`, `BaseSession._target`. `tf.compat.v1.Session` has `__del__` and contexts beside.
     """
-    result: ClosableSession = BaseSession(untyped(session)._target, session.graph, config)
+    result: ClosableSession = BaseSession(as_any(session)._target, session.graph, config)
     return result
 
 
@@ -108,7 +108,7 @@ def check_placement(session: Session, graph: Any) -> None:
     Private: the C API, `BaseSession._target`, `BaseSession._config`. A public session needs a tf.Graph, see
     `new_c_graph`.
     """
-    unchecked = untyped(session)
+    unchecked = as_any(session)
     options = c_api.TF_NewSessionOptions(target=unchecked._target, config=unchecked._config)
     session_ref = c_api.TF_NewSessionRef(graph, options)
     try:
@@ -128,7 +128,7 @@ def exchange_c_sessions(session: Session, other: Any) -> None:
 
     Private: `BaseSession._session`. The public API cannot renew a session.
     """
-    unchecked = untyped(session)
+    unchecked = as_any(session)
     unchecked._session, other._session = other._session, unchecked._session
 
 
@@ -137,7 +137,7 @@ def close_c_session(session: Session) -> None:
 
     Private: `TF_CloseSession`, `BaseSession._session`. `close` waits for a lock of the graph.
     """
-    c_api.TF_CloseSession(untyped(session)._session)
+    c_api.TF_CloseSession(as_any(session)._session)
 
 
 def mark_closed(session: Session) -> None:
@@ -145,7 +145,7 @@ def mark_closed(session: Session) -> None:
 
     Private: `BaseSession._closed`. See `close_c_session`.
     """
-    untyped(session)._closed = True
+    as_any(session)._closed = True
 
 
 def set_session_config(session: Session, config: ConfigProto | None) -> None:
@@ -157,7 +157,7 @@ def set_session_config(session: Session, config: ConfigProto | None) -> None:
 
     Private: `BaseSession._config`. Public is an argument of the constructor only.
     """
-    untyped(session)._config = config
+    as_any(session)._config = config
 
 
 def is_partial_run_active(session: Session, handle: str) -> bool:
@@ -170,7 +170,7 @@ def is_partial_run_active(session: Session, handle: str) -> bool:
     Private: `BaseSession._call_tf_sessionprun`. The public `partial_run` refuses to fetch nothing.
     """
     try:
-        untyped(session)._call_tf_sessionprun(handle, {}, [])
+        as_any(session)._call_tf_sessionprun(handle, {}, [])
     except tf.errors.OpError:
         return False
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tfgraphwidget.tensorflow_modules import lazy_class, lazy_module, tf, untyped
+from tfgraphwidget.tensorflow_modules import as_any, lazy_class, lazy_module, tf
 from tfgraphwidget.tf_internals.functions import FuncGraph
 from tfgraphwidget.tf_types import (
     Tensor,
@@ -136,7 +136,7 @@ def set_constraint(variable: tf.Variable, constraint: Callable[..., object] | No
 
     Private: `Variable._constraint`. Public is an argument of the constructor only, and no VariableDef holds it.
     """
-    untyped(variable)._constraint = constraint
+    as_any(variable)._constraint = constraint
 
 
 def is_slice(variable: tf.Variable) -> bool:

@@ -23,13 +23,32 @@ class Responder(Protocol):
     """Makes the reply to each request; all that it returns is ready to be sent, with the id of the request."""
 
     def answer(self, number: int, request: object) -> Message:
-        """Handle a request; the reply to it. It may raise anything, KeyboardInterrupt too."""
+        """Handle a request; the reply to it. It may raise anything, KeyboardInterrupt too.
+
+        Args:
+            number: The id of the request.
+            request: The request as it came.
+        """
 
     def refuse(self, number: int, request: object, error: BaseException) -> Message:
-        """The reply to a request that could not be handled, with the reason; nothing of it is left half done."""
+        """The reply to a request that could not be handled, with the reason; nothing of it is left half done.
+
+        Args:
+            number: The id of the request.
+            request: The request as it came.
+            error: What was raised.
+        """
 
     def working(self, number: int, request: object, what: str, done: int, total: int) -> dict[str, object] | None:
-        """What tells the page how far a request is; None for a page that does not listen."""
+        """What tells the page how far a request is; None for a page that does not listen.
+
+        Args:
+            number: The id of the request.
+            request: The request as it came.
+            what: The work, as a phrase.
+            done: How much of it is done.
+            total: How much there is; 0 where it is not known.
+        """
 
 
 class RequestLoop:

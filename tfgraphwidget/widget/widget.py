@@ -91,7 +91,7 @@ class GraphWidget(anywidget.AnyWidget):
     # What the loop of requests asks for: see `Responder`
 
     def answer(self, number: int, request: object) -> Message:
-        """Handle a request, and return the reply to it."""
+        """Handle a request, and return the reply to it; see `Responder.answer`."""
         self._before_request = self._handler.snapshot()
         reply, buffers = self._handler.handle(codec.decode(request)[1], codec.pane_of(request))
         message = codec.encode(number, reply), buffers
@@ -99,7 +99,7 @@ class GraphWidget(anywidget.AnyWidget):
         return message
 
     def refuse(self, number: int, _: object, error: BaseException) -> Message:
-        """Return the reply that says why a request could not be handled."""
+        """Return the reply that says why a request could not be handled; see `Responder.refuse`."""
         before, self._before_request = self._before_request, None
         try:
             if isinstance(error, KeyboardInterrupt):
@@ -113,7 +113,7 @@ class GraphWidget(anywidget.AnyWidget):
         return codec.encode(number, reply), []
 
     def working(self, number: int, _: object, what: str, done: int, total: int) -> dict[str, object]:
-        """Return the message that says how far a request is."""
+        """Return the message that says how far a request is; see `Responder.working`."""
         return codec.encode(number, protocol.Working(what, done, total))
 
     def _take_back(self, before: EditorSnapshot | None) -> protocol.Refusal:

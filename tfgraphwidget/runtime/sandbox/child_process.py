@@ -192,8 +192,19 @@ def serve() -> None:
         finally:
             idle.cancel()
         _limit_memory()
-        answers.write(pickle.dumps(_answer(function, arguments), protocol=5))
+        answers.write(_pickled(*_answer(function, arguments)))
         answers.flush()
+
+
+def _pickled(result: object, error: Exception | None) -> bytes:
+    """A result and an exception as bytes, or why they cannot travel: the process goes on then."""
+    if error is not None:
+        # Some libraries (tblib) send what an exception was raised from, too: TensorFlow's ones hold ops.
+        error.__cause__ = error.__context__ = None
+    try:
+        return pickle.dumps((result, error), protocol=5)
+    except Exception as failure:  # of whatever class of a job
+        return pickle.dumps((None, JobFailed(kind_and_reason(failure), reason_of(failure))), protocol=5)
 
 
 def _end_with(parent: int) -> None:
