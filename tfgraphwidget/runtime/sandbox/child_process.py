@@ -192,11 +192,11 @@ def serve() -> None:
         finally:
             idle.cancel()
         _limit_memory()
-        answers.write(_pickled(*_answer(function, arguments)))
+        answers.write(_pickle_answer(*_answer(function, arguments)))
         answers.flush()
 
 
-def _pickled(result: object, error: Exception | None) -> bytes:
+def _pickle_answer(result: object, error: Exception | None) -> bytes:
     """A result and an exception as bytes, or why they cannot travel: the process goes on then."""
     if error is not None:
         # Some libraries (tblib) send what an exception was raised from, too: TensorFlow's ones hold ops.
