@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from tfgraphwidget.edits.patch import (
     removal_of,
     without_uncalled_functions,
 )
-from tfgraphwidget.edits.registry import EditButton, register
+from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     ANY_PORT,
@@ -72,6 +72,38 @@ _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|Sharde
         order=100,
         group="For inference",
         keywords="variables to constants convert_variables_to_constants",
+        fields=(
+            FormField(
+                "outputs",
+                "Outputs",
+                python=True,
+                optional=True,
+                hint="A list of ops or tensors; without one those that are marked, of the signatures, or not read.",
+            ),
+            FormField(
+                "updates",
+                "Updates",
+                initial="refuse",
+                words=get_args(Updates),
+                hint="Of what the outputs write: refused, kept as variables, or left out.",
+            ),
+            FormField(
+                "inline",
+                "Inline calls",
+                initial="False",
+                words=("False", "True"),
+                python=True,
+                hint="The ops of functions in place of calls: one graph.",
+            ),
+            FormField(
+                "lower_control_flow",
+                "Lower loops",
+                initial="False",
+                words=("False", "True"),
+                python=True,
+                hint="Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2.",
+            ),
+        ),
     )
 )
 @dataclass(frozen=True)
