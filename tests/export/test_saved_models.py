@@ -13,6 +13,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, v1
@@ -511,6 +512,7 @@ def test_an_edit_of_the_graph_of_a_model_without_signatures_is_saved(tmp_path: P
 
 SAVES = """
 import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
 import tfgraphwidget as tgw
 
 v1 = tf.compat.v1
@@ -530,3 +532,53 @@ def test_the_check_of_a_saved_model_writes_no_warnings_of_tensorflow(tmp_path: P
     done = subprocess.run([sys.executable, "-c", SAVES], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert (tmp_path / "model").is_dir()
     assert "WARNING:tensorflow" not in done.stderr
+
+
+@pytest.fixture
+def doubled(tmp_path: Path) -> Path:
+    """y = 2 * abs(x) and z = -x, each a signature of a SavedModel of TensorFlow 1."""
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        y, z = tf.multiply(tf.abs(x, name="size"), 2.0, name="y"), tf.negative(x, name="z")
+        builder = v1.saved_model.Builder(str(tmp_path / "doubled"))
+        signatures = {
+            name: v1.saved_model.predict_signature_def({"x": x}, {"out": tensor})
+            for name, tensor in (("serving_default", y), ("negative", z))
+        }
+        builder.add_meta_graph_and_variables(session, ["serve"], signatures)
+        builder.save()
+    return tmp_path / "doubled"
+
+
+def test_a_signature_that_an_edit_has_left_without_an_input_is_refused_until_it_takes_it(
+    doubled: Path, tmp_path: Path
+) -> None:
+    editor = tgw.edit(doubled)
+    editor.detach("size", inputs=False, names=["fed"])
+    for verify in (True, False):
+        with pytest.raises(GraphEditError, match="'serving_default' also needs placeholder 'fed' now") as info:
+            editor.save(tmp_path / "sm", verify=verify)
+    assert info.value.ops == ("fed",)
+    assert not (tmp_path / "sm").exists()
+
+    editor.remove_signature("serving_default")
+    editor.save(tmp_path / "less")
+    assert both(tmp_path / "less", {"x": np.float32([1, 2])}, "negative")["out"].tolist() == [-1, -2]
+    editor.add_signature("serving_default", {"fed": "fed:0"}, {"out": "y:0"})
+    editor.save(tmp_path / "sm")
+    assert both(tmp_path / "sm", {"fed": np.float32([1, -2])})["out"].tolist() == [2, -4]
+
+
+def test_a_signature_that_had_no_input_for_a_placeholder_before_is_saved_as_it_was(
+    doubled: Path, tmp_path: Path
+) -> None:
+    path = doubled / "saved_model.pb"
+    model = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    del model.meta_graphs[0].signature_def["serving_default"].inputs["x"]
+    path.write_bytes(model.SerializeToString())
+    editor = tgw.edit(doubled)
+    editor.rename("z", "minus")
+    with pytest.warns(UserWarning, match="What was written was not run: The outputs also need placeholder 'x'"):
+        editor.save(tmp_path / "sm")
+    saved = saved_model_pb2.SavedModel.FromString((tmp_path / "sm" / "saved_model.pb").read_bytes())
+    assert sorted(saved.meta_graphs[0].signature_def) == ["negative", "serving_default"]

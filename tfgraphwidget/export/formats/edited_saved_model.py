@@ -63,9 +63,10 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
 
     Raises:
         NotKept: The edits need a SavedModel that is built from the graph again; nothing is written.
-        GraphEditError: What was written gives something else than the graph does.
+        GraphEditError: What was written gives something else than the graph does, or TensorFlow could not load it.
     """
     request = edited.request
+    _check_fed(edited)
     try:
         meta, new = _rewrite(edited)
     except CannotHold as error:
@@ -87,6 +88,33 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
         _write_values(edited.folder / "variables" / "variables", path / "variables" / "variables", values)
     if request.verify:
         _verify(path, edited, meta.meta_info_def.tags)
+
+
+def _check_fed(edited: EditedSavedModel) -> None:
+    """Raise GraphEditError for a signature that edits have let need a placeholder which it does not take.
+
+    TensorFlow 2 does not load a SavedModel with such a signature. One that was so before the edits stays as it was.
+    """
+    before = {signature.name: signature for signature in edited.signatures}
+    for signature in edited.request.signatures:
+        unfed = _unfed_placeholder(edited.request.index, signature)
+        opened = before.get(signature.name)
+        if unfed and (opened is None or not _unfed_placeholder(edited.opened, opened)):
+            raise GraphEditError(
+                f"Signature {signature.name!r} also needs placeholder {unfed!r} now, and does not take it, so that "
+                f"TensorFlow could not load what would be written; take it away by editor.remove_signature("
+                f"{signature.name!r}), and add it again with '{unfed}:0' among its inputs.",
+                [unfed],
+            )
+
+
+def _unfed_placeholder(index: GraphIndex, signature: Signature) -> str:
+    """A placeholder that a signature needs and does not take; "" if there is none."""
+    try:
+        ops_needed(index, [signature])
+    except GraphEditError as error:
+        return next(iter(error.ops), "")
+    return ""
 
 
 def copy_files(folder: Path, path: Path, files: Iterable[str]) -> None:
