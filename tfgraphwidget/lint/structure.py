@@ -252,12 +252,14 @@ def cycles(context: LintContext) -> Iterator[Finding]:
             names = [index.names[op] for op in ops]
             path = " → ".join([*names[:_SHOWN], *(["…"] if len(names) > _SHOWN else []), names[0]])
             first = names[0]
+            why = f"Op {first!r}{body.where} needs itself, and can never run"
+            if len(ops) > 1:
+                why = f"{len(ops):,} ops{body.where} need each other, and none can ever run"
             yield body.finding(
                 "cycles",
                 "error",
-                f"{count_text(len(ops), 'op')}{body.where} need each other, and none could ever run: {path}; let "
-                f"{first!r} read another tensor: editor.connect(tensor, {first!r}, k), or wait for less: "
-                f"editor.remove_control_inputs({first!r}, ops).",
+                f"{why}: {path}; let {first!r} read another tensor: editor.connect(tensor, {first!r}, k), or wait for "
+                f"less: editor.remove_control_inputs({first!r}, ops).",
                 ops,
             )
 
@@ -498,6 +500,8 @@ def _wrong_attributes(
     for name, value in node.attr.items():
         required = name in described and not described[name].HasField("default_value")
         if value.WhichOneof("value") is None:
+            if name in described and described[name].type.startswith("list("):
+                continue  # an empty list, to TensorFlow
             yield name, _NO_VALUE, "error" if name in described else "warning", not required
         elif is_known and name[:1] != "_" and name not in described:
             yield name, "is none that the type has in this TensorFlow", "warning", True
