@@ -14,6 +14,7 @@ DEEPEST = 200
 _SCOPE = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _MOST_DIGITS = 9  # of a port; Python refuses to read numbers of thousands
 _LONGEST = 10_000  # characters of a name that can be a mistyped one
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.\\/>-]+")
 _NUMBERED = re.compile(r"(.+)_([0-9]{1,4})")  # a name that `free_name` may have given; 10,000 of one name are unlikely
 _IDENTIFIER = re.compile(r"\W+")
 
@@ -46,7 +47,7 @@ def split_input(text: str) -> tuple[str, int]:
 
 
 def as_input(op: str, port: int) -> str:
-    """The NodeDef form of an input: "a", "a:2" or, for port -1, "^a".
+    """The NodeDef form of an input: "a", "a:2" or, for port -1, "^a"; `split_input` reads it.
 
     Args:
         op: The name of the op.
@@ -54,7 +55,8 @@ def as_input(op: str, port: int) -> str:
     """
     if port < 0:
         return f"^{op}"
-    return op if port == 0 else f"{op}:{port}"
+    # An op of a file may have the name of a tensor: "a:0" would be the first output of "a", and "a:0:0" is its own.
+    return op if port == 0 and split_tensor(op)[1] is None else f"{op}:{port}"
 
 
 def text_attribute(node: NodeDef, key: str) -> bytes:
@@ -148,6 +150,20 @@ def scope_around(name: str) -> str:
 def is_scope_name(name: object) -> bool:
     """Whether TensorFlow takes `name` as a name scope at the root of a graph."""
     return isinstance(name, str) and bool(_SCOPE.match(name)) and not name.endswith("/") and "//" not in name
+
+
+def valid_name(name: str, otherwise: str) -> str:
+    """A name like another one that TensorFlow takes for an op.
+
+    Args:
+        name: The name, of any characters.
+        otherwise: What to return if nothing of it is left.
+
+    >>> valid_name("_output:0", "op"), valid_name("größe", "op"), valid_name("^", "op")
+    ('output_0', 'gr_e', 'op')
+    """
+    plain = _NOT_IN_NAMES.sub("_", name).strip("_/")
+    return plain if is_scope_name(plain) else otherwise
 
 
 def free_name(base: str, used_names: Collection[str]) -> str:

@@ -85,7 +85,7 @@ def test_a_body_whose_dtype_each_call_gives_is_edited_for_one_call_and_refused_f
     editor.bypass("r")
     editor.leave(0)
     assert [inside.path for inside in editor.diff().inside] == [("c_0",)]
-    check_refused(editor, lambda: editor.graph, "it can be looked at only")
+    check_refused(editor, lambda: editor.graph, "it can be looked at and edited")
     editor.undo()
     editor.leave(0)
     assert not editor.diff()

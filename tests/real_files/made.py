@@ -218,6 +218,20 @@ def frozen_loop_v1(folder: Path) -> None:
     write(folder / "graph.pb", graph.as_graph_def())
 
 
+@made("loops_of_one_frame")
+def loops_of_one_frame(folder: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        v1.disable_control_flow_v2()
+        for name in ("one", "other"):
+            v1.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, tf.tanh(y)), [0, x], name=name)
+    graph_def = graph.as_graph_def()
+    for node in graph_def.node:
+        if node.op == "Enter":
+            node.attr["frame_name"].s = b"frame"
+    write(folder / "graph.pb", graph_def)
+
+
 def of_function(build: Callable[[], Any], *specs: Any) -> Make:
     """The graph of a tf.function."""
 
@@ -288,6 +302,14 @@ def too_few_inputs(graph_def: v1.GraphDef) -> None:
     del next(node for node in graph_def.node if node.name == "product").input[1:]
 
 
+def too_many_inputs(graph_def: v1.GraphDef) -> None:
+    next(node for node in graph_def.node if node.name == "hidden").input.append("x")
+
+
+def controls_before_tensors(graph_def: v1.GraphDef) -> None:
+    next(node for node in graph_def.node if node.name == "hidden").input.insert(0, "^x")
+
+
 def circle(graph_def: v1.GraphDef) -> None:
     next(node for node in graph_def.node if node.name == "product").input[0] = "hidden"
 
@@ -298,6 +320,18 @@ def two_of_one_name(graph_def: v1.GraphDef) -> None:
 
 def name_with_a_blank(graph_def: v1.GraphDef) -> None:
     next(node for node in graph_def.node if node.name == "probabilities").name = "the output"
+
+
+def name_of_a_tensor(graph_def: v1.GraphDef) -> None:
+    next(node for node in graph_def.node if node.name == "probabilities").name = "output:0"
+
+
+def op_without_a_name(graph_def: v1.GraphDef) -> None:
+    next(node for node in graph_def.node if node.name == "probabilities").name = ""
+
+
+def attribute_of_the_future(graph_def: v1.GraphDef) -> None:
+    graph_def.node[0].attr["brand_new"].i = 7
 
 
 def attribute_without_a_value(graph_def: v1.GraphDef) -> None:
@@ -316,6 +350,7 @@ def newer_than_all(graph_def: v1.GraphDef) -> None:
 for _change in (
     *(unknown_at_the_end, unknown_inside, private_attributes, stale_shapes, missing_input, wrong_port, too_few_inputs),
     *(circle, two_of_one_name, name_with_a_blank, attribute_without_a_value, negative_shape, newer_than_all),
+    *(too_many_inputs, controls_before_tensors, name_of_a_tensor, op_without_a_name, attribute_of_the_future),
 ):
     MADE[_change.__name__] = partial(edited_net, _change)
 

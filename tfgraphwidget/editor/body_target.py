@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tfgraphwidget import edits, runtime
+from tfgraphwidget.editor.broken_functions import is_broken_function
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -182,8 +183,18 @@ class BodyTarget:
             notes = (*notes, f"No op of the graph calls {name!r}, so that nothing changes of what runs.")
         if self.caller is self.root:
             call = runtime.functions.edited_function.without_superseded(graph, call, self.root.first)
+            call = self._without_broken(graph, call)
         call = self.caller.fit(replace(call, notes=(*call.notes, *notes), signature_edits=patch.signature_edits))
         return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
+
+    def _without_broken(self, graph: GraphIndex, call: edits.Patch) -> edits.Patch:
+        """The patch of a file's graph, removing also the functions that it leaves without callers, if one is broken."""
+        root = self.root
+        if not root.is_file or root.source.signatures:  # those of a SavedModel have names in its objects, too
+            return call
+        alone = edits.without_uncalled_functions(graph, call)
+        uncalled = {function.signature.name for function in alone.remove.functions} & root.first.functions
+        return alone if any(is_broken_function(name, root.body, graph) for name in sorted(uncalled)) else call
 
     def _of_root(self, patch: edits.Patch, change: edits.Patch) -> edits.Patch:
         """The patch of this body, and of each caller up to the graph, which `change` is for."""

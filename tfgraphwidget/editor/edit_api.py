@@ -464,7 +464,8 @@ class EditAPI(ArgumentChecks, inside=one_thread):
             source: A tensor, several, or an op, name scope or selection for all of its outputs.
             target: The op, name scope or selection that reads them.
             k: The number of the input. Without it, the tensors go to the inputs one by one if they are equally many,
-                or one tensor to the only input that fits.
+                or one tensor to the only input that fits. Where an op of a file reads fewer tensors than its type
+                takes, this may be the next one; where it reads more, `connect([], op, k)` takes one away.
             mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
             names: The names of the ops that are inserted.
             renew: Whether the session is renewed to see the edit; see `edit`.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from tfgraphwidget import lint, runtime
+from tfgraphwidget.editor.broken_functions import function_index
 from tfgraphwidget.editor.inspection import Inspection
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import reachable_functions
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime import live
 
@@ -41,8 +43,23 @@ def lint_editor(core: EditorCore, target: Target, only: Collection[str], never: 
         has_kernel=lambda op: live.placement.has_kernel(index.types[op], index.nodes[op].attr, {"CPU"}),
         target=target,
         trust=core.source.trust,
+        is_file=core.target.is_file,
+        in_function=core.executor.in_function,
+        others=lambda: _other_graphs(core),
     )
     return lint.lint(context, only, never)
+
+
+def _other_graphs(core: EditorCore) -> Iterator[lint.Body]:
+    """The graph of a file as edits have left it, if a function is the current graph, and its other functions."""
+    outermost, first, current = core.target.index, core.target.first, core.navigator.function
+    called, called_before = (set(reachable_functions(i.functions, i.extras, i.nodes)) for i in (outermost, first))
+    replaced = called_before - called  # TensorFlow imports a file with functions that nothing calls, as they are
+    if core.index is not outermost:
+        yield lint.Body(outermost, " of the outermost graph", "editor.leave(0)")
+    for name in sorted(outermost.functions - replaced - {current}):
+        index = function_index(name, core.target.body, outermost)
+        yield lint.Body(index, f" of function {name!r}", f"editor.enter({name!r})", is_function=True)
 
 
 def _outputs(core: EditorCore) -> tuple[str, ...]:

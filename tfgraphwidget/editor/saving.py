@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from tfgraphwidget import export, writable
+from tfgraphwidget import export, lint, writable
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor.apparent_signature import apparent_signature
 from tfgraphwidget.editor.graph_view import Boundary
@@ -24,7 +24,18 @@ from tfgraphwidget.edits import Command, apply_patch
 from tfgraphwidget.edits.clone import Clone
 from tfgraphwidget.edits.serialization import Script, document, records_of, script
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
-from tfgraphwidget.graph import REQUIRED_PLACEHOLDERS, GraphIndex, Signature, build, needed_ops, ops, upstream
+from tfgraphwidget.graph import (
+    OUTPUT_SHAPES,
+    REQUIRED_PLACEHOLDERS,
+    GraphIndex,
+    Signature,
+    build,
+    is_filled_in,
+    needed_ops,
+    ops,
+    upstream,
+)
+from tfgraphwidget.lint import Finding
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import OpenOptions, Source, absent_devices, open_message, pinned_notices, tf_protos
@@ -104,6 +115,7 @@ def save(
         seconds=_SECONDS if seconds is None else float(seconds),
         feeds={key if isinstance(key, str) else core.arguments.names(key)[0]: value for key, value in feeds.items()},
     )
+    breakage = [] if frozen else _breakage(core, Path(path), is_folder=str(path).endswith("/"))
     notices_before, restore_file = len(source.notices), target.file_restorer()
     try:
         saved = export.save(Path(path), request, folder=str(path).endswith("/"))
@@ -112,6 +124,7 @@ def save(
             error.mends = _fixes_of(core, error.ops)
         raise
     else:
+        notices += _breakage_notices(breakage, is_repaired=len(source.notices) > notices_before)
         notices += source.notices[notices_before:]  # of what has another name in TensorFlow's graph
         if signature is None and all(end is None for end in ends):
             notices += _notices_of_a_function(core, saved)
@@ -122,6 +135,34 @@ def save(
     for notice in notices:
         warnings.warn(notice, stacklevel=4)  # behind `GraphEditor.save` and the check of its arguments
     return saved
+
+
+def _breakage(core: EditorCore, path: Path, *, is_folder: bool) -> list[Finding]:
+    """What TensorFlow refuses of a graph that is written as it is; nothing if it takes all of it."""
+    with suppress(OSError):  # of a name that no file can have
+        is_folder |= path.is_dir()
+    is_graph = is_folder or not path.suffix or path.suffix.lower() in (*writable.GRAPH_DEFS, ".meta")
+    if not core.target.is_file or not is_graph:
+        return []
+    return [finding for finding in lint_editor(core, "", lint.BROKEN, ()) if finding.severity == "error"]
+
+
+def _breakage_notices(findings: Iterable[Finding], *, is_repaired: bool) -> tuple[str, ...]:
+    """A sentence on what is broken in a file that was written.
+
+    Args:
+        findings: What lint finds in the graph.
+        is_repaired: Whether TensorFlow has imported the graph without what no op needs, which a notice says.
+    """
+    errors = [
+        finding
+        for finding in findings
+        if not is_repaired or (finding.code != "missing-colocations" and OUTPUT_SHAPES not in finding.sentence)
+    ]
+    if not errors:
+        return ()
+    more = f" There are {len(errors) - 1:,} more of these: editor.lint()." if len(errors) > 1 else ""
+    return (f"What is broken in the file is written again: {errors[0].sentence}{more}",)
 
 
 def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
@@ -434,6 +475,8 @@ def _unedited_folder(core: EditorCore, *ends: object) -> Path | None:
     if not (is_graph or _is_on_the_way(core)):
         return None
     if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
+        return None
+    if is_filled_in(core.target.first.nodes):  # the file's own are other ones
         return None
     return stored_data.folder() if core.target.is_unedited() else None
 

@@ -63,6 +63,7 @@ from .patch import check_unchanged as check_unchanged
 from .patch import dependents_of as dependents_of
 from .patch import reserved_names as reserved_names
 from .patch import without_hidden as without_hidden
+from .patch import without_uncalled_functions as without_uncalled_functions
 from .patched_graph import PatchedGraph as PatchedGraph
 from .patched_graph import Rank as Rank
 from .patched_graph import Tensor as Tensor

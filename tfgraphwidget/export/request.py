@@ -11,9 +11,9 @@ from typing import IO
 from tfgraphwidget.edits.serialization import Script
 from tfgraphwidget.export.formats.renamed_state import new_state_names, rename_in_file, rename_in_graph
 from tfgraphwidget.export.html.page_input import PageInput
-from tfgraphwidget.graph import TRUSTED, GraphIndex, Signature, Trust
+from tfgraphwidget.graph import TRUSTED, GraphIndex, Signature, Trust, is_filled_in
 from tfgraphwidget.scene import Paint, Scene
-from tfgraphwidget.sources import StoredData, tf_protos
+from tfgraphwidget.sources import GraphDefLibrary, OpTypes, StoredData, readable_nodes, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, SavedModel, Session, TensorCompatible
 
@@ -213,6 +213,10 @@ class EditedSavedModel:
             return {}
         return new_state_names(file, self.opened, self.request.index, self.file.renamed)
 
-    @property
+    @cached_property
     def _file_meta_graph(self) -> MetaGraphDef:
-        return self.file.model.meta_graphs[self.file.place]
+        meta = self.file.model.meta_graphs[self.file.place]
+        if is_filled_in(self.opened.nodes):
+            types = OpTypes(GraphDefLibrary.of(meta.graph_def).function)
+            readable_nodes(meta.graph_def.node, "", types)  # as when it was opened
+        return meta

@@ -15,13 +15,40 @@ from tfgraphwidget.graph.op import attr_value, dtype_name
 from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.tf_types import AttrValue, NameAttrList, NodeDef, OpDef, TensorProto, TensorShapeProto
 
+MISSING_INPUT = "_missing_input"
+"""On an op that stands for what a file lacks: the input that names it, "op:1"."""
+NAME_IN_FILE = "_name_in_file"
+"""On an op that was opened under another name than the file gives it, which names no op or another one: the name."""
+INPUTS_IN_FILE = "_inputs_in_file"
+"""On an op whose control inputs stand before tensors in the file: the inputs in that order."""
+FILLED_IN = (INPUTS_IN_FILE, MISSING_INPUT, NAME_IN_FILE)
+"""What is on ops that are not in the file as they are here."""
+UNNAMED = "unnamed"
+"""What an op without a name is opened as."""
+
 IGNORED = frozenset(
-    {"_output_shapes", "_has_manual_control_dependencies", "_read_only_resource_inputs", "_collective_manager_ids"}
+    {
+        "_output_shapes",
+        "_has_manual_control_dependencies",
+        "_read_only_resource_inputs",
+        "_collective_manager_ids",
+        *FILLED_IN,
+    }
 )
-"""What TensorFlow notes for itself, and what changes nothing."""
+"""What TensorFlow and the editor note for themselves, and what changes nothing."""
 
 NAMES = frozenset({"_class", "shared_name", "frame_name"})
 """What names ops, or is a name."""
+
+
+def is_filled_in(nodes: Iterable[NodeDef]) -> bool:
+    """Whether opening a file had to fill in names or inputs of its ops.
+
+    Args:
+        nodes: The NodeDefs.
+    """
+    return any(key in node.attr for node in nodes for key in FILLED_IN)
+
 
 _NOT_COMPARED = (*IGNORED, *NAMES)
 _Field = Literal["name", "input", "device", "experimental_debug_info"]

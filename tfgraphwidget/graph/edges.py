@@ -134,13 +134,14 @@ def control_edges(csr: Csr) -> Edges:
 
 
 class NodeArrays(NamedTuple):
-    """The content of NodeDefs as arrays."""
+    """The content of NodeDefs as arrays; `misplaced` are the ops with a control input before a data input."""
 
     names: list[str]
     types: list[str]
     inputs: Csr
     ports: Ids
     controls: Csr
+    misplaced: Ids
 
 
 class NodeDefs(list[NodeDef]):
@@ -279,7 +280,8 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
         )
     data = port != CONTROL
     csr = [Csr(_starts(owner[mask], len(nodes)), to[mask]) for mask in (data, ~data)]
-    return NodeArrays(names, types, csr[0], port[data], csr[1])
+    is_misplaced = ~data[:-1] & data[1:] & (owner[:-1] == owner[1:])
+    return NodeArrays(names, types, csr[0], port[data], csr[1], np.unique(owner[:-1][is_misplaced]))
 
 
 def _resolve_inputs(texts: list[str], ids: dict[str, int]) -> tuple[Ids, Ids]:

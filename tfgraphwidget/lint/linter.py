@@ -9,6 +9,7 @@ from tfgraphwidget.lint.finding import Finding, Report
 from tfgraphwidget.lint.rule import RULES, LintContext, check_codes
 
 _MODULES = (
+    "structure",
     "untrusted",
     "leftovers",
     "placement",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -21,6 +21,39 @@ Target = Literal["", "cpu", "tflite", "onnx", "untrusted"]
 """What the graph is to run on, or "untrusted" for where its origin is not known; "" for no check of that."""
 
 
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A graph of a file.
+
+    Attributes:
+        index: The graph.
+        where: What it is, to stand behind the name of an op: " of function 'f'"; "" for the current graph.
+        way: The call that makes it the current graph.
+        is_function: Whether it is a function's body.
+    """
+
+    index: GraphIndex
+    where: str = ""
+    way: str = ""
+    is_function: bool = False
+
+    def finding(
+        self, code: str, severity: Severity, sentence: str, ops: Sequence[int], fix: Command | None = None
+    ) -> Finding:
+        """A finding; ops of another graph are in its sentence only, and that has to be entered to mend them.
+
+        Args:
+            code: The code of the rule.
+            severity: The severity.
+            sentence: What it is and what mends it.
+            ops: The ops that it is about.
+            fix: A command that mends it in this graph.
+        """
+        if self.way:
+            return Finding(code, severity, f"{sentence[:-1]}, after {self.way}.")
+        return Finding(code, severity, sentence, tuple(self.index.names[op] for op in sorted(ops)), fix)
+
+
 @dataclass(frozen=True)
 class LintContext:
     """A graph, and what rules may ask of it.
@@ -36,6 +69,9 @@ class LintContext:
         has_kernel: Whether this process has a kernel on the CPU for the op of that number.
         target: What the graph is to run on.
         trust: Whether ops may run that do more than compute.
+        is_file: Whether TensorFlow does not hold the graph, and so has not accepted its names and edges.
+        in_function: Whether the graph is a function's body.
+        others: Reads the other graphs of the file: the bodies of its functions, and the graph around them.
     """
 
     index: GraphIndex
@@ -48,6 +84,15 @@ class LintContext:
     has_kernel: Callable[[int], bool]
     target: Target = ""
     trust: Trust = TRUSTED
+    is_file: bool = False
+    in_function: bool = False
+    others: Callable[[], Iterable[Body]] = tuple
+
+    @cached_property
+    def bodies(self) -> tuple[Body, ...]:
+        """The graph, and the other graphs of its file."""
+        current = Body(self.index, is_function=self.in_function)
+        return (current, *(self.others() if self.is_file else ()))
 
     @cached_property
     def needed_mask(self) -> Mask:

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import NodeDefs, Typing
-from tfgraphwidget.naming import did_you_mean, split_input
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes
+from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.inference.shapes import NodeTyping
 from tfgraphwidget.sources.source import Collections
 from tfgraphwidget.sources.unknown_fields import copy_unknown_fields
@@ -144,67 +142,3 @@ class NodeBody:
     def versions(self) -> VersionDef:
         """The versions of the graph it came with."""
         return self.library.versions()
-
-
-def validate_nodes(protos: Sequence[NodeDef], where: str) -> NodeDefs:
-    """Check that NodeDefs make a graph: names are unique, and every input names an op of the graph.
-
-    Raises GraphEditError, and UnknownName for an input that names nothing; `where` names the file.
-
-    Args:
-        protos: The NodeDefs.
-        where: What the NodeDefs are of, for messages.
-    """
-    try:
-        nodes = NodeDefs(protos)
-    except GraphEditError:
-        _refuse_names(protos, where)
-        _refuse_inputs(protos, where)
-        raise
-    rows = nodes.rows
-    # All names at once, which is ten times as fast; a name with a line break in it may be looked at in vain.
-    joined = "\n".join(rows.names)
-    if "" in nodes.ids or ":" in joined or joined.startswith("^") or "\n^" in joined:
-        _refuse_names(nodes, where)
-    if (rows.ports >= MOST_OUTPUTS).any():
-        _refuse_inputs(nodes, where)
-    return nodes
-
-
-def _refuse_names(nodes: Sequence[NodeDef], where: str) -> None:
-    """Raise GraphEditError for the first NodeDef whose name is no name of an op, or that of another; none is passed."""
-    names: set[str] = set()
-    for number, node in enumerate(nodes):
-        name = node.name
-        if not name or ":" in name or name[0] == "^":
-            raise GraphEditError(
-                f"{where} is damaged: op number {number}, of type {node.op!r}, is named {name!r}; save or copy it "
-                "again."
-            )
-        if name in names:
-            raise GraphEditError(
-                f"{where} is damaged: two of its ops are named {name!r}; save or copy it again.", [name]
-            )
-        names.add(name)
-
-
-def _refuse_inputs(nodes: Sequence[NodeDef], where: str) -> None:
-    """Raise UnknownName for the first input that names no tensor of the graph; none is passed."""
-    names = {node.name for node in nodes}
-    wrong = ((node, text) for node in nodes for text in node.input if text not in names and not _reads(text, names))
-    node, text = next(wrong, (None, ""))
-    if node is None:
-        return
-    op = text.removeprefix("^").rpartition(":")[0] or text.removeprefix("^")
-    raise UnknownName(
-        f"{where} is damaged: op {node.name!r} reads {text[:80]!r}, which it does not hold{did_you_mean(op, names)}",
-        [node.name],
-    )
-
-
-def _reads(text: str, names: set[str]) -> bool:
-    """Whether an input "op:port" or "^op" names an op of the graph and a possible port."""
-    if len(text) - text.rfind(":") > len(str(MOST_OUTPUTS)) + 1 and text[:1] != "^":
-        return False
-    op, port = split_input(text)
-    return op in names and port < MOST_OUTPUTS

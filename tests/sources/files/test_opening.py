@@ -168,26 +168,29 @@ def test_a_file_that_may_not_be_read_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "error", "sentence"),
+    ("nodes", "sentence"),
     [
-        ([node("a", "NoOp"), node("a", "NoOp")], GraphEditError, "two of its ops are named 'a'"),
-        ([node("a", "NoOp"), node("b", "NoOp"), node("", "NoOp")], GraphEditError, "op number 2, of type 'NoOp'"),
-        ([node("a", "NoOp"), node("b", "NoOp"), node("a:1", "NoOp")], GraphEditError, "is named 'a:1'"),
-        ([node("a", "NoOp"), node("b", "NoOp"), node("^b", "NoOp")], GraphEditError, "is named '^b'"),
+        ([node("a", "NoOp"), node("a", "NoOp")], "two ops are named 'a'"),
+        ([node("a", "NoOp"), node("b", "NoOp"), node("", "NoOp")], "op number 2, of type 'NoOp', is named ''"),
+        ([node("a", "NoOp"), node("b", "NoOp"), node("a:1", "NoOp")], "'a:1' is an op, and also means op 'a'"),
+        ([node("a", "NoOp"), node("b", "NoOp"), node("^b", "NoOp")], "'^b' is an op, and also means op 'b'"),
         *(
-            ([node("alpha", "NoOp"), node("b", "Identity", text)], UnknownName, f"op 'b' reads {text!r}")
-            for text in ("", "^", ":", ":0", "alph:0", "alpha:-1", "alpha:99999999999", "^gone", "alpha:0:1", "alpha:x")
+            ([node("alpha", "NoOp"), node("b", "Identity", text)], f"op 'b' reads {as_read!r}, which is not there")
+            for text, as_read in {
+                **{text: text for text in ("", "^", ":", ":1", "alpha:-1", "^gone", "alpha:x")},
+                "alph:0": "alph",
+                "alpha:99999999999": "alpha:99999999999",
+                "alpha:0:1": "alpha:0:1",
+            }.items()
         ),
-        ([node("a", "NoOp"), node("b", "Identity", "a:" + "9" * 5000)], UnknownName, "op 'b' reads 'a:999"),
-        ([node("alpha", "NoOp"), node("b", "Identity", "alhpa")], UnknownName, "did you mean 'alpha'?"),
+        ([node("a", "NoOp"), node("b", "Identity", "a:" + "9" * 5000)], "op 'b' reads 'a:999"),
     ],
 )
-def test_a_graph_with_broken_facts_is_refused_in_a_sentence(
-    nodes: list[v1.NodeDef], error: type[GraphEditError], sentence: str
-) -> None:
-    with pytest.raises(error, match=re.escape(sentence)) as refusal:
-        open_source(v1.GraphDef(node=nodes))
-    assert refusal.value.why.startswith("This GraphDef is damaged: ")
+def test_a_graph_with_broken_facts_is_opened_with_a_sentence(nodes: list[v1.NodeDef], sentence: str) -> None:
+    source = open_source(v1.GraphDef(node=nodes))
+    assert any(notice.startswith(f"This GraphDef: {sentence}") for notice in source.notices)
+    index = index_of(source.body)
+    assert len(set(index.names)) == len(index)
 
 
 def test_inputs_may_name_later_ops_and_any_port(line: tf.Graph) -> None:

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.patch import NodeChange, Patch
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire import adapters, validation
 from tfgraphwidget.edits.rewire.adapters import AdapterType
@@ -28,7 +28,7 @@ from tfgraphwidget.edits.rewire.operands import (
 )
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, traversal
-from tfgraphwidget.naming import count_text, names_text, split_tensor
+from tfgraphwidget.naming import as_input, count_text, names_text, split_tensor
 
 # Base class of the commands that move edges: collect, adapt, validate, plan
 
@@ -312,7 +312,8 @@ class Connect(Rewire):
     Attributes:
         source: A tensor, several, or an op, scope or selection for all its outputs.
         target: An op, scope or selection. Its inputs are taken in order, or the only one that fits a single tensor.
-        k: The position of one input of an op.
+        k: The position of one input of an op. Of an op in a file that reads fewer tensors than its type takes, the next
+            one can be connected too; of one that reads more, an input is taken away by no tensor, ().
         mend: The type of an op to insert where dtypes or static shapes differ.
         names: Names of the inserted ops.
     """
@@ -326,7 +327,38 @@ class Connect(Rewire):
     def sentence(self) -> str:
         """The sentence that describes the edit."""
         slot = "" if self.k is None else f", input {self.k}"
+        if self.source == ():
+            return f"Took away input {self.k} of {subject_text(self.target)}"
         return f"Connected {subject_text(self.source)} to {subject_text(self.target)}{slot}"
+
+    def plan(self, context: PlanContext) -> Patch:
+        """The patch; GraphEditError, which names both ends of the edge, when it cannot be right.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
+        mended = self._with_other_count(context.index)
+        return super().plan(context) if mended is None else mended
+
+    def _with_other_count(self, index: GraphIndex) -> Patch | None:
+        """The patch of an op that reads more or fewer tensors than it takes, by one input; None for other edits."""
+        if self.k is None or not isinstance(self.target, str) or self.target not in index.ids:
+            return None
+        op = index.ids[self.target]
+        read, arity = len(index.input_lists[op]), validation.taken_inputs(index, op)
+        sources = [t for name in self._source_names(index) for t in tensors(index, name)]
+        before = index.nodes[op]
+        after = type(before)()
+        after.CopyFrom(before)
+        if len(sources) == 1 and sources[0][1] != CONTROL and arity is not None and self.k == read < arity:
+            after.input.insert(read, as_input(index.names[sources[0][0]], sources[0][1]))
+        elif not sources and arity is not None and arity < read and 0 <= self.k < read:
+            del after.input[self.k]
+        else:
+            return None
+        patch = Patch(changed=(NodeChange(before, after),))
+        validation.check_acyclic(index, patch)
+        return patch
 
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
         """The edges to move, not checked yet.

@@ -302,6 +302,17 @@ def _argument(node: NodeDef, k: int, definition: OpDef | None) -> OpDef.ArgDef |
     return None
 
 
+def taken_inputs(index: GraphIndex, op: int) -> int | None:
+    """How many tensors an op takes by its type and attributes; None for a type that TensorFlow does not know.
+
+    Args:
+        index: The graph.
+        op: The op.
+    """
+    definition = index.typing.definition(index.types[op])
+    return None if definition is None else sum(_count(arg, index.nodes[op]) for arg in definition.input_arg)
+
+
 def _count(argument: OpDef.ArgDef, node: NodeDef) -> int:
     """How many inputs an argument of an OpDef is."""
     if argument.number_attr:

@@ -3,6 +3,7 @@ from .attributes import SetAttr as SetAttr
 from .attributes import SetConstant as SetConstant
 from .attributes import Trainable as Trainable
 from .consumers import ConsumerRewriter as ConsumerRewriter
+from .consumers import input_specs as input_specs
 from .consumers import tensor as tensor
 from .consumers import tensor_name as tensor_name
 from .graft import graft_function as graft_function

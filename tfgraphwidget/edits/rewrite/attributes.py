@@ -397,7 +397,8 @@ class SetConstant(Command):
         """
         index = context.index
         op, port = tensor(index, self.tensor)
-        value = context.constant(self.value, index.dtypes(op)[port], index.shape(op, port))
+        shape = None if has_negative_shape(index.nodes[op]) else index.shape(op, port)
+        value = context.constant(self.value, index.dtypes(op)[port], shape)
         name, kind, rewriter = index.names[op], index.types[op], ConsumerRewriter(index)
         if kind in CONSTANTS:
             rewriter.node(op).attr["value"].tensor.CopyFrom(value)
@@ -419,6 +420,15 @@ class SetConstant(Command):
         return Patch(
             add=Change(nodes=(node,)), changed=rewriter.changes(), output_renames=((f"{name}:0", f"{node.name}:0"),)
         )
+
+
+def has_negative_shape(node: NodeDef) -> bool:
+    """Whether a NodeDef holds a value of a shape that no value has, as a damaged file may.
+
+    Args:
+        node: The NodeDef of an op.
+    """
+    return "value" in node.attr and any(dim.size < 0 for dim in node.attr["value"].tensor.tensor_shape.dim)
 
 
 # Trainable variables

@@ -23,6 +23,7 @@ from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph import (
     HANDLES,
+    NAME_IN_FILE,
     REF_HANDLES,
     RESOURCE_HANDLES,
     V1_CONTROL_FLOW,
@@ -42,6 +43,7 @@ from tfgraphwidget.naming import (
     shared_name,
     split_input,
     split_tensor,
+    text_attribute,
 )
 from tfgraphwidget.tf_types import ContextDef, NodeDef
 
@@ -123,17 +125,18 @@ class Rename(Command):
 
     def _names(self, index: GraphIndex) -> dict[str, str]:
         """Old name -> new name of each op, in graph order."""
-        old, new = self.old.rstrip("/"), self.new.rstrip("/")
-        scopes = index.scopes
-        if not new and old in scopes.ids and old and (self.old not in index.ids):
+        whole = _name_here(index, self.old)
+        old = whole if whole in index.ids else whole.rstrip("/")  # other tools end a name with a slash
+        new, scopes = self.new.rstrip("/"), index.scopes
+        if not new and old in scopes.ids and old and (whole not in index.ids):
             return self._names_without_scope(index, old)
         if not is_scope_name(new):
             raise NameTaken(
                 f"{self.new!r} is no name: use letters, digits, '_', '-', '.' and '/', and begin with a letter or "
                 "digit."
             )
-        if self.old in index.ids:
-            op = index.ids[self.old]
+        if whole in index.ids:
+            op = index.ids[whole]
             along = {op}
             if index.types[op] in HANDLES and old in scopes.ids:
                 along |= set(scopes.ops(scopes.ids[old]).tolist())
@@ -157,6 +160,14 @@ class Rename(Command):
                 [wrong],
             )
         return names_by_old
+
+
+def _name_here(index: GraphIndex, name: str) -> str:
+    """The name of an op or a scope; of an op that was opened under another name than its file has, that."""
+    if name in index.ids or name.rstrip("/") in index.scopes.ids:
+        return name
+    marked = (node for node in index.nodes if text_attribute(node, NAME_IN_FILE) == name.encode())
+    return next((node.name for node in marked if NAME_IN_FILE in node.attr), name)
 
 
 def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str, ...]) -> Patch:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -247,7 +248,16 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
     if not is_installed():
         _write_alone(path, request)
         return
-    graph = request.graph()
+    try:
+        graph = request.graph()
+    except NotRunnable as refusal:  # TensorFlow imports the graph that was opened, whatever edits have mended of it
+        _write_unrunnable(path, replace(request, read_only=refusal.why))
+    else:
+        _write_live(path, request, graph)
+
+
+def _write_live(path: Path, request: ExportRequest, graph: tf.Graph) -> None:
+    """Write the MetaGraphDef of a graph that TensorFlow holds, with a checkpoint, and verify both."""
     bare = request.lacks_values()
     variables = _variables_to_save(request, bare=bare)
     present = {} if bare else present_values(request, variables)

@@ -71,7 +71,9 @@ def import_file(file: FileGraph) -> ImportedGraph:
         session.close()
         why = _damaged_value(file.checkpoint) if isinstance(error, tf.errors.DataLossError) else ""
         raise NotRunnable(
-            why or f"TensorFlow cannot import {file.where}: {first_line(error)[:_LONGEST]}; it can be looked at only."
+            why
+            or f"TensorFlow cannot import {file.where}: {first_line(error)[:_LONGEST].rstrip('.')}; it can be looked "
+            "at and edited: mend what editor.lint() finds, and open what editor.save(path) writes then, to run it."
         ) from error
     body = GraphBody(graph, saved_names=file.body.saved_names)
     return ImportedGraph(body, graph, session, (*repairs.notices, *notices), repairs.nodes)

@@ -27,7 +27,8 @@ from tfgraphwidget.sources.files.signature_defs import (
 )
 from tfgraphwidget.sources.files.stored_data import FileStoredData, PartStoredData
 from tfgraphwidget.sources.inference.dtypes import OpTypes
-from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
+from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody
+from tfgraphwidget.sources.node_repairs import readable_nodes
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.source import ImportedGraph, Source
 from tfgraphwidget.sources.variables import read_collections, read_contexts, read_runners
@@ -66,8 +67,8 @@ def open_message(
         raise NotAGraph(f"{where} holds no graph with ops in it; give one that has ops.")
     meta: Any = relocate_assets(_meta_graph(proto, options.tags, where), folder)
     graph_def, meta = (meta, tf_protos.MetaGraphDef()) if meta.DESCRIPTOR.name == "GraphDef" else (meta.graph_def, meta)
-    nodes = validate_nodes(graph_def.node, where)
     library = GraphDefLibrary.of(graph_def)
+    nodes, filled_in = readable_nodes(graph_def.node, where, OpTypes(library.function))
     ops_there = nodes.ids
     collections = read_collections(meta, ops_there)
     object_collections, saved_names = object_variables(meta, nodes)
@@ -103,6 +104,7 @@ def open_message(
         title,
         file.body,
         notices=(
+            *filled_in,
             *notices,
             *([choice_notice(signatures, where)] if signature is None and signatures else []),
             *(

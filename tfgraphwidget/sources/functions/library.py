@@ -25,8 +25,9 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import as_input, free_name, known_instead
 from tfgraphwidget.sources import tf_protos
-from tfgraphwidget.sources.inference.dtypes import OpTypes
-from tfgraphwidget.sources.node_body import Library, NodeBody, validate_nodes
+from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes
+from tfgraphwidget.sources.node_body import Library, NodeBody
+from tfgraphwidget.sources.node_repairs import readable_nodes
 from tfgraphwidget.sources.renaming import rename_inputs, rename_tensor, variable_op_name
 from tfgraphwidget.sources.source import Body, Collections
 from tfgraphwidget.sources.variables import variable_collections
@@ -76,7 +77,7 @@ def open_function(name: str, library: Body, caller: GraphIndex | None = None, op
     nodes = [handles.pop(alias[n.name], None) if n.name in alias else n for n in body.nodes]
     body_nodes = [node for node in nodes if node is not None]
     rename_inputs(body_nodes, alias)
-    validate_nodes(body_nodes, f"Function {name!r}")
+    readable_nodes(body_nodes, f"Function {name!r}", types)
     return NodeBody(
         body_nodes,
         functions,
@@ -219,14 +220,15 @@ def function_nodes(definition: FunctionDef, types: OpTypes, attributes: Mapping[
         attributes: The attributes of the call; a polymorphic function takes its dtypes from them.
     """
     signature = definition.signature
-    ports = _Ports(definition, types)
+    ports, names = _Ports(definition, types), {node.name for node in definition.node_def if node.name[:1] == "^"}
     nodes = [_placeholder(arg, definition.arg_attr.get(k), attributes) for k, arg in enumerate(signature.input_arg)]
     for original in definition.node_def:
         node = tf_protos.NodeDef()
         node.CopyFrom(original)
         _instantiate(node, attributes)
         for k, text in enumerate(node.input):
-            node.input[k] = text if text[:1] == "^" else as_input(*ports.of(text))
+            is_control = text[:1] == "^" and text.partition(":")[0] not in names
+            node.input[k] = text if is_control else as_input(*ports.of(text))
         nodes.append(node)
     returns = {}
     for arg in signature.output_arg:
@@ -262,6 +264,13 @@ def _instantiate(node: NodeDef, attributes: Mapping[str, AttrValue]) -> None:
             value.CopyFrom(attributes[value.placeholder])
 
 
+_END = ""
+
+
+def _colons(name: str) -> list[int]:
+    return [at for at, char in enumerate(name) if char == ":"]
+
+
 class _Ports:
     """Converts inputs of a FunctionDef, "op:output_argument:k", to ports."""
 
@@ -269,21 +278,27 @@ class _Ports:
         self._definition = definition
         self._types = types
         self._nodes = {node.name: node for node in definition.node_def}
+        # Beginnings of names with a colon in them, as of other tools; no function of TensorFlow's own has one.
+        with_colons = [name for name in self._nodes if ":" in name]
+        self._colons = {name[:at] for name in with_colons for at in (*_colons(name), len(name))}
         self._starts: dict[str, dict[str, int]] = {}
 
     def of(self, text: str) -> tuple[str, int]:
         """("op", port) of "argument", "argument:0", "op:output_argument" or "op:output_argument:k"."""
         name, *rest = text.split(":")
+        while rest and name not in self._nodes and f"{name}:{rest[0]}" in self._colons:
+            name = f"{name}:{rest.pop(0)}"
         last = rest[-1] if rest else ""
-        offset = int(last) if last.isdecimal() and len(last) < 6 else 0
+        offset = 0 if not last.isdecimal() else int(last) if len(last) < 6 else MOST_OUTPUTS
         if name not in self._nodes or not rest or rest[0].isdecimal():
             return name, offset
         if name not in self._starts:
             self._starts[name] = self._starts_of(name)
-        return name, self._starts[name].get(rest[0], 0) + offset
+        starts = self._starts[name]
+        return name, starts.get(rest[0], starts[_END]) + offset  # of no output argument: behind all outputs
 
     def _starts_of(self, name: str) -> dict[str, int]:
-        """The first port of each output argument of an op."""
+        """The first port of each output argument of an op, and of what would come behind the last one."""
         outputs = self._types.outputs(self._nodes[name])
         if outputs is None:
             sizes: Iterable[tuple[str, int]] = self._read.get(name, {}).items()
@@ -294,6 +309,7 @@ class _Ports:
         for argument, size in sizes:
             starts[argument] = at
             at += size
+        starts[_END] = at
         return starts
 
     @cached_property

@@ -15,8 +15,10 @@ from tfgraphwidget.sources.files.container import OpenOptions
 from tfgraphwidget.sources.files.opening import trust_of
 from tfgraphwidget.sources.functions.call_structure import CallStructure
 from tfgraphwidget.sources.functions.tables import make_table
+from tfgraphwidget.sources.inference.dtypes import OpTypes
 from tfgraphwidget.sources.live.shapes import dimensions, static_shape
-from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody, validate_nodes
+from tfgraphwidget.sources.node_body import GraphDefLibrary, NodeBody
+from tfgraphwidget.sources.node_repairs import readable_nodes
 from tfgraphwidget.sources.source import Source
 from tfgraphwidget.sources.variables import read_collections
 from tfgraphwidget.tensorflow_modules import is_installed, tf
@@ -107,8 +109,8 @@ def open_function_message(
         where: The file, as the subject of sentences about it.
         options: What the caller chose.
     """
-    nodes = validate_nodes(meta.graph_def.node, "This function")
     library = GraphDefLibrary.of(meta.graph_def)
+    nodes, _ = readable_nodes(meta.graph_def.node, "This function", OpTypes(library.function))
     body = NodeBody(
         nodes,
         library,

@@ -84,6 +84,31 @@ class OpTypes:
             return None
         return tuple(Output(arg.name, _dtypes(arg, node, definition)) for arg in definition.output_arg)
 
+    def input_at(self, node: NodeDef, k: int) -> tuple[DataType.ValueType, bool] | None:
+        """The number of the dtype that a NodeDef takes at an input, 0 if unknown, and whether it takes a reference.
+
+        Args:
+            node: The NodeDef of an op.
+            k: The position of the input.
+
+        Returns:
+            Both; None for an unknown op type, and where the op has no such input.
+        """
+        definition = self.definition(node.op)
+        if definition is None:
+            return None
+        for arg in definition.input_arg:
+            if arg.type_list_attr:
+                dtypes = list(_attribute(node, definition, arg.type_list_attr).list.type)
+            else:
+                count = _attribute(node, definition, arg.number_attr).i if arg.number_attr else 1
+                dtype = arg.type or _attribute(node, definition, arg.type_attr).type
+                dtypes = [dtype] * (count if 0 <= count <= MOST_OUTPUTS else 0)
+            if k < len(dtypes):
+                return dtypes[k], arg.is_ref
+            k -= len(dtypes)
+        return None
+
     def definition(self, op_type: str) -> OpDef | None:
         """The OpDef of an op type or of the function of that name; None when there is neither.
 

@@ -1,0 +1,51 @@
+"""Functions of a file as lint sees them: their bodies, and whether TensorFlow refuses one."""
+
+from __future__ import annotations
+
+from tfgraphwidget import lint
+from tfgraphwidget.edits import Command, Patch
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import GraphIndex, build
+from tfgraphwidget.sources import Body, open_function
+
+
+def function_index(name: str, body: Body, caller: GraphIndex) -> GraphIndex:
+    """The body of a function of a graph's library.
+
+    Args:
+        name: The name of the function.
+        body: The graph of the file.
+        caller: That graph as edits have left it.
+    """
+    inside = open_function(name, body, caller)
+    return build(inside.nodes(), typing=inside.typing, functions=caller.functions, extras=inside)
+
+
+def is_broken_function(name: str, body: Body, caller: GraphIndex) -> bool:
+    """Whether lint finds a function of a file broken, which may keep TensorFlow from importing a file that holds it.
+
+    Args:
+        name: The name of the function.
+        body: The graph of the file.
+        caller: That graph as edits have left it.
+    """
+
+    def plan(command: Command) -> Patch:
+        raise GraphEditError(f"{command.sentence()} is for the graph that holds the function; enter it.")
+
+    def value(op: str) -> lint.Array:
+        raise GraphEditError(f"{op!r} has no value here; enter the function.")
+
+    context = lint.LintContext(
+        function_index(name, body, caller),
+        (),
+        (),
+        {},
+        plan=plan,
+        value=value,
+        has_device=lambda _: True,
+        has_kernel=lambda _: True,
+        is_file=True,
+        in_function=True,
+    )
+    return bool(lint.lint(context, lint.BROKEN))

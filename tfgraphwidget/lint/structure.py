@@ -1,0 +1,528 @@
+"""Rules about what the format of a file allows and TensorFlow does not: names, edges and attributes of no graph.
+
+TensorFlow has accepted a graph that it holds, so only graphs of files are looked at, with the functions of their
+library: one that is damaged keeps TensorFlow from importing the whole file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tfgraphwidget.edits import Command, Connect, RemoveAttr, Reroute
+from tfgraphwidget.edits.rewrite import Remove, Rename, SetAttr, input_specs
+from tfgraphwidget.graph import (
+    ENTER,
+    INPUTS_IN_FILE,
+    LOOP_CONDITION,
+    MERGE,
+    MISSING_INPUT,
+    NAME_IN_FILE,
+    NEXT,
+    OUTPUT_SHAPES,
+    UNNAMED,
+    Contexts,
+    Csr,
+    GraphIndex,
+    selectors,
+    strong_components,
+    weak_components,
+)
+from tfgraphwidget.lint.finding import Finding, Severity
+from tfgraphwidget.lint.rule import Body, LintContext, rule
+from tfgraphwidget.naming import (
+    colocation,
+    count_text,
+    free_name,
+    names_text,
+    text_attribute,
+    tried_before,
+    valid_name,
+)
+from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorShapeProto
+
+_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+_NAME_IN_FUNCTION = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\\/>-]*")
+_MOST_FINDINGS = 20  # of one rule in one graph: a file of another format may break it at each op
+_SHOWN = 8  # ops of a cycle in a sentence
+_UNKNOWN_DIM = -1
+_NO_VALUE = "has no value"
+Counts = npt.NDArray[np.int32]
+
+
+@rule("missing-inputs", "error")
+def missing_inputs(context: LintContext) -> Iterator[Finding]:
+    """Ops that stand for inputs which the file names and does not hold.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    for body in context.bodies:
+        index = body.index
+        for op in _ops_with(index, MISSING_INPUT):
+            name, kind = index.names[op], index.types[op]
+            missing = text_attribute(index.nodes[op], MISSING_INPUT).decode(errors="replace")
+            readers = sorted({*index.consumer_lists[op], *index.waiting_lists[op]})
+            if not readers:
+                continue  # mended
+            does = "waits for" if kind == "NoOp" else "reads"
+            ways = [f"editor.remove_attr({MISSING_INPUT!r}, {name!r}) if it is meant as an input"]
+            if kind == "NoOp":
+                ways.insert(0, f"editor.remove_control_inputs({index.names[readers[0]]!r}, {name!r})")
+            else:
+                ways[:0] = [f"editor.set_constant({name!r}, …)", f"editor.reroute({name!r}, to=…)"]
+            yield body.finding(
+                "missing-inputs",
+                "error",
+                f"Op {index.names[readers[0]]!r}{body.where} {does} {missing!r}, which the file does not hold; {kind} "
+                f"{name!r} stands for it: {' or '.join(ways)}.",
+                [readers[0], op],
+            )
+
+
+@rule("duplicate-names", "error")
+def duplicate_names(context: LintContext) -> Iterator[Finding]:
+    """Ops that share their name in the file, where all but the first have been given another.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    for body in context.bodies:
+        index = body.index
+        for op in _ops_with(index, NAME_IN_FILE):
+            name, kind = index.names[op], index.types[op]
+            named = text_attribute(index.nodes[op], NAME_IN_FILE).decode(errors="replace")
+            first = index.ids.get(named)
+            if first is None or named.lower() not in tried_before(name):
+                continue  # one of them was removed or renamed
+            readers = sorted({*index.consumer_lists[first], *index.waiting_lists[first]})
+            read = names_text([index.names[reader] for reader in readers]) or "nothing"
+            alone = not index.consumer_lists[op] and not index.waiting_lists[op]
+            fix = context.fix(Remove(selectors.ops(index, name))) if alone and not body.way else None
+            yield body.finding(
+                "duplicate-names",
+                "error",
+                f"Two ops{body.where} are named {named!r} in the file, a {index.types[first]} and a {kind}; {read} "
+                f"reads the first, and the second is opened as {name!r}. Keep the first: editor.remove({name!r}); or "
+                f"the second: editor.reroute({named!r}, to={name!r}), editor.remove({named!r}); or rename one.",
+                [first, op],
+                fix,
+            )
+
+
+@rule("invalid-names", "error")
+def invalid_names(context: LintContext) -> Iterator[Finding]:
+    """Names that TensorFlow takes for no op: with blanks, colons or other letters than those of English.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    for body in context.bodies:
+        index = body.index
+        for op in _ops_with(index, NAME_IN_FILE):
+            name, named = index.names[op], text_attribute(index.nodes[op], NAME_IN_FILE).decode(errors="replace")
+            opened_as = valid_name(named, UNNAMED)
+            is_as_opened = name == opened_as or opened_as.lower() in tried_before(name)
+            if is_as_opened and not _NAME.fullmatch(named) and named not in index.ids:
+                yield body.finding(
+                    "invalid-names",
+                    "warning",
+                    f"Op {name!r}{body.where} is named {named[:80]!r} in the file, which no input can name; give it a "
+                    f"name: editor.rename({name!r}, …).",
+                    [op],
+                    None if body.way else context.fix(RemoveAttr(NAME_IN_FILE, name, functions=False)),
+                )
+        if not context.is_file:
+            continue
+        valid = _NAME_IN_FUNCTION if body.is_function else _NAME
+        wrong = [op for op, name in enumerate(index.names) if not valid.fullmatch(name)]
+        used = index.used_names() if wrong else set()
+        for op in wrong[:_MOST_FINDINGS]:
+            name = index.names[op]
+            new = free_name(valid_name(name, index.types[op]), used)
+            yield body.finding(
+                "invalid-names",
+                "error",
+                f"Op {name[:80]!r}{body.where} has a name that TensorFlow takes for no op; rename it, as "
+                f"editor.rename({name[:80]!r}, {new!r}).",
+                [op],
+                None if body.way else context.fix(Rename(name, new)),
+            )
+        yield from _rest(body, "invalid-names", wrong, "have names that TensorFlow takes for no op")
+
+
+@rule("wrong-ports", "error")
+def wrong_ports(context: LintContext) -> Iterator[Finding]:
+    """Inputs that read an output which the op does not have.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    for body in context.bodies if context.is_file else ():
+        index = body.index
+        counts = _output_counts(index)
+        of_edges = counts[index.inputs.values]
+        edges = np.flatnonzero((of_edges >= 0) & (index.ports >= of_edges))
+        owner = index.inputs.owner
+        for edge in edges[:_MOST_FINDINGS].tolist():
+            source, port, reader = int(index.inputs.values[edge]), int(index.ports[edge]), int(owner[edge])
+            name, count = index.names[source], int(counts[source])
+            fix = None
+            if count == 1 and not body.way:
+                fix = context.fix(Reroute((f"{name}:{port}",), (f"{name}:0",)))
+            k = edge - int(index.inputs.start[reader])
+            yield body.finding(
+                "wrong-ports",
+                "error",
+                f"Op {index.names[reader]!r}{body.where} reads '{name}:{port}' at input {k}, and {index.types[source]} "
+                f"{name!r} has {count_text(count, 'output')}; connect it to another tensor: "
+                f"editor.connect(tensor, {index.names[reader]!r}, {k}).",
+                [reader, source],
+                fix,
+            )
+        yield from _rest(body, "wrong-ports", edges.tolist(), "read outputs that are not there")
+
+
+@rule("input-counts", "error")
+def input_counts(context: LintContext) -> Iterator[Finding]:
+    """Ops that read more or fewer tensors than their type takes.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    for body in context.bodies if context.is_file else ():
+        index = body.index
+        arities, read = _input_counts(index), np.diff(index.inputs.start)
+        wrong = np.flatnonzero((arities >= 0) & (arities != read)).tolist()
+        for op in wrong[:_MOST_FINDINGS]:
+            name, more = index.names[op], int(read[op]) > int(arities[op])
+            last = int(read[op]) - 1
+            way = (
+                f"take the last one away: editor.connect([], {name!r}, {last})"
+                if more
+                else f"connect one more: editor.connect(tensor, {name!r}, {last + 1})"
+            )
+            yield body.finding(
+                "input-counts",
+                "error",
+                f"{index.types[op]} {name!r}{body.where} takes {count_text(int(arities[op]), 'tensor')}, and reads "
+                f"{int(read[op])}; {way}.",
+                [op],
+                context.fix(Connect((), name, last)) if more and not body.way else None,
+            )
+        yield from _rest(body, "input-counts", wrong, "read more or fewer tensors than their type takes")
+
+
+@rule("input-order", "error")
+def input_order(context: LintContext) -> Iterator[Finding]:
+    """Ops whose control inputs stand before tensors, which is in the order that TensorFlow takes once it is edited.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    for body in context.bodies:
+        for op in _ops_with(body.index, INPUTS_IN_FILE):
+            name = body.index.names[op]
+            fix = RemoveAttr(INPUTS_IN_FILE, name, functions=False)
+            yield body.finding(
+                "input-order",
+                "error" if body.is_function else "warning",  # a function is written as it was unless it is edited
+                f"Control inputs of op {name!r}{body.where} stand before its tensors in the file, and TensorFlow wants "
+                f"them behind; {fix.code()} writes them there.",
+                [op],
+                None if body.way else context.fix(fix),
+            )
+
+
+@rule("cycles", "error")
+def cycles(context: LintContext) -> Iterator[Finding]:
+    """Ops that need each other, without a loop around them: none of them could ever run.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    for body in context.bodies if context.is_file else ():
+        index = body.index
+        if index.is_sorted():
+            continue
+        for ops in _cycles(index)[:_MOST_FINDINGS]:
+            names = [index.names[op] for op in ops]
+            path = " → ".join([*names[:_SHOWN], *(["…"] if len(names) > _SHOWN else []), names[0]])
+            first = names[0]
+            why = f"Op {first!r}{body.where} needs itself, and can never run"
+            if len(ops) > 1:
+                why = f"{len(ops):,} ops{body.where} need each other, and none can ever run"
+            yield body.finding(
+                "cycles",
+                "error",
+                f"{why}: {path}; let {first!r} read another tensor: editor.connect(tensor, {first!r}, k), or wait for "
+                f"less: editor.remove_control_inputs({first!r}, ops).",
+                ops,
+            )
+
+
+@rule("loop-frames", "error")
+def loop_frames(context: LintContext) -> Iterator[Finding]:
+    """While loops of one frame name beside each other, which TensorFlow takes for one loop.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    for body in context.bodies:
+        index = body.index
+        if ENTER.isdisjoint(index.kinds[0]):
+            continue
+        for frame, loops in _shared_frames(index):
+            others = [index.names[op] for op in loops[1] if index.types[op] in ENTER]
+            first = next(index.names[op] for op in loops[0] if index.types[op] in ENTER)
+            used = {_frame_name(node).lower() for node in index.nodes if node.op in ENTER}
+            yield body.finding(
+                "loop-frames",
+                "error",
+                f"The loops of {first!r} and {others[0]!r}{body.where} share the frame name {frame!r}, and TensorFlow "
+                "takes them for one; give the Enters of the second another: for op in "
+                f"{others!r}: editor.set_attr(op, 'frame_name', {free_name(frame, used)!r}).",
+                [op for loop in loops for op in loop if index.types[op] in ENTER],
+            )
+
+
+@rule("missing-colocations", "error")
+def missing_colocations(context: LintContext) -> Iterator[Finding]:
+    """Ops that are to be placed beside ops which the graph does not have.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    if context.in_function:
+        return
+    index = context.index  # TensorFlow passes over those of functions
+    for op, node in enumerate(index.nodes):
+        if "_class" not in node.attr:
+            continue
+        entries = list(node.attr["_class"].list.s)
+        missing_names = [name for entry in entries if (name := colocation(entry)) and name not in index.ids]
+        if not missing_names:
+            continue
+        name = index.names[op]
+        fix = RemoveAttr("_class", name, functions=False)
+        yield Finding(
+            "missing-colocations",
+            "error",
+            f"Op {name!r} is to be placed beside {names_text(missing_names)}, which the graph does not have; "
+            f"{fix.code()}.",
+            (name,),
+            context.fix(fix),
+        )
+
+
+@rule("attributes", "error")
+def attributes(context: LintContext) -> Iterator[Finding]:
+    """Attributes without a value, those that the op's type does not have, and those that it lacks.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    for body in context.bodies if context.is_file else ():
+        index = body.index
+        count = 0
+        for op, node in enumerate(index.nodes):
+            definition = index.typing.definition(node.op)
+            described = {} if definition is None else {attr.name: attr for attr in definition.attr}
+            wrong = _wrong_attributes(node, described, index.functions, is_known=definition is not None)
+            for name, why, severity, is_removed in wrong:
+                count += 1
+                if count > _MOST_FINDINGS:
+                    continue
+                fix: Command = RemoveAttr(name, node.name, functions=False)
+                way = fix.code() if is_removed else f"editor.set_attr({node.name!r}, {name!r}, …)"
+                # In a function TensorFlow takes an attribute without a value for one that a call is to fill in.
+                is_unbound = body.is_function and why == _NO_VALUE
+                yield body.finding(
+                    "attributes",
+                    "error" if is_unbound else severity,
+                    f"Attribute {name!r} of {node.op} {node.name!r}{body.where} {why}; {way}.",
+                    [op],
+                    context.fix(fix) if is_removed and not body.way else None,
+                )
+        yield from _rest(body, "attributes", range(count), "have such attributes", what="op")
+
+
+@rule("negative-shapes", "error")
+def negative_shapes(context: LintContext) -> Iterator[Finding]:
+    """Attributes that hold a shape with a dimension below 0, where -1 stands for one that is not known.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    for body in context.bodies if context.is_file else ():
+        index = body.index
+        for op, node in enumerate(index.nodes):
+            for name, value in node.attr.items():
+                negative = _negative_dim(value)
+                if negative is None:
+                    continue
+                mend: Command | None = None
+                if name == OUTPUT_SHAPES:
+                    mend = RemoveAttr(name, node.name, functions=False)
+                elif value.WhichOneof("value") == "shape":
+                    sizes = [None if dim.size < 0 else dim.size for dim in value.shape.dim]
+                    mend = SetAttr(node.name, name, sizes)
+                way = f"editor.set_constant({node.name!r}, …)" if mend is None else mend.code()
+                yield body.finding(
+                    "negative-shapes",
+                    "error",
+                    f"Attribute {name!r} of {node.op} {node.name!r}{body.where} has a dimension of {negative}; {way}.",
+                    [op],
+                    context.fix(mend) if mend is not None and not body.way else None,
+                )
+
+
+BROKEN = (
+    *(
+        "missing-inputs",
+        "duplicate-names",
+        "invalid-names",
+        "wrong-ports",
+        "input-counts",
+        "input-order",
+        "cycles",
+        "loop-frames",
+    ),
+    *("missing-colocations", "attributes", "negative-shapes"),
+)
+"""The codes of the rules of this module."""
+
+
+def _rest(body: Body, code: str, all_of_them: Sequence[int], do: str, what: str = "op") -> Iterator[Finding]:
+    """A finding on those that are beyond the most that are listed."""
+    more = len(all_of_them) - _MOST_FINDINGS
+    if more > 0:
+        sentence = f"{count_text(more, f'more {what}')}{body.where} {do}; mend those above first."
+        yield Finding(code, "error", sentence)
+
+
+def _ops_with(index: GraphIndex, key: str) -> list[int]:
+    """The ops that opening the file has noted something on."""
+    return [op for op, node in enumerate(index.nodes) if key in node.attr]
+
+
+def _output_counts(index: GraphIndex) -> Counts:
+    """The number of outputs of each op that is read; -1 where it is not known."""
+    kinds, codes = index.kinds
+    of_kind = np.array([_fixed_count(index.typing.definition(kind), outputs=True) for kind in kinds], np.int32)
+    counts = of_kind[codes]
+    read = np.zeros(len(index), bool)
+    read[index.inputs.values] = True
+    for op in np.flatnonzero((counts == _VARIES) & read).tolist():
+        counts[op] = len(index.typing.dtypes(index.nodes[op]))
+    return np.where(counts < 0, -1, counts)
+
+
+def _input_counts(index: GraphIndex) -> Counts:
+    """The number of tensors that each op takes; -1 where it is not known."""
+    kinds, codes = index.kinds
+    of_kind = np.array([_fixed_count(index.typing.definition(kind), outputs=False) for kind in kinds], np.int32)
+    counts = of_kind[codes]
+    for op in np.flatnonzero(counts == _VARIES).tolist():
+        specs = input_specs(index, index.nodes[op])
+        counts[op] = -1 if specs is None else len(specs)
+    return counts
+
+
+_VARIES = -2
+
+
+def _fixed_count(definition: OpDef | None, *, outputs: bool) -> int:
+    """How many inputs or outputs all ops of a type have; _VARIES where attributes tell, -1 if it is not known."""
+    if definition is None:
+        return -1
+    arguments = definition.output_arg if outputs else definition.input_arg
+    return _VARIES if any(arg.number_attr or arg.type_list_attr for arg in arguments) else len(arguments)
+
+
+def _cycles(index: GraphIndex) -> list[list[int]]:
+    """The ops of each part of a graph in which each op needs each other; a loop's way round is no need."""
+    start, values = index.sources.start, index.sources.to.copy()
+    owners = Csr(start, values).owner
+    is_next, is_merge = (np.isin(index.kinds[1], _numbers(index, kinds)) for kinds in (NEXT, MERGE))
+    itself = values == owners
+    way_round = is_next[values] & is_merge[owners]
+    values[way_round] = owners[way_round]  # an edge to itself, which joins nothing
+    part = strong_components(start, values)
+    sizes = np.bincount(part, minlength=1)
+    alone = {int(op) for op in owners[itself]}
+    groups: dict[int, list[int]] = {}
+    for op in np.flatnonzero(sizes[part] > 1).tolist():
+        groups.setdefault(int(part[op]), []).append(op)
+    return [*groups.values(), *([op] for op in sorted(alone) if sizes[part[op]] == 1)]
+
+
+def _numbers(index: GraphIndex, kinds: Iterable[str]) -> list[int]:
+    return [number for number, kind in enumerate(index.kinds[0]) if kind in kinds]
+
+
+def _frame_name(node: NodeDef) -> str:
+    return text_attribute(node, "frame_name").decode(errors="replace")
+
+
+def _shared_frames(index: GraphIndex) -> Iterator[tuple[str, list[list[int]]]]:
+    """The frames that hold several loops, and the ops of each of these loops."""
+    contexts = Contexts(index)
+    conditions: dict[int, list[int]] = {}
+    for op in np.flatnonzero(np.isin(index.kinds[1], _numbers(index, LOOP_CONDITION))).tolist():
+        frame = contexts.frame(reversed(contexts.path(contexts.inside[op])))
+        conditions.setdefault(frame, []).append(op)
+    for frame, several in conditions.items():
+        if not frame or len(several) < 2:
+            continue
+        inside = [op for op, context in enumerate(contexts.inside) if frame in contexts.path(context)]
+        number = {op: k for k, op in enumerate(inside)}
+        edges = [
+            (number[op], number[source])
+            for op in inside
+            if index.types[op] not in ENTER or contexts.frame(reversed(contexts.path(contexts.inside[op]))) != frame
+            for source in contexts.sources(op)
+            if source in number
+        ]
+        part = weak_components(len(inside), np.array(edges, np.int32).reshape(-1, 2))
+        loops = [[op for op in inside if part[number[op]] == part[number[one]]] for one in several]
+        if loops[0] != loops[1]:
+            yield str(contexts.key[frame]), loops
+
+
+def _wrong_attributes(
+    node: NodeDef, described: dict[str, OpDef.AttrDef], functions: Collection[str], *, is_known: bool
+) -> Iterator[tuple[str, str, Severity, bool]]:
+    """The wrong attributes of an op: name, what is wrong, the severity, and whether it is mended by removing it."""
+    for name, value in node.attr.items():
+        required = name in described and not described[name].HasField("default_value")
+        if value.WhichOneof("value") is None:
+            if name in described and described[name].type.startswith("list("):
+                continue  # an empty list, to TensorFlow
+            yield name, _NO_VALUE, "error" if name in described else "warning", not required
+        elif is_known and name[:1] != "_" and name not in described:
+            yield name, "is none that the type has in this TensorFlow", "warning", True
+        elif value.WhichOneof("value") == "func" and value.func.name not in functions and name not in described:
+            yield name, f"names function {value.func.name!r}, which the file does not hold", "warning", True
+    for name, attr in described.items():
+        if name not in node.attr and not attr.HasField("default_value"):
+            yield name, "is missing", "error", False
+
+
+def _negative_dim(value: AttrValue) -> int | None:
+    """The first dimension of a shape in an attribute that is no size."""
+    kind = value.WhichOneof("value")
+    if kind == "shape":
+        return _below(value.shape, _UNKNOWN_DIM)
+    if kind == "tensor":
+        return _below(value.tensor.tensor_shape, 0)
+    if kind == "list":
+        return next((dim for shape in value.list.shape if (dim := _below(shape, _UNKNOWN_DIM)) is not None), None)
+    return None
+
+
+def _below(shape: TensorShapeProto, least: int) -> int | None:
+    return next((dim.size for dim in shape.dim if dim.size < least), None)
