@@ -55,10 +55,11 @@ class Wrong(Exception):
 
 def ends(editor: GraphEditor) -> list[str]:
     """What the graph is for: the outputs of its signatures, else what nothing reads."""
-    signatures = [tensor for signature in editor.signatures for _, tensor in signature.outputs]
-    if signatures:
-        return sorted(set(signatures))
     index = editor.index
+    tensors = {tensor for signature in editor.signatures for _, tensor in signature.outputs}
+    here = sorted(tensor for tensor in tensors if tensor.partition(":")[0] in index.ids)
+    if here:  # else the function that computes them is open
+        return here
     unread = [op for op in range(len(index)) if not index.consumer_lists[op] and index.dtypes(op)]
     return [f"{index.names[op]}:0" for op in unread if index.dtypes(op)[0].removesuffix("_ref") in _FLOATS][:20]
 

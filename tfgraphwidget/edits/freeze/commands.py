@@ -280,7 +280,7 @@ class StripTraining(Command):
         needed |= _table_initializers(index, needed)
         if len(needed) == len(index):
             raise GraphEditError(
-                f"{names_text(self.outputs)} needs every op of the graph, so there is nothing to strip; leave it "
+                f"{names_text(self.outputs)} need{'s' * (len(self.outputs) == 1)} every op of the graph, so there is nothing to strip; leave it "
                 "out, or name fewer outputs."
             )
         names = {index.names[i] for i in needed}
