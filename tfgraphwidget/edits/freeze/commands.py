@@ -280,8 +280,8 @@ class StripTraining(Command):
         needed |= _table_initializers(index, needed)
         if len(needed) == len(index):
             raise GraphEditError(
-                f"{names_text(self.outputs)} need{'s' * (len(self.outputs) == 1)} every op of the graph, so there is nothing to strip; leave it "
-                "out, or name fewer outputs."
+                f"{names_text(self.outputs)} need{'s' * (len(self.outputs) == 1)} every op of the graph, so there is "
+                "nothing to strip; leave it out, or name fewer outputs."
             )
         names = {index.names[i] for i in needed}
         lonely = (index.nodes[i] for i in sorted(needed) if not names.issuperset(colocated_with(index.nodes[i])))
