@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tfgraphwidget import argument_checks, edits, lint, runtime
@@ -13,6 +14,7 @@ from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference, Signature, effects_of
 from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorKey, TensorsLike
+from tfgraphwidget.writable import CONVERSIONS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -312,9 +314,9 @@ class AnalysisAPI(ArgumentChecks):
         infinity in weights, huge constants, float64 by accident, unknown ops, and devices that are not there.
 
         Args:
-            target: What it is to run on: "cpu" finds ops without a kernel here, "tflite" and "onnx" those that the
-                converters do not take; "untrusted" lists the ops that do more than compute, and nothing else; "" for no
-                check of that.
+            target: What it is to run on: "cpu" finds ops without a kernel here, "tflite" and "onnx" what `save` would
+                refuse, for which the graph is converted unless an op decides it; "untrusted" lists the ops that do more
+                than compute, and nothing else; "" for no check of that.
             only: Codes of rules, as findings have them; () for all.
             never: Codes of rules that do not run.
 
@@ -337,7 +339,13 @@ class AnalysisAPI(ArgumentChecks):
         """
         from tfgraphwidget.editor.linting import lint_editor
 
-        return lint_editor(self._core, target, only, never)
+        is_converted = f".{target}" in CONVERSIONS
+        return lint_editor(self._core, target, only, never, self._save_for_lint if is_converted else None)
+
+    def _save_for_lint(self, path: Path, seconds: float) -> object:
+        """Save the graph as `save(path)` does."""
+        editor: Any = self  # a GraphEditor, which has the methods of FileAPI too
+        return editor.save(path, timeout=seconds)
 
     def summary(self) -> str:
         """Describe the current graph in at most 60 lines of text: ops, inputs and outputs, scopes, costs, what is odd.
