@@ -56,6 +56,7 @@ context = lazy_module("tensorflow.python.eager.context")
 polymorphic_concrete_function = lazy_module("tensorflow.python.eager.polymorphic_function.concrete_function")
 function_type_utils = lazy_module("tensorflow.python.eager.polymorphic_function.function_type_utils")
 polymorphic_function = lazy_module("tensorflow.python.eager.polymorphic_function.polymorphic_function")
+record = lazy_module("tensorflow.python.eager.record")
 tracing_compilation = lazy_module("tensorflow.python.eager.polymorphic_function.tracing_compilation")
 c_api_util = lazy_module("tensorflow.python.framework.c_api_util")
 func_graph = lazy_module("tensorflow.python.framework.func_graph")
@@ -1668,6 +1669,15 @@ def eager_mode() -> AbstractContextManager[None]:
     """
     mode: AbstractContextManager[None] = context.eager_mode()
     return mode
+
+
+def stop_recording() -> AbstractContextManager[None]:
+    """Return a context in which no gradient tape records.
+
+    Private: `eager.record.stop_recording`. `tf.GradientTape.stop_recording` stops the one tape that has it.
+    """
+    stopped: AbstractContextManager[None] = record.stop_recording()
+    return stopped
 
 
 def is_eager_by_default() -> bool:

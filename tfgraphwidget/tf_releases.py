@@ -76,6 +76,7 @@ _OTHERS = {
     "tensorflow.core.function.trace_type:": "InternalTracingContext from_value",
     "tensorflow.python.checkpoint.graph_view:": "ObjectGraphView",
     "tensorflow.python.eager.context:": "EAGER_MODE default_execution_mode eager_mode",
+    "tensorflow.python.eager.record:": "stop_recording",
     "tensorflow.python.eager.polymorphic_function.concrete_function:": "ConcreteFunction",
     "tensorflow.python.eager.polymorphic_function.concrete_function:ConcreteFunction": (
         "_call_flat _get_gradient_function from_func_graph"

@@ -159,6 +159,9 @@ class AnalysisAPI(ArgumentChecks):
         The session of the graph runs only what is fetched; a function's body runs in a separate session, with copies of
         its variables. No op is added. The drawing shows the result until `unprobe()` or an edit. It is not saved.
 
+        What is in the body of a TF 1 while loop has the value of the last round, and what its condition computes that
+        of the end; the graph is run apart from its session then, with the values of its variables.
+
         Args:
             tensors: Tensors; an op stands for its outputs, a variable for its value.
             feeds: {tensor: value}.
@@ -167,8 +170,8 @@ class AnalysisAPI(ArgumentChecks):
             For each tensor its dtype, shape, minimum, mean, maximum, NaNs, histogram and value.
 
         Raises:
-            GraphEditError: A tensor is inside a TF 1 while loop.
-            SessionRefused: The graph cannot run.
+            SessionRefused: The graph cannot run, or does not compute the tensors on these feeds: a loop has no round,
+                or of a conditional another branch is taken.
 
         Example:
             >>> import tfgraphwidget as tgw
