@@ -81,10 +81,10 @@ def test_it_is_saved_edited(editor: tgw.GraphEditor, name: str, tmp_path: Path) 
     again = tgw.edit(path)
     if again.core.executor.in_function:
         again.leave(0)
-    read = [name for name in again.of_type("Placeholder").ops if again.downstream(name).ops != (name,)]
-    (fed,) = [name for name in read if name.endswith("x")]
-    ends = [name for name in again.index.names if name.startswith("Identity")]
-    output = again.signatures[0].outputs[0][1] if again.signatures else f"{ends[-1]}:0"
+    (fed,) = [op for op in again.of_type("Placeholder").ops if op in ("x", "serving_default_x")]
+    output = (
+        again.signatures[0].outputs[0][1] if again.signatures else {"m.pb": "Identity:0"}.get(name, "PartitionedCall:0")
+    )
     close(again.probe(output, {fed: X})[output].value, value)
 
 

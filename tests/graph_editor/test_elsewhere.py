@@ -221,7 +221,7 @@ def test_a_copy_that_failed_can_be_tried_again_under_the_same_names(fit):
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
 def test_several_outputs_of_a_loop_are_of_one_copy_whichever_is_copied_first(order):
     v1.disable_control_flow_v2()
-    with tf.Graph().as_default() as graph:
+    with tf.Graph().as_default():
         x = v1.placeholder(tf.float32, [], "x")
         w = v1.get_variable("w", [], initializer=v1.constant_initializer(2.0))
         outputs = v1.while_loop(lambda i, *_: i < 3, lambda i, a, b: (i + 1, a * w, b + a), [0, x, x], name="loop")
