@@ -76,6 +76,7 @@ _OTHERS = {
     "tensorflow.core.function.trace_type:": "InternalTracingContext from_value",
     "tensorflow.python.checkpoint.graph_view:": "ObjectGraphView",
     "tensorflow.python.eager.context:": "EAGER_MODE default_execution_mode eager_mode",
+    "tensorflow.python.eager.record:": "stop_recording",
     "tensorflow.python.eager.polymorphic_function.concrete_function:": "ConcreteFunction",
     "tensorflow.python.eager.polymorphic_function.concrete_function:ConcreteFunction": (
         "_call_flat _get_gradient_function from_func_graph"
@@ -159,6 +160,7 @@ _CALLS: dict[str, tuple[int | str, ...]] = {
     "get_registered_kernels_for_op": (1,),
     "import_scoped_meta_graph": (1,),
     "load_function_def_library": (1,),
+    "stop_recording": (0,),
     "tf_buffer": (0,),
     "uid": (0,),
     "variable_accessed": (1,),

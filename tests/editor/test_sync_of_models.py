@@ -128,6 +128,61 @@ def test_a_file_is_not_a_target(exported: tuple[keras.Model, str]) -> None:
         tgw.sync(source, folder)
 
 
+@pytest.mark.parametrize("way", ["checkpoint", "SavedModel"])
+def test_an_editor_of_a_file_gets_values_and_writes_them_and_the_file_stays(way: str, tmp_path: Path) -> None:
+    v1 = tf.compat.v1
+    x = np.array([[1.0, 2.0]], np.float32)
+    w, b = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones(3, np.float32)
+    with tf.Graph().as_default(), v1.Session() as session:
+        fed = v1.placeholder(tf.float32, [None, 2], "x")
+        weights = [
+            v1.get_variable(name, use_resource=True, initializer=value * 0) for name, value in (("w", w), ("b", b))
+        ]
+        y = tf.add(fed @ weights[0], weights[1], name="y")
+        average = v1.train.ExponentialMovingAverage(0.5)
+        update = average.apply(weights)
+        session.run(v1.global_variables_initializer())
+        for variable, value in zip(weights, (w, b), strict=True):
+            variable.load(value, session)
+        session.run(update)
+        names = {average.average_name(variable): variable.op.name for variable in weights}
+        v1.train.Saver().save(session, str(tmp_path / "c"))
+        v1.saved_model.simple_save(session, str(tmp_path / "m"), {"x": fed}, {"y": y})
+    expected = x @ (w / 2) + b / 2
+
+    def opened() -> tgw.GraphEditor:
+        if way == "SavedModel":
+            return tgw.edit(tmp_path / "m")
+        return tgw.edit(tmp_path / "c.meta", checkpoint=tmp_path / "c")
+
+    def result(editor: tgw.GraphEditor) -> Any:
+        return editor.probe("y:0", {"x:0": x})["y:0"].value
+
+    editor = opened()
+    for _ in range(2):
+        assert set(tgw.sync(editor, editor, names=names)) == set(names.items())
+    assert not editor.history.done
+    np.testing.assert_allclose(result(editor), expected)
+    frozen = tgw.edit(editor.save(tmp_path / "f.pb", "x:0", "y:0", frozen=True))
+    np.testing.assert_allclose(result(frozen), expected)
+    again = tgw.edit(editor.save(tmp_path / "e.tgw"))
+    np.testing.assert_allclose(result(again), expected)
+    editor.save(f"{tmp_path}/s/", **({} if way == "SavedModel" else {"inputs": "x:0", "outputs": {"y": "y:0"}}))
+    with tf.Graph().as_default(), v1.Session() as session:
+        v1.saved_model.load(session, ["serve"], str(tmp_path / "s"))
+        np.testing.assert_allclose(session.run("y:0", {"x:0": x}), expected)
+    editor.freeze("y:0")
+    np.testing.assert_allclose(result(editor), expected)
+    np.testing.assert_allclose(result(opened()), x @ w + b)
+
+
+def test_a_file_with_two_handles_of_each_variable_is_refused_as_a_target(exported: tuple[keras.Model, str]) -> None:
+    """As exports of Keras have: the function reads one of them, and nothing says which."""
+    source, folder = exported
+    with pytest.raises(SessionRefused, match="is a file, which is not changed in place"):
+        tgw.sync(source, tgw.edit(folder))
+
+
 def test_functions_editors_and_modules_that_were_cloned_take_and_give_values() -> None:
     source, target = model(), changed(model())
     function = tf.function(source)

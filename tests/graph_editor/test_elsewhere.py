@@ -216,3 +216,25 @@ def test_a_copy_that_failed_can_be_tried_again_under_the_same_names(fit):
         first = session.run(loss)
         session.run([train] * 2)
         assert session.run(loss) < first
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_several_outputs_of_a_loop_are_of_one_copy_whichever_is_copied_first(order):
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [], "x")
+        w = v1.get_variable("w", [], initializer=v1.constant_initializer(2.0))
+        outputs = v1.while_loop(lambda i, *_: i < 3, lambda i, a, b: (i + 1, a * w, b + a), [0, x, x], name="loop")
+    to_graph, copies = tf.Graph(), {}
+    for number in order:
+        copies[number] = ge.copy_to_graph(outputs[number], to_graph, namespace="n")
+    assert [op.type for op in to_graph.get_operations()].count("LoopCond") == 1
+    assert [copies[number] for number in order] == [
+        ge.copy_to_graph(outputs[number], to_graph, namespace="n") for number in order
+    ]
+    with v1.Session(graph=to_graph) as session, to_graph.as_default():
+        session.run(v1.global_variables_initializer())
+        a, b, values = 1.5, 1.5, session.run([copies[number] for number in range(3)], {"n/x:0": 1.5})
+        for _ in range(3):
+            a, b = a * 2.0, b + a
+        assert values == [3, a, b]

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised, v1
@@ -140,12 +141,96 @@ def test_what_cannot_run_is_refused_in_one_sentence(editor: tgw.GraphEditor, mlp
     assert editor.probed == {}
 
 
-def test_the_inside_of_a_while_loop_is_refused_and_its_end_is_not(while_loop: tf.Graph) -> None:
-    editor = tgw.edit(while_loop, session=v1.Session(graph=while_loop))
-    for inside in ("while/mul:0", "while/Enter_1:0"):
-        with pytest.raises(GraphEditError, match=r"inside while loop .*; look at what comes out of it, 'while/Exit"):
-            editor.probe(inside, {"x": 1.0})
-    assert editor.probe("while/Exit_1", {"x": 1.0})["while/Exit_1"].most == 32.0
+def loops_of_1(build: Any) -> tgw.GraphEditor:
+    """An editor of x → `build` → y with loops and conditionals of TensorFlow 1."""
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default() as graph:
+        tf.identity(build(v1.placeholder(tf.float32, [None], name="x")), name="y")
+    return tgw.edit(graph, session=v1.Session(graph=graph))
+
+
+def counted(rounds: Any, body: Any, x: Any, name: str) -> Any:
+    return v1.while_loop(lambda i, _: i < rounds, lambda i, v: (i + 1, body(i, v)), [0, x], name=name)[1]
+
+
+def doubled(x: Any) -> Any:
+    return counted(5, lambda _, v: tf.multiply(v, 2.0, name="mul"), x, "loop")
+
+
+def test_what_is_in_a_while_loop_has_the_value_of_the_last_round() -> None:
+    editor = loops_of_1(doubled)
+    ops = len(editor.graph.get_operations())
+    x = np.array([1.0, 3.0], np.float32)
+    last, before = x * 2**5, x * 2**4
+    expected: dict[str, Any] = {
+        "loop/mul:0": last, "loop/Identity_1:0": before, "loop/Switch_1:1": before, "loop/NextIteration_1:0": last,
+        "loop/add:0": 5, "loop/Identity:0": 4, "loop/Enter_1:0": x, "loop/Exit_1:0": last, "y:0": last,
+        # The condition is computed once more than the body.
+        "loop/Merge_1:0": last, "loop/Switch_1:0": last, "loop/Less:0": False,
+    }  # fmt: skip
+    found = editor.probe(list(expected), {"x": x})
+    assert list(found) == list(expected)
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name].value, value, err_msg=name)
+    assert len(editor.graph.get_operations()) == ops
+    assert editor.probed["loop/mul"][0].shape == (2,)
+
+
+def test_a_loop_without_a_round_has_no_last_one() -> None:
+    editor = loops_of_1(lambda x: counted(tf.size(x) - 1, lambda _, v: tf.multiply(v, 2.0, name="mul"), x, "loop"))
+    found = editor.probe(["loop/mul", "y"], {"x": [3.0]})
+    assert found["loop/mul"].value is None
+    assert "had no round" in found["loop/mul"].note
+    assert found["y"].most == 3.0
+    with pytest.raises(SessionRefused, match=r"'loop/mul:0' has no value in this run: .* had no round; give other"):
+        editor.probe("loop/mul", {"x": [3.0]})
+    assert editor.probe("loop/mul", {"x": [3.0, 4.0, 5.0]})["loop/mul"].most == 20.0
+
+
+def test_of_a_loop_in_a_loop_it_is_the_last_round_of_the_last_round() -> None:
+    def body(i: Any, v: Any) -> Any:
+        added = lambda j, w: tf.add(w, tf.cast(j, tf.float32) * 10.0, name="added")  # noqa: E731
+        return tf.multiply(counted(i, added, v, "inner"), 2.0, name="twice")
+
+    editor = loops_of_1(lambda x: counted(4, body, x, "outer"))
+    value, entered = 1.0, 0.0
+    for i in range(4):
+        entered = value
+        value = (value + sum(10.0 * j for j in range(i))) * 2.0
+    found = editor.probe(
+        ["outer/inner/added", "outer/inner/Enter_1", "outer/inner/Exit_1", "outer/twice"], {"x": [1.0]}
+    )
+    assert [stats.most for stats in found.values()] == [value / 2, entered, value / 2, value]
+
+
+def test_of_a_branch_in_a_loop_it_is_the_last_round_if_that_takes_it() -> None:
+    def body(i: Any, v: Any) -> Any:
+        deep = lambda: counted(i, lambda _, w: tf.add(w, 1.0, name="deep"), v, "inner")  # noqa: E731
+        late = lambda: v1.cond(i > 1, deep, lambda: tf.multiply(v, 1.5, name="second"), name="late")  # noqa: E731
+        return v1.cond(i > 0, late, lambda: tf.add(v, 1.0, name="first"), name="which")
+
+    editor = loops_of_1(lambda x: v1.cond(tf.reduce_sum(x) > 0, lambda: counted(4, body, x, "loop"), lambda: x))
+    where = "cond/loop/which"
+    value = (1.0 + 1.0) * 1.5 + 2 + 3
+    names = [f"{where}/late/inner/deep", f"{where}/late/second", f"{where}/first", f"{where}/Merge", "y"]
+    found = editor.probe(names, {"x": [1.0]})
+    assert [found[name].most for name in names] == [value, None, None, value, value]
+    assert "of its conditional the other branch was taken" in found[names[1]].note
+    with pytest.raises(SessionRefused, match=f"^probe.*: '{names[0]}:0' has no value in this run, since of the cond"):
+        editor.probe(names[0], {"x": [-1.0]})
+
+
+def test_a_loop_of_a_file_or_of_a_frozen_function_has_a_last_round_too(tmp_path: Path) -> None:
+    x = np.array([1.0, 3.0], np.float32)
+    editor = tgw.edit(loops_of_1(doubled).save(tmp_path / "m.pb"))
+    np.testing.assert_array_equal(editor.probe("loop/mul", {"x": x})["loop/mul"].value, x * 32)
+    v1.enable_control_flow_v2()
+    weight = tf.Variable(2.0)
+    loop = tf.function(lambda a: tf.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * weight), [0, a])[1])
+    frozen = convert_variables_to_constants_v2(loop.get_concrete_function(tf.TensorSpec([2], tf.float32, "a")))
+    editor = tgw.edit(frozen)
+    (product,) = (name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Mul")
+    np.testing.assert_array_equal(editor.probe(product, {"a": x})[product].value, x * 32)
 
 
 def test_the_branch_that_was_not_taken_says_so() -> None:

@@ -416,6 +416,7 @@ def _check_converted(subject: Subject, path: Path) -> str:
     inputs = {f"input_{k}": name for k, name in enumerate(feeds)}
     outputs = {f"output_{k}": name for k, name in enumerate(subject.outputs)}
     refusal = _refusal_of_save(editor, path, inputs, outputs)
+    _check_lint(editor, path.suffix.removeprefix("."), inputs, outputs, refusal)
     if (
         refusal is not None
         and "select_tf_ops" in str(refusal)
@@ -430,6 +431,16 @@ def _check_converted(subject: Subject, path: Path) -> str:
     # A batch of one may come without its axis.
     values = [found[key].reshape(np.shape(each)) for key, each in zip(outputs, expected, strict=True)]
     return _share(values, expected, _OTHER_KERNELS)
+
+
+def _check_lint(
+    editor: GraphEditor, target: Any, inputs: dict[str, str], outputs: dict[str, str], refusal: GraphEditError | None
+) -> None:
+    """Check that `lint` says an error of the part between the same ends exactly if saving it was refused."""
+    editor.mark(list(inputs.values()), list(outputs.values()))
+    errors = [finding for finding in editor.lint(target, only="no-kernel") if finding.severity == "error"]
+    editor.mark()
+    assert bool(errors) == (refusal is not None), f"lint({target!r}) says {errors}, and save says {refusal}"
 
 
 def _refusal_of_save(editor: GraphEditor, path: Path, *ends: dict[str, str], **options: bool) -> GraphEditError | None:

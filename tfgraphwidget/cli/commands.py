@@ -25,7 +25,7 @@ from tfgraphwidget.naming import escape, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.readable import why_unreadable
 from tfgraphwidget.sources import is_checkpoint, own_shapes_only
-from tfgraphwidget.writable import CONVERSION_OPTIONS, FROZEN_OPTIONS, parse_options
+from tfgraphwidget.writable import CONVERSION_OPTIONS, CONVERSIONS, FROZEN_OPTIONS, parse_options
 
 Names = list[str] | dict[str, str] | None
 _SEE_INFO = "; tfgraphwidget info lists what they may be"
@@ -148,7 +148,9 @@ def print_lint(options: argparse.Namespace) -> int:
     rules = {key: tuple(filter(None, (getattr(options, key) or "").split(","))) for key in ("only", "never")}
     with progress_bar():
         editor = _open_editor(options)
-        report = editor.lint(options.target, **rules)
+        # Fixes are the same for every target, and what a converter refuses, which takes a while to find, has none.
+        target: Any = "" if options.fix and f".{options.target}" in CONVERSIONS else options.target
+        report = editor.lint(target, **rules)
         others = _other_signatures(editor, options)
         if options.fix:
             ends, tried = _unread_ops(editor), set[str]()
@@ -157,7 +159,7 @@ def print_lint(options: argparse.Namespace) -> int:
                 ends |= _named_ends(editor, [fix])
                 tried.add(fix.code())
                 _apply_fix(editor, fix)
-                report = editor.lint(options.target, **rules)
+                report = editor.lint(target, **rules)
             _remove_unused(editor, ends)
             _save(editor, options.out)
             report = editor.lint(options.target, **rules)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tfgraphwidget import argument_checks, edits, lint, runtime
@@ -13,6 +14,7 @@ from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference, Signature, effects_of
 from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorKey, TensorsLike
+from tfgraphwidget.writable import CONVERSIONS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -157,6 +159,9 @@ class AnalysisAPI(ArgumentChecks):
         The session of the graph runs only what is fetched; a function's body runs in a separate session, with copies of
         its variables. No op is added. The drawing shows the result until `unprobe()` or an edit. It is not saved.
 
+        What is in the body of a TF 1 while loop has the value of the last round, and what its condition computes that
+        of the end; the graph is run apart from its session then, with the values of its variables.
+
         Args:
             tensors: Tensors; an op stands for its outputs, a variable for its value.
             feeds: {tensor: value}.
@@ -165,8 +170,8 @@ class AnalysisAPI(ArgumentChecks):
             For each tensor its dtype, shape, minimum, mean, maximum, NaNs, histogram and value.
 
         Raises:
-            GraphEditError: A tensor is inside a TF 1 while loop.
-            SessionRefused: The graph cannot run.
+            SessionRefused: The graph cannot run, or does not compute the tensors on these feeds: a loop has no round,
+                or of a conditional another branch is taken.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -312,9 +317,9 @@ class AnalysisAPI(ArgumentChecks):
         infinity in weights, huge constants, float64 by accident, unknown ops, and devices that are not there.
 
         Args:
-            target: What it is to run on: "cpu" finds ops without a kernel here, "tflite" and "onnx" those that the
-                converters do not take; "untrusted" lists the ops that do more than compute, and nothing else; "" for no
-                check of that.
+            target: What it is to run on: "cpu" finds ops without a kernel here, "tflite" and "onnx" what `save` would
+                refuse, for which the graph is converted unless an op decides it; "untrusted" lists the ops that do more
+                than compute, and nothing else; "" for no check of that.
             only: Codes of rules, as findings have them; () for all.
             never: Codes of rules that do not run.
 
@@ -337,7 +342,13 @@ class AnalysisAPI(ArgumentChecks):
         """
         from tfgraphwidget.editor.linting import lint_editor
 
-        return lint_editor(self._core, target, only, never)
+        is_converted = f".{target}" in CONVERSIONS
+        return lint_editor(self._core, target, only, never, self._save_for_lint if is_converted else None)
+
+    def _save_for_lint(self, path: Path, seconds: float) -> object:
+        """Save the graph as `save(path)` does."""
+        editor: Any = self  # a GraphEditor, which has the methods of FileAPI too
+        return editor.save(path, timeout=seconds)
 
     def summary(self) -> str:
         """Describe the current graph in at most 60 lines of text: ops, inputs and outputs, scopes, costs, what is odd.

@@ -542,7 +542,11 @@ def _names(before: GraphIndex, now: GraphIndex, names: Mapping[str, str]) -> dic
 def _run_probe(
     now: GraphRun, tensors: Sequence[str], feeds: Feeds, run: runtime.measure.probe.Run | None
 ) -> runtime.measure.probe.Probe:
-    """Describe the values of tensors; without `run` they are computed in a separate session."""
-    runtime.measure.probe.check_fetchable(now.index, tensors)
+    """Describe the values of tensors; without `run`, and where one is in a loop, they are computed aside."""
     now.check_fed(tensors, feeds)
+    rounds = runtime.measure.keep_last_rounds(now.index, tensors)
+    if rounds is not None:
+        aside = replace(now, index=rounds.index)
+        values = aside.values(rounds.fetches, feeds, {})
+        return runtime.measure.probe.probe_last_rounds(rounds, lambda names: aside.run(names, feeds, values))
     return runtime.measure.probe.probe(now.index, tensors, run or (lambda names: now.run(names, feeds, {})))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import tempfile
+import warnings
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfgraphwidget import lint, runtime
 from tfgraphwidget.editor.broken_functions import function_index
 from tfgraphwidget.editor.inspection import Inspection
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, NotTrusted, PackageMissing, SessionRefused, TensorFlowMissing
 from tfgraphwidget.graph import reachable_functions
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime import live
@@ -17,8 +20,19 @@ from tfgraphwidget.runtime import live
 if TYPE_CHECKING:
     from tfgraphwidget.lint import Report, Target
 
+CONVERTER_SECONDS = 120.0
+"""How long a converter may take that shows what `save` would say; a save has ten minutes."""
+_TOLD_OTHERWISE = (PackageMissing, TensorFlowMissing, SessionRefused, NotTrusted)
+"""Refusals that say nothing of the graph's ops: a package, a value or the user's trust is missing."""
 
-def lint_editor(core: EditorCore, target: Target, only: Collection[str], never: Collection[str]) -> Report:
+
+def lint_editor(
+    core: EditorCore,
+    target: Target,
+    only: Collection[str],
+    never: Collection[str],
+    save: Callable[[Path, float], object] | None = None,
+) -> Report:
     """Run rules on the current graph.
 
     Args:
@@ -26,6 +40,7 @@ def lint_editor(core: EditorCore, target: Target, only: Collection[str], never: 
         target: What the graph is to run on; "" for no check of that.
         only: Codes of rules; () for all.
         never: Codes of rules that do not run.
+        save: Saves the graph in a file, with so many seconds for a converter; None where the target has no files.
 
     Raises:
         UnknownName: There is no rule of a code.
@@ -41,6 +56,7 @@ def lint_editor(core: EditorCore, target: Target, only: Collection[str], never: 
         value=lambda name: Inspection(core, name).array(),
         has_device=devices.has,
         has_kernel=lambda op: live.placement.has_kernel(index.types[op], index.nodes[op].attr, {"CPU"}),
+        convert=lambda: _conversion(core, target, save),
         target=target,
         trust=core.source.trust,
         is_file=core.target.is_file,
@@ -60,6 +76,24 @@ def _other_graphs(core: EditorCore) -> Iterator[lint.Body]:
     for name in sorted(outermost.functions - replaced - {current}):
         index = function_index(name, core.target.body, outermost)
         yield lint.Body(index, f" of function {name!r}", f"editor.enter({name!r})", is_function=True)
+
+
+def _conversion(core: EditorCore, target: Target, save: Callable[[Path, float], object] | None) -> lint.Conversion:
+    """Save the graph for a target where nothing stays of it, to find what a save would refuse."""
+    if save is None:
+        return lint.Conversion()
+    notices, source_notices = core.save_notices, core.source.notices
+    try:
+        with tempfile.TemporaryDirectory(prefix="tfgraphwidget-") as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what a save reports of the file that goes
+            save(Path(folder) / f"model.{target}", CONVERTER_SECONDS)
+    except GraphEditError as refusal:
+        if isinstance(refusal, _TOLD_OTHERWISE) or refusal.code == "converter-timeout":
+            return lint.Conversion(not_tried=f"Whether the converter takes the graph is not known: {refusal.in_words}")
+        return lint.Conversion(refusal)
+    finally:
+        core.save_notices, core.source.notices = notices, source_notices
+    return lint.Conversion()
 
 
 def _outputs(core: EditorCore) -> tuple[str, ...]:

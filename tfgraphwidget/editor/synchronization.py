@@ -19,6 +19,7 @@ from tfgraphwidget.runtime.sync import (
     EagerStore,
     GraphStore,
     Names,
+    OpenedFileStore,
     Pair,
     StoredVariable,
     Sync,
@@ -26,6 +27,7 @@ from tfgraphwidget.runtime.sync import (
     checkpoint_store,
     distances,
     eager_store,
+    has_twins,
     keras_file_store,
     keras_store,
     lacking,
@@ -33,6 +35,7 @@ from tfgraphwidget.runtime.sync import (
     match_list,
     match_objects,
     match_variables,
+    opened_file_store,
     store_of_source,
     transfer,
 )
@@ -78,7 +81,11 @@ def sync(
         both = tuple((a.definition, b.definition) for a, b in pairs if a.definition and b.definition)
         Sync(both, ours.model, theirs.model, theirs.scope).sync(tau)
         return tuple((a.name, b.name) for a, b in both)
-    transfer(ours, theirs, pairs, tau)
+    both = tuple((a.definition, b.definition) for a, b in pairs if a.definition and b.definition)
+    if isinstance(theirs, OpenedFileStore) and ours is theirs and len(both) == len(pairs):
+        Sync(both, theirs.model, theirs.model).sync(tau)  # within the session: a file's graph may lack initializers
+    else:
+        transfer(ours, theirs, pairs, tau)
     return tuple((a.handle, b.handle) for a, b in pairs)
 
 
@@ -127,14 +134,14 @@ def _match_models(
 
     Where the source is a file of objects, and the target is an object, all variables of the target get values, or none.
     """
-    theirs = store_of(target, slots=slots)
+    theirs = _target_store(target, slots=slots) if call == "sync" else store_of(target, slots=slots)
     ours: VariableStore
     checkpoint = _objects_of(source)
     if isinstance(theirs, EagerStore) and is_keras_model(theirs.root) and _is_keras_file(source):
         ours = keras_file_store(os.fspath(cast("str", source)), theirs.root, theirs)
         return ours, theirs, _pairs(call, ours, theirs, names, by_order=by_order)
     if by_order or checkpoint is None or not isinstance(theirs, EagerStore) or theirs.root is None:
-        ours = store_of(source, slots=slots)
+        ours = theirs if source is target else store_of(source, slots=slots)
         return ours, theirs, _pairs(call, ours, theirs, names, by_order=by_order)
     values = checkpoint_store(checkpoint)
     if isinstance(names, Mapping) and list(names.values()) == [""]:
@@ -160,6 +167,15 @@ def _match_models(
     if pairs := match_list(checkpoint, values, theirs):
         return values, theirs, pairs
     raise ambiguity or _lacking_error(checkpoint, values, theirs)
+
+
+def _target_store(target: object, *, slots: bool) -> VariableStore:
+    """The variables that get values; an editor of a file imports its graph, since a file is not changed in place."""
+    core = getattr(target, "core", None)
+    is_file = isinstance(core, EditorCore) and core.source.stored is not None
+    if core is not None and is_file and not has_twins(core.source, core.target.index) and core.session is not None:
+        return opened_file_store(core.source, core.target.index) or store_of(target, slots=slots)
+    return store_of(target, slots=slots)
 
 
 def _lacking_error(checkpoint: Checkpoint, values: VariableStore, target: EagerStore) -> GraphEditError:

@@ -184,21 +184,22 @@ class _Copying:
         ops, already = set[int](), dict[str, str]()
         stack = list(first)
         while stack:
-            at = stack.pop()
-            name = index.names[at]
-            if at in ops or name in already:
-                continue
-            if there := self._there(name):
-                already[name] = there
-                continue
-            ops.add(at)
-            stack += index.input_lists[at] + index.control_lists[at]
-            if index.types[at] in HANDLES:
-                stack += self._makes_whole(at)
-            elif states[at]:
-                stack += filling.ops(at)
-            if not stack:
-                stack += enclosing_ops(index, ops) - ops
+            while stack:
+                at = stack.pop()
+                name = index.names[at]
+                if at in ops or name in already:
+                    continue
+                if there := self._there(name):
+                    already[name] = there
+                    continue
+                ops.add(at)
+                stack += index.input_lists[at] + index.control_lists[at]
+                if index.types[at] in HANDLES:
+                    stack += self._makes_whole(at)
+                elif states[at]:
+                    stack += filling.ops(at)
+            # Of a loop all that is in it: another output of it may be copied later, and would need a loop of its own.
+            stack += [op for op in enclosing_ops(index, ops) - ops if index.names[op] not in already]
         return sorted(ops), already
 
     def _makes_whole(self, handle: int) -> set[int]:

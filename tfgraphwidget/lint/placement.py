@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from tfgraphwidget.edits.rewrite import Place
-from tfgraphwidget.graph import reachable_functions, selectors
+from tfgraphwidget.graph import PLACEHOLDERS, reachable_functions, selectors, traversal
 from tfgraphwidget.lint.finding import Finding
-from tfgraphwidget.lint.rule import LintContext, rule
-from tfgraphwidget.lint.target_ops import ONNX, TFLITE
-from tfgraphwidget.naming import names_text
+from tfgraphwidget.lint.rule import Conversion, LintContext, rule
+from tfgraphwidget.lint.target_ops import ONNX, REFUSED_BY_ONNX, REFUSED_BY_TFLITE, TFLITE
+from tfgraphwidget.naming import names_text, split_tensor
 
 
 @rule("unknown-ops", "error")
@@ -64,32 +65,86 @@ def missing_devices(context: LintContext) -> Iterator[Finding]:
 
 @rule("no-kernel", "error")
 def no_kernel(context: LintContext) -> Iterator[Finding]:
-    """Ops that the target has no kernel or no converter for.
+    """Ops that the target has no kernel for, and what its converter refuses.
 
     Args:
         context: The graph and the target of the check.
     """
-    index = context.index
-    missing: dict[int, set[str]] = {}
     if context.target == "cpu":
+        index = context.index
         ops = [op for op in range(len(index)) if context.needed_mask[op] and not context.has_kernel(op)]
-        where = "TensorFlow has no kernel for on a CPU"
-    elif context.target:
-        target_ops = TFLITE if context.target == "tflite" else ONNX
-        missing = {op: _missing_types(context, op, target_ops) for op in np.flatnonzero(context.needed_mask).tolist()}
-        ops = [op for op, types in missing.items() if types]
-        where = "TFLite has no builtin op for" if context.target == "tflite" else "tf2onnx does not convert"
-    else:
-        return
-    if ops:
-        types = sorted({kind for op in ops for kind in missing.get(op, (index.types[op],))})
-        way = "; SELECT_TF_OPS of the converter may take them" if context.target == "tflite" else ""
-        yield Finding(
-            "no-kernel",
-            "error",
-            f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {names_text(types)}, which {where}{way}.",
-            context.names(ops),
-        )
+        if ops:
+            types = sorted({index.types[op] for op in ops})
+            yield _no_kernel(context, ops, types, "TensorFlow has no kernel for on a CPU")
+    elif context.target in _CONVERTED:
+        yield from _not_converted(context, _CONVERTED[context.target])
+
+
+def _not_converted(context: LintContext, runtime: _Runtime) -> Iterator[Finding]:
+    """What stands in the way of a conversion: the ops that a table says it of, or else what the converter says.
+
+    The table alone decides where an op is refused whatever surrounds it. An op that is not in the table may be computed
+    before, rewritten or part of a pattern, and one that is may be refused for its shapes, dtypes or attributes.
+    """
+    index = context.index
+    missing = {op: _missing_types(context, op, runtime.takes) for op in np.flatnonzero(context.needed_mask).tolist()}
+    missing = {op: types for op, types in missing.items() if types}
+    is_certain = any(index.types[op] in runtime.refuses for op in missing) and _is_computed_there(
+        context, [op for op in missing if index.types[op] in runtime.refuses]
+    )
+    conversion = Conversion() if is_certain else context.convert()
+    if missing and (is_certain or conversion.refusal is not None or conversion.not_tried):
+        types = sorted({kind for kinds in missing.values() for kind in kinds})
+        yield _no_kernel(context, list(missing), types, runtime.lacks)
+    refusal = conversion.refusal
+    named = {index.names[op] for op in missing}
+    if refusal is not None and not (refusal.ops and named.issuperset(refusal.ops)):
+        ops = tuple(name for name in dict.fromkeys(refusal.ops) if name in index.ids)
+        yield Finding("no-kernel", "error", f"save({runtime.file!r}) refuses: {refusal.why}", ops)
+    if conversion.not_tried and not missing:
+        yield Finding("no-kernel", "warning", conversion.not_tried)
+
+
+def _is_computed_there(context: LintContext, ops: Collection[int]) -> bool:
+    """Whether one of some ops depends on what is fed, so that no converter computes it before."""
+    index = context.index
+    names = (split_tensor(tensor)[0] for each in context.signatures for _, tensor in each.inputs)
+    fed = [index.ids[name] for name in names if name in index.ids]
+    sources = [*fed, *context.of_types(PLACEHOLDERS.__contains__)]
+    return bool(traversal.forward(index, sources)[list(ops)].any())
+
+
+def _no_kernel(context: LintContext, ops: Collection[int], types: Sequence[str], lacks: str) -> Finding:
+    sentence = f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {names_text(types)}, which {lacks}."
+    return Finding("no-kernel", "error", sentence, context.names(ops))
+
+
+@dataclass(frozen=True)
+class _Runtime:
+    """A runtime that graphs are converted for.
+
+    Attributes:
+        file: A file for it.
+        takes: The op types that its converter has been seen to take.
+        refuses: Those that it refuses whatever their inputs are.
+        lacks: What is said of ops of other types.
+    """
+
+    file: str
+    takes: Collection[str]
+    refuses: Collection[str]
+    lacks: str
+
+
+_CONVERTED = {
+    "tflite": _Runtime(
+        "model.tflite",
+        TFLITE,
+        REFUSED_BY_TFLITE,
+        "TFLite has no builtin op for; SELECT_TF_OPS of the converter may take them",
+    ),
+    "onnx": _Runtime("model.onnx", ONNX, REFUSED_BY_ONNX, "tf2onnx does not convert"),
+}
 
 
 def _missing_types(context: LintContext, op: int, target_ops: Collection[str]) -> set[str]:

@@ -55,6 +55,19 @@ class Body:
 
 
 @dataclass(frozen=True)
+class Conversion:
+    """What came of a conversion of the graph for another runtime.
+
+    Attributes:
+        refusal: Why it was refused; None if it was not.
+        not_tried: Why it was not tried, as a sentence; "" if it was.
+    """
+
+    refusal: GraphEditError | None = None
+    not_tried: str = ""
+
+
+@dataclass(frozen=True)
 class LintContext:
     """A graph, and what rules may ask of it.
 
@@ -67,6 +80,7 @@ class LintContext:
         value: Gives the value of a variable or constant by the name of its op. Raises GraphEditError without one.
         has_device: Whether there is a device of that name.
         has_kernel: Whether this process has a kernel on the CPU for the op of that number.
+        convert: Converts the graph for the target, as `save` does, and writes nothing that stays.
         target: What the graph is to run on.
         trust: Whether ops may run that do more than compute.
         is_file: Whether TensorFlow does not hold the graph, and so has not accepted its names and edges.
@@ -82,6 +96,7 @@ class LintContext:
     value: Callable[[str], Array]
     has_device: Callable[[str], bool]
     has_kernel: Callable[[int], bool]
+    convert: Callable[[], Conversion]
     target: Target = ""
     trust: Trust = TRUSTED
     is_file: bool = False

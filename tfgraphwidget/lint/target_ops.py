@@ -3,7 +3,8 @@
 The converter of TFLite makes builtin ops of those in TFLITE; tests/lint/test_target_ops.py holds that against the
 converter itself. ONNX has those that tf2onnx 1.17 has a handler for, and those for which `onnx_model` gives it one;
 loops and conditionals of TensorFlow 1 it takes by rewriting them. An op of such a type may still be refused for its
-attributes, dtypes or shapes.
+attributes, dtypes or shapes, and one of another type may be part of a pattern that a converter knows, as Erfc is of
+GELU, or be computed before: so the tables alone decide only where an op of REFUSED_BY_* depends on an input.
 """
 
 TFLITE = frozenset(
@@ -87,3 +88,17 @@ ONNX = frozenset(
         "UnsortedSegmentProd", "UnsortedSegmentSum", "VarHandleOp", "VariableV2", "Where", "While", "ZerosLike",
     }
 )  # fmt: skip
+
+REFUSED_BY_TFLITE = frozenset(
+    {
+        "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "BesselJ0",
+        "BesselJ1", "BesselK0", "BesselK0e", "BesselK1", "BesselK1e", "BesselY0", "BesselY1", "Betainc", "Cholesky",
+        "Cosh", "Dawsn", "Digamma", "Erfinv", "Expint", "FresnelCos", "FresnelSin", "IFFT", "IFFT2D", "Igamma",
+        "Igammac", "LogMatrixDeterminant", "Lu", "MatrixDeterminant", "MatrixInverse", "MatrixLogarithm",
+        "MatrixSolve", "MatrixSquareRoot", "MatrixTriangularSolve", "Ndtri", "NextAfter", "Sinh", "Tan",
+    }
+)  # fmt: skip
+"""Op types that no rewriting of the converter takes away: one of them that depends on an input decides it."""
+
+REFUSED_BY_ONNX = REFUSED_BY_TFLITE - ONNX
+"""The same of tf2onnx, which takes away no op that it has no handler for."""

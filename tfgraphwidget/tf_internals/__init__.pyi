@@ -54,6 +54,7 @@ from .keras import functional_nodes as functional_nodes
 from .keras import is_eager_by_default as is_eager_by_default
 from .keras import is_in_keras_layer as is_in_keras_layer
 from .keras import is_keras_safe_mode as is_keras_safe_mode
+from .keras import stop_recording as stop_recording
 from .keras import trackable_children as trackable_children
 from .keras import trackable_variables as trackable_variables
 from .locks import collections_lock as collections_lock

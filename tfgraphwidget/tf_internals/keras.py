@@ -13,6 +13,7 @@ from tfgraphwidget.tf_types import (
 
 graph_view = lazy_module("tensorflow.python.checkpoint.graph_view")
 context = lazy_module("tensorflow.python.eager.context")
+record = lazy_module("tensorflow.python.eager.record")
 nest = lazy_module("tensorflow.python.util.nest")
 Trackable = lazy_class("tensorflow.python.trackable.base", "Trackable")
 
@@ -52,6 +53,15 @@ def eager_mode() -> AbstractContextManager[None]:
     """
     mode: AbstractContextManager[None] = context.eager_mode()
     return mode
+
+
+def stop_recording() -> AbstractContextManager[None]:
+    """Return a context in which no gradient tape records.
+
+    Private: `eager.record.stop_recording`. `tf.GradientTape.stop_recording` stops the one tape that has it.
+    """
+    stopped: AbstractContextManager[None] = record.stop_recording()
+    return stopped
 
 
 def is_eager_by_default() -> bool:

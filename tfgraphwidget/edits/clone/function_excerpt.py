@@ -19,9 +19,10 @@ from tfgraphwidget.graph import (
     HANDLES,
     REQUIRED_PLACEHOLDERS,
     GraphIndex,
+    Loop,
     Mask,
     between,
-    control_flow_ops,
+    enclosing_blocks,
     pairs,
     traversal,
 )
@@ -95,6 +96,7 @@ def excerpt(
         needed = traversal.backward(index, roots) & ~reused_mask
         inputs = [name for name in arguments if needed[index.op(name)]]
     cut = _tensors(index, inputs)
+    _check_ends(index, [*cut, *ends])
     ops = _ops_to_copy(index, roots, cut, reused_mask)
     _check_copied(index, ops)
     read = traversal.mask_of(index, index.inputs.values[ops[index.inputs.owner]]) | traversal.mask_of(index, roots)
@@ -148,16 +150,23 @@ def _argument_error(index: GraphIndex, read: Mask, is_open: Mask, cut: list[Tens
     )
 
 
+def _check_ends(index: GraphIndex, ends: Iterable[Tensor]) -> None:
+    """Raise for an end inside a v1 loop or conditional, half of which cannot run."""
+    for op, _ in ends:
+        blocks = enclosing_blocks(index, op)
+        inner = [block for block in blocks if op not in (block.exits if isinstance(block, Loop) else block.merges)]
+        if inner:
+            kind = "loop" if isinstance(inner[0], Loop) else "conditional"
+            raise NotClonable(
+                f"Op {index.names[op]!r} is inside v1 {kind} {inner[0].name!r}, of which a copy needs the whole; "
+                "choose boundaries wholly before or behind it.",
+                [index.names[op]],
+            )
+
+
 def _check_copied(index: GraphIndex, ops: Mask) -> None:
     """Raise for what a function's body may hold and a copy of it cannot have right."""
     inside = np.flatnonzero(ops).tolist()
-    loops = [index.names[i] for i in inside if i in control_flow_ops(index)]
-    if loops:
-        raise NotClonable(
-            f"Op {loops[0]!r} and {len(loops) - 1} more are of a v1 while loop or conditional inside a function, whose "
-            "gradients TensorFlow cannot rebuild there; choose boundaries wholly before or behind it.",
-            loops,
-        )
     state = [index.names[i] for i in inside if index.types[i] in HANDLES]
     if state:
         raise NotClonable(

@@ -7,7 +7,7 @@ or stays shared; the ops are imported into a new tf.function, so that gradients 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,8 @@ from tfgraphwidget.graph import (
     RESOURCE_QUERIES,
     BodyState,
     GraphIndex,
+    control_flow_ops,
+    side_effects,
 )
 from tfgraphwidget.naming import free_name, identifier, is_scope_name, split_tensor
 from tfgraphwidget.runtime.functions.body_import import (
@@ -187,6 +189,13 @@ def _make(
     part, structure = origin.excerpt(ends, also)
     if not any(ends) and (read := reads_outside(part, body_state)):
         part, structure = origin.excerpt(ends, {*also, *read})
+    has_loops = not control_flow_ops(index).isdisjoint(part.ops)
+    if has_loops and (acting := side_effects(index, part.ops)):
+        raise NotClonable(
+            f"Op {index.names[acting[0]]!r} does more than compute in a function that has while loops or conditionals "
+            "of TensorFlow 1, and which of them would run first is not known; choose boundaries without it.",
+            [index.names[op] for op in acting],
+        )
     copied_names(index, part.reused, state[3], into)  # refuses a scope that does not hold all variables
     definitions = called_definitions(index, (index.nodes[i] for i in part.ops))
     states = make_states(part, body_state, definitions.values(), into, *state)
@@ -197,13 +206,16 @@ def _make(
     from tfgraphwidget.runtime.functions.module_copy import ModuleCopy  # a tf.Module
 
     module = ModuleCopy(part, states, functions, into, body_state, _report(part, states, into))
+    module.has_v1_control_flow = has_loops
 
     def add_ops(values: dict[str, Tensor], captured: dict[str, Tensor], scope: str) -> list[Tensor]:
         return import_part(part, functions, own_gradients, {**values, **captured}, scope, own)
 
-    def body(values: dict[str, Tensor]) -> dict[str, Tensor]:
+    def plain_body(values: dict[str, Tensor]) -> dict[str, Tensor]:
         outputs = add_ops(values, _capture_state(states), module.name)
         return dict(zip(module.outputs, outputs, strict=True))
+
+    body = _without_control_dependencies(plain_body) if has_loops else plain_body
 
     def inline(*tensors: Tensor) -> list[Tensor]:
         names_in_use = {index.names[i].lower() for i in part.ops}
@@ -226,6 +238,25 @@ def _make(
     flat = CallStructure.flat(specs, len(results))
     module._trace(flat if structure is None else structure.with_specs([*specs.values()]), flat, results, body)
     return module
+
+
+def _without_control_dependencies(
+    body: Callable[[dict[str, Tensor]], dict[str, Tensor]],
+) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
+    """A function of tensors by name that calls `body` as a function of TensorFlow 1.
+
+    A tf.function makes its results wait for ops that might do something, those inside of a v1 loop too, which no op
+    outside of the loop can wait for.
+    """
+
+    def call(values: dict[str, Tensor]) -> dict[str, Tensor]:
+        names = list(values)
+        signature = [tf.TensorSpec(values[name].shape, values[name].dtype) for name in names]
+        inner = tf.compat.v1.wrap_function(lambda *inside: body(dict(zip(names, inside, strict=True))), signature)
+        outputs: dict[str, Tensor] = inner(*values.values())
+        return outputs
+
+    return call
 
 
 def _capture_state(states: States, names_in_use: set[str] | None = None) -> dict[str, Tensor]:

@@ -6,6 +6,7 @@ from .comparison import Comparison as Comparison
 from .comparison import compare_outputs as compare_outputs
 from .flops import flops_and_calls as flops_and_calls
 from .function_profile import measure_function as measure_function
+from .last_round import keep_last_rounds as keep_last_rounds
 from .optimizer import OptimizedGraph as OptimizedGraph
 from .optimizer import OptimizerPass as OptimizerPass
 from .optimizer import optimize as optimize

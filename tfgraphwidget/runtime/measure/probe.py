@@ -1,7 +1,8 @@
 """Probing: what tensors are, once a graph has run, in a few numbers each.
 
 Nothing is added to the graph: a tensor is fetched as it is. That is impossible for what runs many times in a step, in a
-v1 while loop, and gives nothing for the branch of a v1 conditional that was not taken.
+v1 while loop, of which a copy of the graph keeps the last round, and gives nothing for the branch of a v1 conditional
+that was not taken.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.progress import tell
+from tfgraphwidget.runtime.measure.last_round import LastRounds
 from tfgraphwidget.runtime.session.run import QUEUE_PATIENCE, TimedSession
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text, is_dead_tensor
 from tfgraphwidget.tensorflow_modules import tf
@@ -36,6 +38,7 @@ from tfgraphwidget.tf_types import RunMetadata, Session
 
 Array = np.ndarray
 Run = Callable[[Sequence[str]], Sequence[np.ndarray]]
+_NOT_TAKEN = "branch-not-taken"
 _BINS = 20
 _BARS = " ▁▂▃▄▅▆▇█"
 
@@ -293,6 +296,44 @@ def probe(index: GraphIndex, tensors: Sequence[str], run: Run) -> Probe:
     )
 
 
+def probe_last_rounds(rounds: LastRounds, run: Run) -> Probe:
+    """Return statistics of tensors of which some are in while loops: of their values in the last round.
+
+    Args:
+        rounds: The graph that keeps them.
+        run: Returns the values of tensors of that graph, from one run.
+    """
+
+    def run_aside(tensors: Sequence[str]) -> Sequence[np.ndarray]:
+        try:
+            return run(tensors)
+        except SessionRefused as refusal:
+            if isinstance(refusal.__cause__, tf.errors.InvalidArgumentError):  # a branch was not taken, perhaps
+                raise refusal.__cause__ from refusal
+            raise
+
+    try:
+        results = probe(rounds.index, rounds.fetches, run_aside)
+    except SessionRefused as refusal:
+        if refusal.code != _NOT_TAKEN:
+            raise
+        raise _not_taken(list(rounds.tensors)) from refusal  # by their own names, not those of what keeps them
+    values = {name: stats.value for name, stats in results.items()}
+    stats = []
+    for name, place in rounds.tensors.items():
+        own = results[place.tensor]
+        flags = {flag: int(value) for flag, _ in place.flags if (value := values[flag]) is not None}
+        note = place.note(flags) if len(flags) == len(place.flags) else own.note
+        stats.append(Stats(name, own.dtype, None if note else own.value, note or own.note))
+    if all(each.value is None and each.note.startswith("not run") for each in stats):
+        raise SessionRefused(
+            f"{names_text([each.name for each in stats])} {'has' if len(stats) == 1 else 'have'} no value in this run: "
+            f"{stats[0].note}; give other feeds, or look at what comes out of the loop.",
+            [split_tensor(each.name)[0] for each in stats],
+        )
+    return Probe(tuple(stats))
+
+
 def readable_tensor(index: GraphIndex, tensor: str) -> str:
     """Return the tensor to fetch for a tensor: a read of a variable for its handle, "" if it has no value in Python.
 
@@ -320,13 +361,17 @@ def _run(fetches: Mapping[str, str], run: Run) -> tuple[dict[str, Array], dict[s
     values = {name: value for name in names if (value := _run_alone(fetches[name], run)) is not None}
     dead = [name for name in names if name not in values]
     if not values:
-        raise SessionRefused(
-            f"{names_text(dead)} {'has' if len(dead) == 1 else 'have'} no value in this run, since of the "
-            "conditional the "
-            "other branch was taken; feed its predicate otherwise, or look at what the conditional gives.",
-            [split_tensor(name)[0] for name in dead],
-        )
+        raise _not_taken(dead)
     return values, dict.fromkeys(dead, "not run: of its conditional the other branch was taken")
+
+
+def _not_taken(tensors: Sequence[str]) -> SessionRefused:
+    return SessionRefused(
+        f"{names_text(tensors)} {'has' if len(tensors) == 1 else 'have'} no value in this run, since of the "
+        "conditional the other branch was taken; feed its predicate otherwise, or look at what the conditional gives.",
+        [split_tensor(name)[0] for name in tensors],
+        code=_NOT_TAKEN,
+    )
 
 
 def _run_alone(fetch: str, run: Run) -> Array | None:

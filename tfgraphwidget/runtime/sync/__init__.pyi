@@ -10,13 +10,16 @@ from .variable_matching import match_variables as match_variables
 from .variable_stores import EagerStore as EagerStore
 from .variable_stores import FileStore as FileStore
 from .variable_stores import GraphStore as GraphStore
+from .variable_stores import OpenedFileStore as OpenedFileStore
 from .variable_stores import Pair as Pair
 from .variable_stores import StoredVariable as StoredVariable
 from .variable_stores import VariableStore as VariableStore
 from .variable_stores import checkpoint_store as checkpoint_store
 from .variable_stores import distances as distances
 from .variable_stores import eager_store as eager_store
+from .variable_stores import has_twins as has_twins
 from .variable_stores import keras_file_store as keras_file_store
 from .variable_stores import keras_store as keras_store
+from .variable_stores import opened_file_store as opened_file_store
 from .variable_stores import store_of_source as store_of_source
 from .variable_stores import transfer as transfer

@@ -375,6 +375,78 @@ def _named_variables(
     return {name: v for name, _, v in entries}, {name: path for name, path, _ in entries}
 
 
+@dataclass(frozen=True, eq=False)
+class OpenedFileStore:
+    """The variables of a file by their names there, and the session that an editor has imported its graph into.
+
+    The file stays as it is: what is assigned is what the session has, which is what the editor runs and writes.
+    """
+
+    title: str
+    variables: Sequence[StoredVariable]
+    model: Model
+    scope: str = ""
+
+    def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
+        """Present values in the session.
+
+        Args:
+            variables: The variables.
+        """
+        of_handle = {v.definition: v.handle for v in variables if v.definition is not None}
+        values = self._sync.read(list(of_handle))
+        return {name: values[definition.handle] for definition, name in of_handle.items()}
+
+    def assign(self, values: Mapping[str, Array]) -> None:
+        """Assign through the variables' own initializers; no op is added.
+
+        Args:
+            values: The values by the names of the variables.
+        """
+        of_name = {v.handle: v.definition for v in self.variables if v.handle in values and v.definition is not None}
+        new_values = {definition.handle: values[name] for name, definition in of_name.items()}
+        self._sync.assign(list(of_name.values()), new_values)
+
+    @property
+    def _sync(self) -> Sync:
+        return Sync((), self.model, self.model)
+
+
+def has_twins(source: Source, index: GraphIndex) -> bool:
+    """Whether a file has a variable under several handles, as exports of Keras do: which of them is read is not known.
+
+    Args:
+        source: The source.
+        index: Its graph, as it is now.
+    """
+    stored = source.stored
+    if stored is None:
+        return False
+    names = [stored.variable_name(name) for name in handles_by_name(index) if stored.key(name)]
+    return len(set(names)) < len(names)
+
+
+def handles_by_name(index: GraphIndex) -> list[str]:
+    """The names of the ops that hold variables, in graph order."""
+    return [index.names[op] for op in handles(index)]
+
+
+def opened_file_store(source: Source, index: GraphIndex) -> OpenedFileStore | None:
+    """The variables of a file whose graph an editor has imported; None for another source.
+
+    Args:
+        source: The source.
+        index: Its graph, as it is now.
+    """
+    if source.graph is None or source.stored is None:
+        return None
+    model = Model(source.graph, source.session)
+    live = definitions(index, handles(index)).values()
+    of_file = _file_store(source.title, source.stored, live).variables
+    others = GraphStore(model, [v for v in live if source.stored.key(v.handle) is None])  # edits have added them
+    return OpenedFileStore(source.title, (*of_file, *others.variables), model)
+
+
 def store_of_source(source: Source, index: GraphIndex) -> VariableStore:
     """The variables of the graph of an opened source; of a function those that it captures.
 
