@@ -176,22 +176,24 @@ def _constants_behind(index: GraphIndex, op: int, through: Container[str]) -> li
 def _last_place(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """The place that was the last one of a dimension."""
     attr, begin = consumer.index.nodes[consumer.op].attr, consumer.sizes(1)
-    if attr["ellipsis_mask"].i or attr["new_axis_mask"].i:
+    # Reading an attribute that is missing would add it.
+    masks = {name: attr[name].i for name in ("ellipsis_mask", "new_axis_mask", "shrink_axis_mask") if name in attr}
+    if masks.get("ellipsis_mask") or masks.get("new_axis_mask"):
         return
     for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
-        if k < len(begin) and attr["shrink_axis_mask"].i >> k & 1 and was > 1 and begin[k].value == was - 1:
+        if k < len(begin) and masks.get("shrink_axis_mask", 0) >> k & 1 and was > 1 and begin[k].value == was - 1:
             yield consumer.stale(1, begin, k, None)
 
 
 def _crop(consumer: SizeConsumer) -> Iterator[StaleConstant]:
-    """A slice of the middle of a dimension, or of its half."""
+    """A slice of the middle of a dimension."""
     begin, size = consumer.sizes(1), consumer.sizes(2)
     for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
         if k >= min(len(begin), len(size)):
             continue
         first, length = begin[k].value or 0, size[k].value or 0
         is_center = first > 0 and abs(2 * first + length - was) <= 1
-        if size[k].constant >= 0 and (is_center or (was > 1 and length == was // 2)):
+        if size[k].constant >= 0 and is_center:
             yield consumer.stale(2, size, k, None)
 
 
