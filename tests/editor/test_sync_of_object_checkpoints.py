@@ -211,3 +211,78 @@ def test_tensorflow_restores_the_same_values(tmp_path: Path) -> None:
     tgw.sync(path, ours)
     tf.train.Checkpoint(model=theirs).restore(path).expect_partial()
     assert all(np.array_equal(a, b) for a, b in zip(values(ours), values(theirs), strict=True))
+
+
+# Checkpoints of Keras 2, which named the layers of functional and sequential models by their number
+
+
+def plain(layer: Any) -> Any:
+    """An object with the variables, layers and cells of a layer, under the names that Keras 2 gave them."""
+    node = tf.Module()
+    former = {"depthwise_kernel": "kernel"} if isinstance(layer, keras.layers.DepthwiseConv2D) else {}
+    names = ("kernel", "bias", "gamma", "beta", "moving_mean", "moving_variance", "embeddings", "recurrent_kernel")
+    for name in names:
+        if isinstance(getattr(layer, name, None), keras.Variable):
+            setattr(node, dict(zip(former.values(), former, strict=True)).get(name, name), getattr(layer, name).value)
+    for name in ("cell", "forward_layer", "backward_layer", "layer"):
+        if isinstance(getattr(layer, name, None), keras.layers.Layer):
+            setattr(node, name, plain(getattr(layer, name)))
+    for name in ("_query_dense", "_key_dense", "_value_dense", "_output_dense"):
+        if hasattr(layer, name):
+            setattr(node, name, plain(getattr(layer, name)))
+    return numbered(node, layer) if isinstance(layer, keras.Model) else node
+
+
+def numbered(node: Any, model: Any) -> Any:
+    """The object, with "layer-2" and "layer_with_weights-0" for the layers of a model."""
+    count = 0
+    for number, layer in enumerate(model.layers):
+        child = plain(layer)
+        if layer.weights:
+            setattr(node, f"layer_with_weights-{count}", child)
+            count += 1
+        setattr(node, f"layer-{number}", child)
+    return node
+
+
+def nested() -> Any:
+    x = keras.Input((6,))
+    y = keras.layers.Dropout(0.5)(keras.layers.Embedding(9, 4)(x))
+    y = keras.layers.Bidirectional(keras.layers.LSTM(3, return_sequences=True))(y)
+    y = keras.layers.MultiHeadAttention(2, 3)(y, y)
+    inner = keras.Sequential([keras.Input((6, 6)), keras.layers.GRU(3), keras.layers.BatchNormalization()])
+    return keras.Model(x, keras.layers.Dense(2)(inner(y)))
+
+
+def pictures() -> Any:
+    layers = [keras.layers.DepthwiseConv2D(3), keras.layers.ReLU(), keras.layers.TimeDistributed(keras.layers.Dense(2))]
+    return keras.Sequential([keras.Input((8, 8, 3)), *layers])
+
+
+@pytest.mark.parametrize("is_model", [False, True], ids=["save_weights", "Checkpoint(model=model)"])
+@pytest.mark.parametrize("make", [sequential, functional, nested, pictures])
+def test_a_checkpoint_of_keras_2_gives_all_values(make: Callable[[], Any], is_model: bool, tmp_path: Path) -> None:
+    source = make()
+    numbers = np.random.default_rng(1)
+    for variable in source.weights:
+        variable.assign(numbers.normal(size=variable.shape).astype(variable.dtype))
+    root = numbered(tf.Module(), source)
+    path = tf.train.Checkpoint(**({"model": root} if is_model else {"root": root})).write(str(tmp_path / "c"))
+    keys = [name for name, _ in tf.train.list_variables(path)]
+    prefix = "model/" if is_model else ""
+    assert any(key.startswith(f"{prefix}layer_with_weights-0/") for key in keys)
+    target = make()
+    pairs = tgw.sync(path, target)
+    assert len(pairs) == len(target.weights)
+    for wanted, got in zip(source.weights, target.weights, strict=True):
+        assert np.array_equal(wanted, got)
+
+
+def test_a_checkpoint_of_keras_2_that_lacks_a_layer_assigns_nothing(tmp_path: Path) -> None:
+    root = numbered(tf.Module(), filled(sequential, 1))
+    path = tf.train.Checkpoint(root).write(str(tmp_path / "c"))
+    longer = keras.Sequential([keras.Input((4,)), *(keras.layers.Dense(n) for n in (3, 2, 5))])
+    before = values(longer)
+    with pytest.raises(GraphEditError):
+        tgw.sync(path, longer)
+    assert all(np.array_equal(a, b) for a, b in zip(before, values(longer), strict=True))

@@ -10,6 +10,7 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tfgraphwidget.errors import GraphEditError
@@ -88,6 +89,37 @@ EQUAL: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     "ZeroPadding2D": (lambda x: L.ZeroPadding2D(1)(x), IMAGES),
     "Resizing": (lambda x: L.Resizing(5, 7)(x), IMAGES),
     "MaxPooling2D": (lambda x: L.MaxPooling2D(3, 2)(x), IMAGES),
+    "AveragePooling3D": (lambda x: L.AveragePooling3D(2, padding="same")(x), VOLUMES),
+    "Conv3DTranspose, padded": (lambda x: L.Conv3DTranspose(3, 3, strides=2, output_padding=1)(x), VOLUMES),
+    "Conv1DTranspose, padded": (
+        lambda x: L.Conv1DTranspose(3, 3, strides=2, padding="same", output_padding=1)(x),
+        SEQUENCES,
+    ),
+    "SeparableConv2D": (lambda x: L.SeparableConv2D(3, 3, padding="same")(x), IMAGES),
+    "DepthwiseConv1D": (lambda x: L.DepthwiseConv1D(3)(x), SEQUENCES),
+    "UpSampling1D": (lambda x: L.UpSampling1D(2)(x), SEQUENCES),
+    "UpSampling2D, nearest": (lambda x: L.UpSampling2D(2)(x), IMAGES),
+    "Resizing, bicubic": (lambda x: L.Resizing(5, 7, interpolation="bicubic")(x), IMAGES),
+    "Resizing, cropped": (lambda x: L.Resizing(5, 5, crop_to_aspect_ratio=True)(x), IMAGES),
+    "Cropping1D": (lambda x: L.Cropping1D(1)(x), SEQUENCES),
+    "ZeroPadding3D": (lambda x: L.ZeroPadding3D(2)(x), VOLUMES),
+    "Permute of an image": (lambda x: L.Permute((3, 1, 2))(x), IMAGES),
+    "GroupNormalization of each channel": (lambda x: L.GroupNormalization(-1)(x), IMAGES),
+    "LayerNormalization over time": (
+        lambda x: L.LayerNormalization(axis=1, center=False, scale=False)(x),
+        SEQUENCES,
+    ),
+    "RMSNormalization": (lambda x: L.RMSNormalization()(x), SEQUENCES),
+    "UnitNormalization over time": (lambda x: L.UnitNormalization(axis=1)(x), SEQUENCES),
+    "GroupQueryAttention, causal": (lambda x: L.GroupQueryAttention(4, 4, 2)(x, x, use_causal_mask=True), SEQUENCES),
+    "AdditiveAttention, causal": (lambda x: L.AdditiveAttention()([x, x], use_causal_mask=True), SEQUENCES),
+    "Masking": (lambda x: L.Masking()(x), SEQUENCES),
+    "PReLU of each channel": (lambda x: L.PReLU(shared_axes=[1])(x), SEQUENCES),
+    "mean of the length at run time": (
+        lambda x: L.Lambda(lambda t: tf.reduce_sum(t, 1) / tf.cast(tf.shape(t)[1], tf.float32))(x),
+        SEQUENCES,
+    ),
+    "differences": (lambda x: x[:, 1:] - x[:, :-1], SEQUENCES),
     "Softmax over time": (lambda x: L.Softmax(axis=1)(x), SEQUENCES),
     "vision transformer": (vision_transformer, PICTURES),
     "segmenter": (segmenter, PICTURES),
@@ -103,6 +135,65 @@ TOLD: dict[str, tuple[Build, tuple[Shape, ...]]] = {
     "RepeatVector": (lambda x: L.RepeatVector(x.shape[1])(L.GlobalMaxPooling1D()(x)) + x, SEQUENCES),
     "UpSampling2D, bilinear": (lambda x: L.UpSampling2D(2, interpolation="bilinear")(x), IMAGES),
     "Embedding of places": (lambda x: x + L.Embedding(64, 8)(keras.ops.arange(x.shape[1])), SEQUENCES),
+    "AdaptiveAveragePooling1D": (lambda x: L.AdaptiveAveragePooling1D(2)(x), SEQUENCES),
+    "AdaptiveMaxPooling2D": (lambda x: L.AdaptiveMaxPooling2D((2, 2))(x), IMAGES),
+    "AdaptiveAveragePooling3D": (lambda x: L.AdaptiveAveragePooling3D((2, 2, 2))(x), VOLUMES),
+    "RepeatVector alone": (lambda x: L.RepeatVector(x.shape[1])(L.GlobalMaxPooling1D()(x)), SEQUENCES),
+    "UpSampling2D, lanczos": (lambda x: L.UpSampling2D(2, interpolation="lanczos3")(x), IMAGES),
+    "mean by division": (lambda x: L.Lambda(lambda t: tf.reduce_sum(t, 1) / t.shape[1])(x), SEQUENCES),
+    "mean by multiplication": (lambda x: L.Lambda(lambda t: tf.reduce_sum(t, 1) * (1 / t.shape[1]))(x), SEQUENCES),
+    "mean of an image": (
+        lambda x: L.Lambda(lambda t: tf.reduce_sum(t, [1, 2]) / float(t.shape[1] * t.shape[2]))(x),
+        IMAGES,
+    ),
+    "variance without bias": (
+        lambda x: L.Lambda(lambda t: tf.reduce_sum(t**2, [1, 2]) / (t.shape[1] * t.shape[2] - 1.0))(x),
+        IMAGES,
+    ),
+    "Gram matrix": (
+        lambda x: L.Lambda(lambda t: tf.einsum("bijc,bijd->bcd", t, t) / tf.cast(t.shape[1] * t.shape[2], tf.float32))(
+            x
+        ),
+        IMAGES,
+    ),
+    "product over time, scaled": (
+        lambda x: L.Lambda(lambda t: tf.matmul(t, t, transpose_a=True) / t.shape[1] ** 0.5)(x),
+        SEQUENCES,
+    ),
+    "last step": (lambda x: L.Lambda(lambda t: t[:, t.shape[1] - 1])(x), SEQUENCES),
+    "roll by half": (lambda x: L.Lambda(lambda t: tf.roll(t, t.shape[1] // 2, 1))(x), SEQUENCES),
+    "half of the largest": (
+        lambda x: L.Lambda(lambda t: tf.math.top_k(tf.transpose(t, [0, 2, 1]), t.shape[1] // 2)[0])(x),
+        SEQUENCES,
+    ),
+    "copies": (
+        lambda x: L.Lambda(lambda t: tf.tile(tf.reduce_mean(t, 1, keepdims=True), [1, t.shape[1], 1]))(x),
+        SEQUENCES,
+    ),
+    "filled up": (lambda x: L.Lambda(lambda t: tf.pad(t, [[0, 0], [0, 12 - t.shape[1]], [0, 0]]))(x), SEQUENCES),
+    "one-hot places": (lambda x: L.Lambda(lambda t: tf.one_hot(tf.argmax(t, 1), t.shape[1]))(x), SEQUENCES),
+    "reversed sequences": (
+        lambda x: L.Lambda(lambda t: tf.reverse_sequence(t, tf.fill([tf.shape(t)[0]], t.shape[1]), 1))(x),
+        SEQUENCES,
+    ),
+    "central crop": (lambda x: L.Lambda(lambda t: tf.image.central_crop(t, 0.5))(x), IMAGES),
+    "steps, one by one": (lambda x: keras.ops.stack([x[:, k] * k for k in range(x.shape[1])], 1), SEQUENCES),
+    "mask of a fixed length": (
+        lambda x: L.MultiHeadAttention(2, 4)(x, x, attention_mask=np.tri(x.shape[1], dtype=bool)[None]),
+        SEQUENCES,
+    ),
+    "sines of places": (
+        lambda x: L.Lambda(lambda t: t + np.sin(np.arange(t.shape[1], dtype=np.float32))[:, None])(x),
+        SEQUENCES,
+    ),
+    "Bidirectional, unrolled": (lambda x: L.Bidirectional(L.GRU(3, unroll=True))(x), SEQUENCES),
+    "SimpleRNN": (lambda x: L.SimpleRNN(3)(x), SEQUENCES),
+    "ConvLSTM1D": (lambda x: L.ConvLSTM1D(2, 3)(x), IMAGES),
+    "LayerNormalization of each place": (lambda x: L.LayerNormalization(axis=[1, 2])(x), IMAGES),
+    "EinsumDense of each place": (
+        lambda x: L.EinsumDense("abc,cd->abd", output_shape=(x.shape[1], 3), bias_axes="bd")(x),
+        SEQUENCES,
+    ),
     "CenterCrop": (lambda x: L.CenterCrop(4, 4)(x), IMAGES),
     "half of a sequence": (lambda x: x[:, : x.shape[1] // 2], SEQUENCES),
     "Reshape to windows": (lambda x: L.Reshape((x.shape[1] // 2, 2, x.shape[2] // 2, 2, 4))(x), IMAGES),

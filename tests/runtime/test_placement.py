@@ -447,3 +447,26 @@ def test_an_error_that_says_nothing_of_placing_does_not_renew_the_session_for_le
     assert len(failed) == 1
     assert editor.lost == ()
     assert not editor.session._config.graph_options.place_pruned_graph
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("device", ["/job:ps/task:0", "/job:worker/replica:0/task:1/device:GPU:0"])
+def test_a_live_graph_that_is_placed_for_a_cluster_is_cloned_on_a_laptop(device: str, soft: bool) -> None:
+    with tf.Graph().as_default() as graph, tf.device(device):
+        x = v1.placeholder(tf.float32, [None, 2], "x")
+        tf.multiply(x, v1.get_variable("w", initializer=[3.0, 4.0], use_resource=True), name="y")
+    config = v1.ConfigProto(allow_soft_placement=soft)
+    with v1.Session(graph=graph, config=config) as session:
+        editor = tgw.edit(graph, session=session)
+        editor.clone("x:0", "y:0", into="same", init="none")
+        editor.clone("x:0", "y:0", into="here", init="none", device="")
+        assert {graph.get_operation_by_name(f"{scope}/w").device for scope in ("same", "here")} == {
+            graph.get_operation_by_name("w").device,
+            "",
+        }
+        with pytest.raises(GraphEditError, match="Cannot assign a device") as refusal:
+            editor.clone("x:0", "y:0", into="valued", init="initial")
+        assert 'use init="none"' in refusal.value.why
+        assert "valued/w" not in editor.index.ids
+        editor.place(["same/y", "y"], "")
+        assert graph.get_operation_by_name("y").device == ""

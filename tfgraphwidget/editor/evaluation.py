@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -60,13 +60,14 @@ Renames = Iterable[tuple[str, str]]
 class GraphRun:
     """A graph that can be run: `index` is it, or was it once, and `body` of `source` is where its state is found.
 
-    `patches` are the edits that made it.
+    `patches` are the edits that made it; `readers` read the values of a file's variables, by their handle ops.
     """
 
     source: sources.Source
     body: sources.Body
     index: GraphIndex
     patches: tuple[edits.Patch, ...] = ()
+    readers: Mapping[str, Callable[[], object]] = field(default_factory=dict)
 
     @property
     def is_body(self) -> bool:
@@ -140,7 +141,9 @@ class GraphRun:
         read = self._read(unknown.values()) if unknown else {}
         return {**known_values, **{key: read[v.handle] for key, v in unknown.items()}}
 
-    def _read(self, variables: Iterable[VariableDef]) -> Mapping[str, object]:
+    def _read(self, variables: Collection[VariableDef]) -> Mapping[str, object]:
+        if all(variable.handle in self.readers for variable in variables):
+            return {variable.handle: self.readers[variable.handle]() for variable in variables}
         graph, session = self.source.graph, self.source.session
         if graph is not None and session is not None:
             sessions.check_session(session, graph)
@@ -202,7 +205,9 @@ class Evaluator:
     def current_run(self) -> GraphRun:
         """The current graph."""
         executor = self._executor
-        return GraphRun(executor.source, executor.view.body, executor.index, executor.patches())
+        return GraphRun(
+            executor.source, executor.view.body, executor.index, executor.patches(), executor.value_readers()
+        )
 
     def _other_run(self, other: Any) -> GraphRun:
         """Another graph: the current one of another editor, an index, or what `tgw.edit` opens."""
@@ -210,9 +215,8 @@ class Evaluator:
             return GraphRun(self._executor.source, self._executor.view.body, other)
         other_navigator = navigator_of(other)
         if other_navigator is not None:
-            return GraphRun(
-                other.core.source, other_navigator.here.body, other_navigator.here.index, other.core.executor.patches()
-            )
+            run: GraphRun = other.core.evaluator.current_run()
+            return run
         source = self._opened_alike(other)
         navigator = opened_navigator(source)
         if len(self._executor.navigator.path) == 1:

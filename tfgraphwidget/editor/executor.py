@@ -130,7 +130,7 @@ class EditExecutor:
                 "leave it (editor.leave(0)) for the graph itself."
             )
         # A library of ops may have been loaded since: an edit tries again, and says why not.
-        return self.source.refusal or ("" if self.source.graph is not None else self.source.live_refusal)
+        return self.source.refusal or self.target.live_refusal
 
     def default_init(self) -> Literal["current", "initial", "none"]:
         """The default of `init`: "current" where the session or a checkpoint has values."""

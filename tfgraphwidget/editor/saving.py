@@ -358,7 +358,7 @@ def ends_without_refused_ops(
     is_part = frozen or is_folder or suffix in CONVERSIONS
     if is_folder and core.source.stored is not None and core.source.stored.folder() is not None:
         return None  # a SavedModel keeps its other files, and needs no run for that
-    if not is_part or not core.target.is_file or not core.source.live_refusal or core.executor.in_function:
+    if not is_part or not core.target.is_file or not core.target.live_refusal or core.executor.in_function:
         return None
     ends = requested_signatures(core, inputs, outputs, signatures)
     input_tensors = [tensor for signature in ends for _, tensor in signature.inputs]

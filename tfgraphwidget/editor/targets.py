@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfgraphwidget import edits, sources
+from tfgraphwidget import edits, export, sources
 from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.clone_values import GraphSession
 from tfgraphwidget.editor.transaction import Transaction, one_thread, transaction
-from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo
+from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo, NotRunnable, SessionRefused
 from tfgraphwidget.graph import (
     GraphIndex,
     Shape,
@@ -52,6 +52,11 @@ if TYPE_CHECKING:
 
 _KEPT = 64
 """So many of the last states of a graph are kept, and of those before, one in so many."""
+
+
+_SESSION_CLOSED = (
+    "The graph before this edit cannot run, so its session was closed; the next one begins with its values."
+)
 
 
 def _slice_of(read: Callable[[], object], variable: VariableDef) -> object:
@@ -235,6 +240,19 @@ def _add_members(collections: Members, file_members: Members, names: frozenset[s
     }
 
 
+def _with_initializers(index: GraphIndex) -> GraphIndex:
+    """The graph with those variables that TensorFlow 1 can make: a file's saved objects have no initializers."""
+    variables = tuple(variable for variable in index.variable_defs if variable.initializer in index.ids)
+    names = {variable.name for variable in variables}
+    collections = {
+        key: tuple(member for member in members if member.kind != "variable" or member.name in names)
+        for key, members in index.collections.items()
+    }
+    return replace(
+        index, variable_defs=variables, collections={key: members for key, members in collections.items() if members}
+    )
+
+
 def _in_order(collections: Members, order: Members) -> Members:
     """Collections with the entries that `order` has in that order, whatever is between them."""
     ordered = dict(collections)
@@ -279,6 +297,10 @@ class LiveTarget:
         self._form: sources.FileForm | None = None  # of a file that was imported
         self._edits_in_archive: tuple[Patch, ...] | None = None  # None while those of an archive are made again
         self._imported: GraphIndex | None = None  # as it was then
+        self._present_file: tuple[GraphIndex, Source] | None = None  # the file after its edits, opened by itself
+        # Of a file that was imported as edits had made it: these edits, and what makes the file of it that it was.
+        self._edits_in_import: tuple[tuple[Patch, ...], Callable[[], None]] | None = None
+        self._closed: sessions.SessionContents | None = None  # what the session of that held when an undo closed it
         self.reread()
         self.first = self._reading.index  # before all edits
 
@@ -318,7 +340,13 @@ class LiveTarget:
         source, draft, body = self.source, self._draft, self.source.body
         with transaction() as steps:
             steps.on_failure(self.file_restorer())
-            graph = source.live()
+            try:
+                graph = source.live()
+            except NotRunnable:
+                if not self._is_edited_file():
+                    raise
+                self._import_edited()
+                return
             # Of what a Saver does not restore, TensorFlow needs further ops to assign values.
             live.hide_all_but(graph, names_of(body.nodes(0)))
             self._draft, self._objectless = None, _variables(self._reading.index)
@@ -337,6 +365,65 @@ class LiveTarget:
                 for planned, fitted in self._actual_patches.values():
                     source.notices += fitted.notes[len(planned.notes) :]
             self._load_saved_values(() if draft is None else draft.patches)
+
+    def _import_edited(self) -> None:
+        """Import a file as edits have made it, since TensorFlow cannot import it as it was: they removed the cause.
+
+        TensorFlow can never have the ops that were removed, so an undo of these edits makes a file of it again.
+        """
+        source, draft = self.source, self._draft
+        assert draft is not None  # it has edits
+        restore, readers = self.file_restorer(), self.value_readers(draft.patches)
+        present, index = self._open_present_file(), draft.index
+        assert present.revive is not None  # it is a file's, too
+        imported, new_names = present.revive(), edits.rewire.new_names(draft.patches, {})
+        saved_names = {new_names.get(handle, handle): name for handle, name in source.body.saved_names.items()}
+        source.take(replace(imported, body=sources.GraphBody(imported.graph, saved_names=saved_names)))
+        past = source.find_obstacles()[0] if source.find_obstacles is not None else ()
+        others = [notice for notice in source.notices if notice not in (*past, *present.notices)]
+        source.notices = (*present.notices, *others)
+        live.hide_all_but(imported.graph, index.names)
+        self._draft, self._objectless = None, _variables(index)
+        self._reading = replace(self._reading, index=index)  # whose collections the objectless variables are in
+        self.reread()
+        self._form = sources.FileForm(present.body, self._reading.index.nodes, source.repaired)
+        self._imported = self._reading.index
+        values = sessions.SessionContents({handle: read() for handle, read in readers.items()})
+        source.notices += sessions.load_contents(values, imported.session, imported.graph)
+        for patch in draft.patches:
+            self._initialize(patch)
+        self._load_saved_values(draft.patches)
+        if self._closed is not None:
+            source.notices += sessions.load_contents(self._closed, imported.session, imported.graph)
+        self._edits_in_import = draft.patches, restore
+
+    def _is_edited_file(self) -> bool:
+        """Whether this is a file's graph that TensorFlow has not imported, and that edits have changed."""
+        return self.is_file and self._draft is not None and bool(self._draft.patches)
+
+    def _open_present_file(self) -> Source:
+        """The graph of an edited file, opened as if edits had been made before it was written."""
+        draft, source = self._draft, self.source
+        assert draft is not None  # it has edits
+        assert source.open_edited is not None  # it is a file's
+        if self._present_file is None or self._present_file[0] is not draft.index:
+            notices: list[str] = []
+            original = None if source.stored is None else source.stored.meta()
+            meta_graph = export.file_meta_graph(
+                _with_initializers(draft.index), self.envelope(), draft.index.nodes, original, notices.append
+            )
+            present = source.open_edited(meta_graph)
+            present.notices += tuple(notices)
+            self._present_file = draft.index, present
+        return self._present_file[1]
+
+    @property
+    def live_refusal(self) -> str:
+        """Why TensorFlow cannot import the file as edits have made it, as a sentence; "" if it can, or has."""
+        source = self.source
+        if source.graph is not None or not source.live_refusal:
+            return ""
+        return self._open_present_file().live_refusal if self._is_edited_file() else source.live_refusal
 
     def _do_again(self, patch: Patch, names: Mapping[str, str]) -> dict[str, str]:
         """Apply a patch that was planned when the graph was a file, in which ops have other `names` now.
@@ -450,7 +537,7 @@ class LiveTarget:
             source.body, source.notices, source.has_values = state
             self._draft, self._reading, self._shapes, self._built_on_hidden = saved
             self._actual_patches, self._members, self._form, self._objectless = {}, {}, None, objectless
-            self._imported_names = {}
+            self._imported_names, self._edits_in_import = {}, None
 
         return restore
 
@@ -618,12 +705,17 @@ class LiveTarget:
                 again.apply()
 
     def _initialize(self, patch: Patch) -> None:
-        """Give the variables that an edit of a body brought in their first values, unless they have values already."""
-        session = self.source.session
-        if session is None or not patch.captured:
+        """Give variables that a redo adds what a closed session held, and those that a body brought in first values."""
+        session, closed_values = self.source.session, {} if self._closed is None else self._closed.variables
+        if session is None or not (patch.captured or closed_values):
             return
         new = [v for v in patch.add.variables if not sessions.variable_values.has_value(session, v.snapshot or v.name)]
-        live.traced_ops.initialize(sessions.TimedSession(session), new, ())
+        values = {v.handle: closed_values[v.handle] for v in new if v.handle in closed_values}
+        sessions.load_contents(sessions.SessionContents(values), session, self.graph())
+        if not patch.captured:
+            return
+        others = [v for v in new if v.handle not in values]
+        live.traced_ops.initialize(sessions.TimedSession(session), others, ())
 
     def carried_out(self, patch: Patch) -> Patch:
         """The patch that was carried out when TensorFlow imported the file; the planned one where that is the same."""
@@ -766,6 +858,11 @@ class LiveTarget:
         Raises:
             NothingTo: Another editor has undone the edit already.
         """
+        if self._draft is None and self._edits_in_import is not None:
+            edits_before, restore = self._edits_in_import
+            if any(each is patch for each in edits_before):
+                losses = self._close_session(restore)
+                return self.revert(patch, steps, renew=renew)[0], losses
         if self._draft is not None:
             return self._draft.revert(patch, steps)
         index, planned = self.index, id(patch)
@@ -787,6 +884,20 @@ class LiveTarget:
         if reordered:
             self.reread()
         return inverse, losses
+
+    def _close_session(self, restore: Callable[[], None]) -> tuple[str, ...]:
+        """Make a file of the graph again with `restore`, and keep what the session held; sentences on what is lost."""
+        graph, session = self.source.graph, self.source.session
+        assert graph is not None  # it was imported
+        contents, losses = self._closed, [_SESSION_CLOSED]
+        if session is not None:
+            try:
+                contents = sessions.read_contents(session, graph, {op.name for op in graph.get_operations()})
+            except SessionRefused as refusal:
+                losses.append(refusal.why)
+        restore()
+        self._closed = contents
+        return tuple(losses)
 
     def _check_revertible(self, patch: Patch) -> None:
         """Raise NothingTo when another editor has taken away what an edit added, or put back what it removed."""
@@ -854,15 +965,18 @@ class LiveTarget:
         for patch in patches:
             origins |= {new: origins.pop(old, old) for old, new in patch.renamed}
             origins |= dict(patch.values)
+        closed_values = {} if self._closed is None or self.source.graph is not None else self._closed.variables
         edits_now = () if self._draft is None else self._draft.patches
         saved_values = {} if self.source.graph is not None else self._saved_values(edits_now)
         readers: dict[str, Callable[[], object]] = {}
-        if not saved_values and not origins and (stored is None or not stored.has_values):
+        if not closed_values and not saved_values and not origins and (stored is None or not stored.has_values):
             return readers  # a file may have 100,000 variables
         for variable in definitions(self.index, handles(self.index)).values():
             origin = origins.get(variable.handle, variable.handle)
             tensor = saved_values.get(variable.handle)
-            if tensor is not None:
+            if variable.handle in closed_values:
+                readers[variable.handle] = partial(closed_values.__getitem__, variable.handle)
+            elif tensor is not None:
                 readers[variable.handle] = partial(_slice_of, tensor.read, variable)
             elif not isinstance(origin, str):
                 readers[variable.handle] = origin

@@ -254,6 +254,7 @@ class Source:
         reopen_code: The Python expression that opens it again.
         opened: Gives the object that was opened, as long as others hold it; None for a path.
         revive: Imports the file into a new graph and session.
+        open_edited: Opens the file's graph as edits have made it.
         stored: What a file has besides its graph.
         model: The Keras model that was opened.
         structure: How a function is called, if that is known.
@@ -282,6 +283,7 @@ class Source:
     reopen_code: str = ""
     opened: Callable[[], object] | None = field(default=None, repr=False)
     revive: Callable[[], ImportedGraph] | None = field(default=None, repr=False)
+    open_edited: Callable[[MetaGraphDef], Source] | None = field(default=None, repr=False)
     stored: StoredData | None = field(default=None, repr=False)
     model: KerasModel | None = field(default=None, repr=False)
     structure: CallStructure | None = field(default=None, repr=False)
@@ -310,8 +312,16 @@ class Source:
         if self.graph is None:
             if self.revive is None:
                 raise NotRunnable(self.refusal)
-            revived = self.revive()
-            self.body, self.graph, self.session = revived.body, revived.graph, revived.session
-            self.repaired = revived.repaired
-            self.notices += tuple(notice for notice in revived.notices if notice not in self.notices)
+            self.take(self.revive())
+            assert self.graph is not None  # which was imported just now
         return self.graph
+
+    def take(self, imported: ImportedGraph) -> None:
+        """Let the file's graph be what TensorFlow has imported.
+
+        Args:
+            imported: The graph with its session.
+        """
+        self.body, self.graph, self.session = imported.body, imported.graph, imported.session
+        self.repaired = imported.repaired
+        self.notices += tuple(notice for notice in imported.notices if notice not in self.notices)

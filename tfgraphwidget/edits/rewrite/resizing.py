@@ -17,9 +17,10 @@ from tfgraphwidget.edits.context import FunctionContext, PlanContext
 from tfgraphwidget.edits.function_calls import redirect_call
 from tfgraphwidget.edits.patch import NodeChange, Patch, StaleConstant, apply_patch
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
+from tfgraphwidget.edits.rewrite.constant_sizes import ShapeChanges
 from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
 from tfgraphwidget.edits.rewrite.shape_constants import SizeRewriter
-from tfgraphwidget.edits.rewrite.stale_shapes import SHAPE_MAKERS, ShapeChanges, stale_constants
+from tfgraphwidget.edits.rewrite.stale_shapes import SHAPE_MAKERS, stale_constants
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     BRANCHES,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from tfgraphwidget.edits.patch import NodeChange, Patch, StaleConstant, apply_patch
-from tfgraphwidget.edits.rewrite import stale_shapes
+from tfgraphwidget.edits.rewrite import constant_sizes
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import free_name, split_input
 from tfgraphwidget.tf_types import DataType, NodeDef
@@ -62,7 +62,7 @@ class SizeRewriter:
         if isinstance(one.value, int) or one.at is None:
             return one.at
         node = self.after.nodes[self.after.ids[one.op]]
-        values = stale_shapes.constant_integers(self.after, node, max_rank=2) or []
+        values = constant_sizes.constant_integers(self.after, node, max_rank=2) or []
         return one.at if len(values) == len(one.value) else None
 
     def _node(self, name: str) -> NodeDef:
@@ -78,14 +78,14 @@ class SizeRewriter:
         if name in self.keep or len(set(self.after.consumer_lists[op])) > 1:
             name = self._beside(one, reader)
         node = self._node(name) if name in self.after.ids else next(n for n in self.new_nodes if n.name == name)
-        values = stale_shapes.constant_integers(self.after, node, max_rank=2) or []
+        values = constant_sizes.constant_integers(self.after, node, max_rank=2) or []
         values[one.at or 0] = int(self._new_size(one))
-        stale_shapes.set_integers(self.after, node, values)
+        constant_sizes.set_integers(self.after, node, values)
 
     def _resize_uniform(self, one: StaleConstant) -> None:
         """Give a constant of one number everywhere its new size in dimension `slot`."""
         if isinstance(one.proposed, tuple) and isinstance(size := one.proposed[one.slot], int):
-            stale_shapes.set_uniform_size(self._node(one.op), one.slot, size)
+            constant_sizes.set_uniform_size(self._node(one.op), one.slot, size)
 
     def _beside(self, one: StaleConstant, reader_name: str) -> str:
         """A copy of the constant for one reader alone; the same one for each size of it."""
@@ -134,7 +134,7 @@ class SizeRewriter:
     def _constant(self, name: str, values: list[int], *, scalar: bool = False) -> str:
         int32 = self.index.typing.number("int32")
         self.new_nodes.append(
-            stale_shapes.integer_constant(self.after.nodes[0], self._free(name), values, int32, scalar=scalar)
+            constant_sizes.integer_constant(self.after.nodes[0], self._free(name), values, int32, scalar=scalar)
         )
         return str(self.new_nodes[-1].name)
 

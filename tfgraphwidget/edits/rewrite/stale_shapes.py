@@ -6,295 +6,30 @@ What the new shape makes of all others is known by inference; here it is compare
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import prod
-from typing import Any, NamedTuple
-
-import numpy as np
 
 from tfgraphwidget.edits.patch import StaleConstant
-from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
+from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
+from tfgraphwidget.edits.rewrite.constant_sizes import (
+    ShapeChanges,
+    SizeConsumer,
+    SizeEntry,
+    constant_integers,
+    is_uniform,
+)
+from tfgraphwidget.edits.rewrite.derived_constants import derived_constants
 from tfgraphwidget.graph import (
     AXIS_CHANGES,
     CONSTANTS,
     EQUAL_SIZES,
     GATHERS,
     IMAGE_SCALINGS,
-    SIZE_FORWARDING,
-    SIZE_VECTORS,
     WHILE_LOOPS,
     GraphIndex,
-    Shape,
-    control_flow,
     traversal,
 )
-from tfgraphwidget.tf_types import DataType, NodeDef
-
-# Sizes in constants. A vector of sizes is often stacked from several constants (`tf.stack([32, tf.shape(x)[1]])`), so
-# it is read entry by entry.
-
-_MOST = 64
-_DEEPEST = 20
-_PARTS = {"Concat": slice(1, None), "ConcatV2": slice(-1)}  # the other input is the axis
-
-
-class SizeEntry(NamedTuple):
-    """One size: its value, the op of the constant that holds it, and its place there; None where it is computed."""
-
-    value: int | None
-    constant: int = -1
-    at: int = 0
-
-
-def size_entries(index: GraphIndex, tensor: Tensor, depth: int = 0) -> list[SizeEntry] | None:
-    """Read the sizes in a vector or scalar.
-
-    Args:
-        index: The graph.
-        tensor: The tensor.
-        depth: How many ops were followed already.
-
-    Returns:
-        The sizes; None if their number is not known.
-    """
-    op, _ = tensor
-    kind, node = index.types[op], index.nodes[op]
-    if kind in CONSTANTS:
-        integers = constant_integers(index, node)
-        return None if integers is None else [SizeEntry(value, op, at) for at, value in enumerate(integers)]
-    read = EdgeMoves(index).current_inputs(op)
-    if depth < _DEEPEST and kind in SIZE_FORWARDING and read:
-        return size_entries(index, read[0], depth + 1)
-    if depth < _DEEPEST and kind in SIZE_VECTORS:
-        parts = [size_entries(index, one, depth + 1) for one in read[_PARTS.get(kind, slice(None))]]
-        if all(part is not None for part in parts):
-            return [entry for part in parts for entry in part or ()]
-    shape = index.shape(*tensor)
-    if shape is None or None in shape or len(shape) > 1 or prod(size or 0 for size in shape) > _MOST:
-        return None
-    return [SizeEntry(None)] * prod(size or 0 for size in shape)
-
-
-def constant_integers(index: GraphIndex, node: NodeDef, max_rank: int = 1) -> list[int] | None:
-    """The whole numbers in a Const; None for one of a higher rank, of another dtype, or of many.
-
-    Args:
-        index: The graph.
-        node: The NodeDef of an op.
-        max_rank: The highest rank; 2 for paddings, whose numbers are given row by row.
-    """
-    tensor = node.attr["value"].tensor
-    sizes = [dim.size for dim in tensor.tensor_shape.dim]
-    count = prod(sizes)
-    dtypes = {
-        index.typing.number("int32"): (tensor.int_val, "<i4"),
-        index.typing.number("int64"): (tensor.int64_val, "<i8"),
-    }
-    if tensor.dtype not in dtypes or len(sizes) > max_rank or count > _MOST:
-        return None
-    values, kind = dtypes[tensor.dtype]
-    if tensor.tensor_content:
-        return [int(value) for value in np.frombuffer(tensor.tensor_content, kind)]
-    integers = list(values) or [0]
-    return (integers + [integers[-1]] * count)[:count]
-
-
-def set_integers(index: GraphIndex, node: NodeDef, numbers: Sequence[int]) -> None:
-    """Set the integers of a Const.
-
-    Args:
-        index: The graph.
-        node: Its NodeDef, which is changed.
-        numbers: As many integers as before.
-    """
-    tensor = node.attr["value"].tensor
-    tensor.ClearField("tensor_content")
-    values = tensor.int_val if tensor.dtype == index.typing.number("int32") else tensor.int64_val
-    values[:] = numbers
-
-
-def integer_constant(
-    like: NodeDef, name: str, numbers: Sequence[int], dtype: DataType.ValueType, *, scalar: bool = False
-) -> NodeDef:
-    """Make a Const of integers.
-
-    Args:
-        like: Any NodeDef; the new one is of its class.
-        name: The name.
-        numbers: The integers.
-        dtype: The number of int32.
-        scalar: Whether it is a scalar rather than a vector.
-
-    Returns:
-        The NodeDef.
-    """
-    node = type(like)(name=name, op="Const")
-    node.attr["dtype"].type = dtype
-    tensor = node.attr["value"].tensor
-    tensor.dtype = dtype
-    tensor.tensor_shape.SetInParent()
-    if not scalar:
-        tensor.tensor_shape.dim.add(size=len(numbers))
-    tensor.int_val[:] = numbers
-    return node
-
-
-# Old sizes and the sizes that should replace them
-
-
-@dataclass(frozen=True)
-class ShapeChanges:
-    """The static shapes that change with an input's shape: (op, port) -> (before, after), both as far as known.
-
-    `name` is the input's, `sizes` are (position, old size, new size) of its dimensions.
-    """
-
-    shapes: Mapping[Tensor, tuple[Shape, Shape]]
-    name: str
-    sizes: tuple[tuple[int, int, int | None], ...]
-
-    def dimensions(self, tensor: Tensor) -> list[tuple[int, int, int | None]]:
-        """(position, size before, size now) of each dimension of a tensor that was known and is another."""
-        before, after = self.shapes.get(tensor, (None, None))
-        if before is None or after is None or len(before) != len(after):
-            return []
-        pairs = enumerate(zip(before, after, strict=True))
-        return [(k, was, now) for k, (was, now) in pairs if was is not None and was != now]
-
-
-class SizeAtRunTime(NamedTuple):
-    """The product of dimensions of a tensor, times a number, and a number; of the input where `source` is ""."""
-
-    source: str
-    positions: tuple[int, ...]
-    times: int = 1
-    plus: int = 0
-
-
-class SizeConsumer:
-    """An op that takes sizes."""
-
-    def __init__(self, index: GraphIndex, changes: ShapeChanges, op: int) -> None:
-        self.index, self.changes, self.op = index, changes, op
-        self.read = EdgeMoves(index).current_inputs(op)
-
-    def sizes(self, slot: int) -> list[SizeEntry]:
-        """The sizes at an input; [] if it is not known.
-
-        Args:
-            slot: The position among the inputs of an op.
-        """
-        return (size_entries(self.index, self.read[slot]) or []) if slot < len(self.read) else []
-
-    def stale(
-        self,
-        slot: int,
-        all_: list[SizeEntry],
-        k: int,
-        proposed: int | str | None,
-        at_run_time: SizeAtRunTime | None = None,
-    ) -> StaleConstant:
-        """Report a size that is out of date.
-
-        Args:
-            slot: The input.
-            all_: The sizes at that input.
-            k: Which of them it is.
-            proposed: The new size, the expression that computes it, or None if neither is known.
-            at_run_time: What the expression says.
-
-        Returns:
-            The report.
-        """
-        index, entry = self.index, all_[k]
-        mine = sorted({e.at: e.value or 0 for e in all_ if e.constant == entry.constant}.items())
-        value = tuple(size for _, size in mine)
-        scalar = index.shape(entry.constant, 0) == ()
-        new = None if proposed is None else tuple(proposed if at == entry.at else size for at, size in mine)
-        size = at_run_time or SizeAtRunTime("", (0,))
-        return StaleConstant(
-            op=index.names[entry.constant],
-            value=value[0] if scalar else value,
-            proposed=new[0] if scalar and new else new,
-            reader=index.names[self.op],
-            at=entry.at,
-            slot=slot,
-            positions=size.positions,
-            times=size.times,
-            plus=size.plus,
-            source=size.source,
-        )
-
-    def computed_size(
-        self,
-        slot: int,
-        all_: list[SizeEntry],
-        k: int,
-        tensor: Tensor,
-        positions: tuple[int, ...],
-        times: int,
-        plus: int,
-    ) -> StaleConstant:
-        """Report a size that is computed from the shape of a tensor that the op reads when the graph runs.
-
-        Args:
-            slot: The input.
-            all_: The sizes at that input.
-            k: Which of them it is.
-            tensor: The tensor.
-            positions: The dimensions whose product counts.
-            times: How often it counts.
-            plus: What is added.
-
-        Returns:
-            The report.
-        """
-        source = f"{self.index.names[tensor[0]]}:{tensor[1]}"
-        text = " * ".join(f'tf.shape("{source}")[{position}]' for position in positions)
-        text += f" * {times}" if times != 1 else ""
-        text += f" + {plus}" if plus > 0 else f" - {-plus}" if plus else ""
-        return self.stale(slot, all_, k, text, SizeAtRunTime(source, positions, times, plus))
-
-    def scale(self, value: int, was: int, now: int | None) -> int | None:
-        """Scale a multiple of an old size.
-
-        Args:
-            value: The multiple.
-            was: The old size.
-            now: The new size; None if it is not known.
-
-        Returns:
-            The new multiple; None if it is not known.
-        """
-        return value // was * now if now is not None and value % was == 0 else None
-
-    def stale_or_computed(self, slot: int, all_: list[SizeEntry], k: int, was: int, now: int | None) -> StaleConstant:
-        """Report a size that must be a number, or be computed when the graph runs.
-
-        Args:
-            slot: The input.
-            all_: The sizes at that input.
-            k: Which of them it is.
-            was: The old size.
-            now: The new size; None if it is not known.
-
-        Returns:
-            The report.
-        """
-        value = all_[k].value or 0
-        number = self.scale(value, was, now)
-        of = [(p, old) for p, old, _ in self.changes.sizes if old and value % old == 0]
-        of = [(p, old) for p, old in of if old == was] or of
-        # In a loop the size of what lies outside cannot be read; several parts are not put together again.
-        one_part = all(entry.constant == all_[k].constant for entry in all_)
-        if number is not None or len(of) != 1 or not one_part or control_flow.enclosing_blocks(self.index, self.op):
-            return self.stale(slot, all_, k, number)
-        position, old = of[0]
-        text = f'tf.shape("{self.changes.name}:0")[{position}]' + (f" * {value // old}" if value != old else "")
-        return self.stale(slot, all_, k, text, SizeAtRunTime("", (position,), value // old))
-
 
 _END = (1 << 31) - 1
 _NONE = SizeEntry(None)
@@ -342,6 +77,8 @@ def stale_constants(index: GraphIndex, changes: ShapeChanges) -> list[StaleConst
         for one in filter(None, (rule, _ANYWHERE.get(index.types[op]))):
             constants += one(SizeConsumer(index, changes, op))
     constants += _reshapes_of_unknown(index, changes, sources)
+    reported = {(one.op, one.reader) for one in constants}
+    constants += [one for one in derived_constants(index, changes) if (one.op, one.reader) not in reported]
     return list(dict.fromkeys(constants))
 
 
@@ -798,44 +535,6 @@ def _uniform_constant(consumer: SizeConsumer) -> Iterator[StaleConstant]:
             yield StaleConstant(name, tuple(sizes), new, name, None, slot=k)
 
 
-def is_uniform(node: NodeDef) -> bool:
-    """Whether a Const holds one number everywhere.
-
-    Args:
-        node: The NodeDef of a Const.
-    """
-    tensor = node.attr["value"].tensor
-    if tensor.tensor_content:
-        count = prod(dim.size for dim in tensor.tensor_shape.dim)
-        width = len(tensor.tensor_content) // count if count else 0
-        return width > 0 and tensor.tensor_content == tensor.tensor_content[:width] * count
-    return sum(len(set(values)) for values in _value_fields(node)) == 1
-
-
-def set_uniform_size(node: NodeDef, k: int, size: int) -> None:
-    """Make a Const of one number everywhere as large as another.
-
-    Args:
-        node: Its NodeDef, which is changed.
-        k: The dimension.
-        size: Its new size.
-    """
-    tensor = node.attr["value"].tensor
-    count = prod(dim.size for dim in tensor.tensor_shape.dim)
-    tensor.tensor_shape.dim[k].size = size
-    if tensor.tensor_content:
-        width = len(tensor.tensor_content) // count
-        tensor.tensor_content = tensor.tensor_content[:width] * prod(dim.size for dim in tensor.tensor_shape.dim)
-    for values in _value_fields(node):
-        del values[1:]  # the last value stands for all that follow
-
-
-def _value_fields(node: NodeDef) -> tuple[MutableSequence[Any], ...]:
-    """The fields of a Const that hold its values one by one."""
-    tensor = node.attr["value"].tensor
-    return tensor.float_val, tensor.double_val, tensor.half_val, tensor.int_val, tensor.int64_val, tensor.bool_val
-
-
 def _shape_maker(consumer: SizeConsumer) -> Iterator[StaleConstant]:
     """The constant sizes of an op that builds a shape, where they meet a dimension that has another size now."""
     slot = SHAPE_MAKERS[consumer.index.types[consumer.op]]
@@ -904,6 +603,7 @@ _RULES: dict[str, Callable[[SizeConsumer], Iterator[StaleConstant]]] = {
     **dict.fromkeys(GATHERS, _gather),
     "Reshape": _reshape,
     **dict.fromkeys(IMAGE_SCALINGS, _image_size),
+    "ScaleAndTranslate": _image_size,
     "Slice": _slice,
     "SpaceToBatchND": _space_to_batch,
     "Split": _parts,

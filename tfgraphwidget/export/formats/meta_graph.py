@@ -19,7 +19,7 @@ import numpy.typing as npt
 from tfgraphwidget.edits import contexts_in, nested_contexts
 from tfgraphwidget.errors import GraphEditError, NotRunnable, NotTrusted, TensorFlowMissing
 from tfgraphwidget.export.formats import networkx_extras
-from tfgraphwidget.export.formats.function_library import complete_graph_def
+from tfgraphwidget.export.formats.function_library import complete_graph_def, fill_graph_def
 from tfgraphwidget.export.formats.function_module import function_as_graph
 from tfgraphwidget.export.formats.graph_def import check_size
 from tfgraphwidget.export.request import ExportRequest
@@ -61,7 +61,17 @@ from tfgraphwidget.sources import (
 )
 from tfgraphwidget.tensorflow_modules import is_installed, tf, v1
 from tfgraphwidget.tf_internals import add_collection, is_version, new_meta_graph
-from tfgraphwidget.tf_types import ContextDef, Message, MetaGraphDef, SaverDef, Session, TensorCompatible
+from tfgraphwidget.tf_types import (
+    CollectionDef,
+    ContextDef,
+    GraphDef,
+    Message,
+    MetaGraphDef,
+    NodeDef,
+    SaverDef,
+    Session,
+    TensorCompatible,
+)
 
 _RESTORES = "restore_all"
 
@@ -381,31 +391,59 @@ def _add_signatures(meta_graph: MetaGraphDef, request: ExportRequest) -> None:
 
 
 def _meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
-    """The MetaGraphDef of a graph that TensorFlow has not imported, with the collections that the file has."""
-    index = request.index
-    meta_graph = tf_protos.MetaGraphDef()
+    """The MetaGraphDef of a graph that TensorFlow has not imported, with its Saver and its signatures."""
     original = None if request.file_meta_graph is None else request.file_meta_graph()
-    if original is not None:
-        meta_graph.meta_info_def.CopyFrom(original.meta_info_def)
-        followed = _followed_collections(index)
-        for key in original.collection_def.keys() - index.collections.keys():
-            if original.graph_def.node == request.nodes_as_in_file(index.nodes):  # else it may name what is not there
-                meta_graph.collection_def[key].CopyFrom(original.collection_def[key])
-            elif key in _FOLLOWED:
-                entries = [entry.SerializeToString(deterministic=True) for entry in followed.get(key, ())]
-                if entries:  # else edits have removed all
-                    meta_graph.collection_def[key].bytes_list.value.extend(entries)
-            else:
-                request.add_notice(f"Collection {key!r} needs TensorFlow to be written again, so it is left out.")
-    networkx_extras.add_collections(meta_graph, index)
-    meta_graph.graph_def.CopyFrom(complete_graph_def(request))
+    meta_graph = file_meta_graph(
+        request.index,
+        request.envelope(),
+        request.nodes_as_in_file(request.index.nodes),
+        original,
+        request.add_notice,
+    )
     check_size("The MetaGraphDef", meta_graph.graph_def.node, meta_graph.graph_def.library, _WAY_OUT)
-    saver = saver_of(index, index.variable_defs)
+    saver = saver_of(request.index, request.index.variable_defs)
     if saver is not None:
         meta_graph.saver_def.CopyFrom(saver)
     _add_signatures(meta_graph, request)
     if original is not None:
         copy_unknown_fields(original, meta_graph, *_KEPT)
+    return meta_graph
+
+
+def file_meta_graph(
+    index: GraphIndex,
+    envelope: GraphDef,
+    nodes: Iterable[NodeDef],
+    original: MetaGraphDef | None,
+    add_notice: Callable[[str], None],
+) -> MetaGraphDef:
+    """The MetaGraphDef of a file's graph after edits, with the collections that the file has; no Saver, no signatures.
+
+    Args:
+        index: The graph.
+        envelope: A GraphDef with the versions and the library, and no nodes.
+        nodes: The ops of the graph.
+        original: The MetaGraphDef that the file holds, if it holds one.
+        add_notice: Takes a sentence on each collection that cannot be written.
+    """
+    meta_graph = tf_protos.MetaGraphDef()
+    meta_graph.graph_def.CopyFrom(fill_graph_def(index, envelope, nodes))
+    followed = _followed_collections(index)
+    unedited: Mapping[str, CollectionDef] = {}
+    if original is not None:
+        meta_graph.meta_info_def.CopyFrom(original.meta_info_def)
+        if original.graph_def.node == meta_graph.graph_def.node:  # else they may name what is not there
+            unedited = original.collection_def
+        for key in original.collection_def.keys() - index.collections.keys() - followed.keys() - unedited.keys():
+            if key not in _FOLLOWED:  # else edits have removed all
+                add_notice(f"Collection {key!r} needs TensorFlow to be written again, so it is left out.")
+    for key in (followed.keys() | unedited.keys()) - index.collections.keys():
+        if key in unedited:
+            meta_graph.collection_def[key].CopyFrom(unedited[key])
+        else:
+            entries = [entry.SerializeToString(deterministic=True) for entry in followed[key]]
+            meta_graph.collection_def[key].bytes_list.value.extend(entries)
+    networkx_extras.add_collections(meta_graph, index)
     result: MetaGraphDef = meta_graph
     return result
 

@@ -240,13 +240,25 @@ def check_patch_placement(
     if not nodes or not _places_all(session, graph):
         return
     there = Devices.of(session)
-    there.check_devices(nodes)
+    try:
+        there.check_devices(nodes)
+    except SessionRefused:
+        # A graph that was placed for other machines runs nothing here, so there is nothing to protect.
+        if any(not there.for_device(device) for device in _devices_of_others(graph, nodes)):
+            return
+        raise
     copies = {copy for _, copy in patch.add.copies} if origin is graph else ()
     missing = there.without_kernel([node for node in nodes if node.name not in copies] if copies else nodes)
     if missing is not None and there.kernels_known:
         raise _no_kernel(missing.name, missing.op, missing.attr, there.for_device(missing.device))
     if missing is not None or (len(there.specs) > 1 and any(node.device for node in nodes)):
         _try_placement(session, graph, nodes, patch)
+
+
+def _devices_of_others(graph: tf.Graph, nodes: Iterable[NodeDef]) -> set[str]:
+    """Return the devices of the ops that no edit has hidden, without those of NodeDefs."""
+    left_out = record_of(graph).hidden.union(node.name for node in nodes)
+    return {op.device for op in graph.get_operations() if op.device and op.name not in left_out}
 
 
 def _places_all(session: Session | None, graph: tf.Graph) -> TypeGuard[Session]:

@@ -72,9 +72,12 @@ def read_variables(
 
 
 def _file_values(source: Source, variables: tuple[VariableDef, ...]) -> dict[str, Array]:
-    """Read values of a file in a separate session, so that the graph that is shown does not change."""
+    """Read values of a file, those that are not stored in a separate session: the graph stays a file's."""
     if not source.has_values:
         raise _file_without_values(source, [v.handle for v in variables])
+    stored = source.stored
+    if stored is not None and all(stored.key(v.handle) is not None for v in variables):
+        return {v.handle: np.asarray(stored.value(v.handle)) for v in variables}
     assert source.revive is not None
     with source.revive().session as session:
         return current_values(session, variables)

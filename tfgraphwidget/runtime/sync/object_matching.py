@@ -22,6 +22,8 @@ from tfgraphwidget.tf_types import TrackableObject
 _ROOT = 0
 _LISTED = "variables/"  # Keras's export lists the variables of a model in its order, and has no other objects
 _SHOWN = 3  # names in a sentence
+_FORMER_NAMES = {"kernel": ("depthwise_kernel",)}  # attributes of layers as Keras 2 had them: of DepthwiseConv2D
+_SEED_STATE = "seed_generator_state"  # of a layer that draws numbers: no weight, and Keras 2 had none
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,11 @@ def match_objects(checkpoint: Checkpoint, source: FileStore, target: EagerStore,
         GraphEditError: Several objects of the checkpoint could be the live one.
     """
     variables = {variable.handle: variable for variable in target.variables}
+    needed = {name for name in variables if not name.endswith(_SEED_STATE)} or variables.keys()
     places = [
         place
         for place in _places(checkpoint.objects, target)
-        if place.keys.keys() == variables.keys() and path in ("", place.path)
+        if place.keys.keys() >= needed and path in ("", place.path)
     ]
     fitting = [place for place in places if _fits(checkpoint, place.keys, variables)] or places
     nearest = [place for place in fitting if place.depth == min(each.depth for each in fitting)]
@@ -72,7 +75,9 @@ def match_objects(checkpoint: Checkpoint, source: FileStore, target: EagerStore,
         keys = nearest[0].keys
         stored = {variable.path or variable.handle: variable for variable in source.variables}
         return tuple(
-            (_stored_variable(checkpoint, stored, keys[name]), variable) for name, variable in variables.items()
+            (_stored_variable(checkpoint, stored, keys[name]), variable)
+            for name, variable in variables.items()
+            if name in keys
         )
     return ()
 
@@ -91,7 +96,8 @@ def lacking(checkpoint: Checkpoint, target: EagerStore) -> tuple[str, ...]:
         target: The variables of the live object.
     """
     most_keys = max((place.keys for place in _places(checkpoint.objects, target)), key=len, default={})
-    return tuple(variable.handle for variable in target.variables if variable.handle not in most_keys)
+    names = (variable.handle for variable in target.variables if variable.handle not in most_keys)
+    return tuple(name for name in names if not name.endswith(_SEED_STATE))
 
 
 def _places(objects: Sequence[TrackableObject], target: EagerStore) -> list[_Place]:
@@ -132,7 +138,7 @@ def _keys(
             continue
         stored = {child.local_name: child.node_id for child in objects[number].children}
         if id(live) not in children:
-            children[id(live)] = trackable_children(live)
+            children[id(live)] = {**_numbered_layers(live), **trackable_children(live)}
         for name, child in children[id(live)].items():
             there = next((stored[each] for each in _spellings(name) if each in stored), None)
             if there is not None and id(child) not in visited:
@@ -141,9 +147,17 @@ def _keys(
     return keys
 
 
-def _spellings(name: str) -> tuple[str, str]:
+def _numbered_layers(live: object) -> dict[str, object]:
+    """The layers of a model that have weights, as Keras 2 named them in checkpoints of functional models."""
+    layers = getattr(live, "layers", ())
+    weighted = [layer for layer in layers if getattr(layer, "weights", ())] if isinstance(layers, list) else []
+    return {f"layer_with_weights-{number}": layer for number, layer in enumerate(weighted)}
+
+
+def _spellings(name: str) -> tuple[str, ...]:
     """The name of an attribute, and as other versions of Keras have it: "_kernel" of a layer was "kernel"."""
-    return name, name[1:] if name.startswith("_") else f"_{name}"
+    plain = name.removeprefix("_")
+    return name, plain if name.startswith("_") else f"_{name}", *_FORMER_NAMES.get(plain, ())
 
 
 def _fits(checkpoint: Checkpoint, keys: Mapping[str, str], variables: Mapping[str, StoredVariable]) -> bool:

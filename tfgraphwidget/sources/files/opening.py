@@ -32,6 +32,7 @@ from tfgraphwidget.sources.node_repairs import readable_nodes
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.source import ImportedGraph, Source
 from tfgraphwidget.sources.variables import read_collections, read_contexts, read_runners
+from tfgraphwidget.tf_types import MetaGraphDef
 
 
 def open_message(
@@ -44,6 +45,7 @@ def open_message(
     *,
     fills_tables: bool = True,
     table_folder: Path | None = None,
+    trust: Trust | None = None,
 ) -> Source:
     """Open a message that holds a graph, as data; TensorFlow imports the graph when something in it is to run.
 
@@ -57,6 +59,7 @@ def open_message(
             others those that their initializers compute.
         fills_tables: Whether a session fills the tables by their initializers; False where their contents are loaded.
         table_folder: The directory of the files that tables may be filled from; None for no file.
+        trust: Whether ops may run that do more than compute; None to find it out.
 
     Raises:
         NotAGraph: When there are no ops in it.
@@ -76,7 +79,8 @@ def open_message(
         collections if collections[1] else ({**collections[0], **object_collections[0]}, object_collections[1])
     )
     checkpoint = None if folder is None else Checkpoint.of_saved_model(folder)
-    trust = trust_of(where, nodes, library, table_folder if folder is None else folder, options)
+    if trust is None:
+        trust = trust_of(where, nodes, library, table_folder if folder is None else folder, options)
     body = NodeBody(
         nodes,
         library,
@@ -98,6 +102,17 @@ def open_message(
     def obstacles() -> tuple[tuple[str, ...], str]:
         reasons = find_obstacles(file)
         return tuple(each.why for each in reasons), next((each.why for each in reasons if each.stops), "")
+
+    def open_edited(edited: MetaGraphDef) -> Source:
+        return open_message(
+            edited,
+            title,
+            where,
+            OpenOptions(),
+            fills_tables=fills_tables,
+            table_folder=table_folder if file.folder is None else file.folder,
+            trust=trust,
+        )
 
     notices, live_refusal = obstacles()
     return Source(
@@ -121,6 +136,7 @@ def open_message(
         entrance=entry_path(signature, nodes, library),
         shared_functions=shared_functions(signature, signatures, nodes, library),
         revive=lambda: _import(file),
+        open_edited=open_edited,
         stored=FileStoredData(file) if values is None else PartStoredData(file, values),
         trust=trust,
         find_obstacles=obstacles,

@@ -1,0 +1,275 @@
+"""Constants that were computed from the old size of an input, such as the 1/6 of a mean over 6 steps.
+
+Nothing says how they were computed, so none is rewritten: each is listed. One that has its value by accident is listed
+as well, where an op takes it together with what has the size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator
+from math import isclose, prod, sqrt
+
+import numpy as np
+
+from tfgraphwidget.edits.patch import StaleConstant
+from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
+from tfgraphwidget.edits.rewrite.constant_sizes import ShapeChanges, SizeConsumer, SizeEntry
+from tfgraphwidget.graph import (
+    CONSTANTS,
+    EQUAL_SIZES,
+    GATHERS,
+    RANK_PRESERVING,
+    SIZE_FORWARDING,
+    SIZE_VECTORS,
+    GraphIndex,
+    traversal,
+)
+from tfgraphwidget.tf_types import NodeDef
+
+_STEPS = 50  # ops between a sum and the division by the number of its terms
+_TOLERANCE = 1e-5  # of a float32 that was computed in Python, in float32 or in float16
+_SCALINGS = frozenset({"Div", "DivNoNan", "Mul", "RealDiv", "FloorDiv", "TruncateDiv"})
+# Ops that a sum passes on its way to a division.
+_ELEMENTWISE = (EQUAL_SIZES | RANK_PRESERVING | SIZE_FORWARDING) | {"ExpandDims", "Reshape", "Squeeze", "Transpose"}
+_PRODUCTS = {"BatchMatMul": "adj_", "BatchMatMulV2": "adj_", "BatchMatMulV3": "adj_", "MatMul": "transpose_"}
+_SIZE_OPS = SIZE_FORWARDING | SIZE_VECTORS | {"ExpandDims", "Reshape"}  # what sizes pass on their way to an op
+_NUMBERS = {"float16": "<f2", "float32": "<f4", "float64": "<f8", "int32": "<i4", "int64": "<i8"}
+
+
+def derived_constants(index: GraphIndex, changes: ShapeChanges) -> Iterator[StaleConstant]:
+    """The constants behind an input that seem to be computed from its old size; what they should hold is not known.
+
+    Args:
+        index: The graph after the edit, with the static shapes of before.
+        changes: The changes of static shapes.
+    """
+    behind = traversal.forward(index, {op for op, _ in changes.shapes})
+    for op in np.flatnonzero(behind).tolist():
+        rule = _RULES.get(index.types[op])
+        if rule is not None:
+            yield from rule(SizeConsumer(index, changes, op))
+
+
+def _old_size_in(consumer: SizeConsumer, constant: int, value: int, slot: int = 0) -> StaleConstant:
+    """A constant of which only the old size is known."""
+    return StaleConstant(consumer.index.names[constant], value, None, consumer.index.names[consumer.op], slot=slot)
+
+
+# Averages
+
+
+def _scaling(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """A sum over a dimension that has another size now, divided by the number of its terms."""
+    for slot, tensor in enumerate(consumer.read[:2]):
+        constant, factor = _number(consumer.index, tensor)
+        if constant < 0 or factor <= 0:
+            continue
+        for terms in _summed_terms(consumer, consumer.read[1 - slot]):
+            counts = (terms, terms - 1) if terms > 2 else (terms,)  # of a variance without bias
+            roots = [sqrt(count) for count in counts]
+            if any(
+                isclose(factor, each, rel_tol=_TOLERANCE) for size in (*counts, *roots) for each in (size, 1 / size)
+            ):
+                yield _old_size_in(consumer, constant, terms, slot)
+                break
+
+
+def _number(index: GraphIndex, tensor: Tensor) -> tuple[int, float]:
+    """(op, value) of the constant of one number that a tensor is, also as another dtype; (-1, 0) if it is none."""
+    op, moves = tensor[0], EdgeMoves(index)
+    while index.types[op] in SIZE_FORWARDING:
+        op = moves.current_inputs(op)[0][0]
+    numbers = _numbers(index, index.nodes[op]) if index.types[op] in CONSTANTS else []
+    return (op, float(numbers[0])) if len(numbers) == 1 else (-1, 0.0)
+
+
+def _numbers(index: GraphIndex, node: NodeDef) -> list[float]:
+    """The numbers in a Const, as they are stored; [] for another dtype."""
+    tensor = node.attr["value"].tensor
+    kind = next((kind for name, kind in _NUMBERS.items() if index.typing.number(name) == tensor.dtype), None)
+    count = prod(dim.size for dim in tensor.tensor_shape.dim)
+    if kind is None or not count:
+        return []
+    if tensor.tensor_content:
+        return [float(number) for number in np.frombuffer(tensor.tensor_content, kind)]
+    halves = np.array(tensor.half_val, np.uint16).view(np.float16)
+    stored = [*tensor.float_val, *tensor.double_val, *tensor.int_val, *tensor.int64_val, *map(float, halves)] or [0]
+    return ([float(number) for number in stored] + [float(stored[-1])] * count)[:count]
+
+
+def _summed_terms(consumer: SizeConsumer, tensor: Tensor) -> Iterator[int]:
+    """The number of terms, as it was, of each sum that a tensor is made of and that has another number of terms now."""
+    index, moves = consumer.index, EdgeMoves(consumer.index)
+    stack, visited = [tensor[0]], {consumer.op}
+    while stack and len(visited) < _STEPS:
+        op = stack.pop()
+        if op in visited:
+            continue
+        visited.add(op)
+        kind = index.types[op]
+        dimensions = _summed_dimensions(SizeConsumer(index, consumer.changes, op))
+        if dimensions is not None:
+            source, positions = dimensions
+            moved = {k for k, _, _ in consumer.changes.dimensions(source)}
+            before = consumer.changes.shapes[source][0] if source in consumer.changes.shapes else None
+            sizes = [size for k, size in enumerate(before or ()) if k in positions]
+            if moved.intersection(positions) and None not in sizes:
+                yield prod(size or 0 for size in sizes)
+        elif kind in _ELEMENTWISE:
+            stack += [source for source, _ in moves.current_inputs(op)]
+
+
+def _summed_dimensions(consumer: SizeConsumer) -> tuple[Tensor, set[int]] | None:
+    """The tensor that an op sums, and over which dimensions; None for an op that does not sum."""
+    index, op = consumer.index, consumer.op
+    kind, attr = index.types[op], index.nodes[op].attr
+    rank = len(index.shape(*consumer.read[0]) or ()) if consumer.read else 0
+    if not rank:
+        return None
+    if kind == "Sum":
+        return consumer.read[0], {(entry.value or 0) % rank for entry in consumer.sizes(1)}
+    if kind in _PRODUCTS:
+        is_first = any(attr[name].b for name in (f"{_PRODUCTS[kind]}x", f"{_PRODUCTS[kind]}a") if name in attr)
+        return consumer.read[0], {rank - 2 if is_first else rank - 1}
+    if kind == "Einsum":
+        inputs, _, output = attr["equation"].s.decode().partition("->")
+        labels = inputs.split(",")[0].replace("...", "." * max(rank - len(inputs.split(",")[0]) + 3, 0))
+        return consumer.read[0], {k for k, label in enumerate(labels) if label != "." and label not in output}
+    return None
+
+
+# Places and numbers of places
+
+
+def _places(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """Places of a dimension that are computed from an old size, or reach into its second half: those of windows."""
+    index, (op, _) = consumer.index, consumer.read[1]
+    olds = {size for _, size, _ in consumer.changes.sizes if size > 1}
+    axes = consumer.sizes(2) if index.types[consumer.op] == "GatherV2" else [SizeEntry(0)]
+    rank = len(index.shape(*consumer.read[0]) or ())
+    for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
+        if not axes or (axes[0].value or 0) % rank != k:
+            continue
+        numbers = _numbers(index, index.nodes[op]) if index.types[op] in CONSTANTS else []
+        if len(numbers) > 1 and max(numbers) >= was // 2:
+            yield _old_size_in(consumer, op, was, 1)
+        elif not numbers:
+            for constant in _constants_behind(index, op, index.types):
+                sizes = olds.union([was]).intersection(_numbers(index, index.nodes[constant]))
+                yield from (_old_size_in(consumer, constant, int(size), 1) for size in sorted(sizes))
+
+
+def _constants_behind(index: GraphIndex, op: int, through: Container[str]) -> list[int]:
+    """The constants that an op is computed from, by ops of these types."""
+    moves, constants, visited, stack = EdgeMoves(index), list[int](), {op}, [op]
+    while stack and len(visited) < _STEPS:
+        op = stack.pop(0)
+        if index.types[op] in CONSTANTS:
+            constants.append(op)
+        elif index.types[op] in through:
+            sources = [source for source, _ in moves.current_inputs(op) if source not in visited]
+            visited.update(sources)
+            stack += sources
+    return constants
+
+
+def _last_place(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """The place that was the last one of a dimension."""
+    attr, begin = consumer.index.nodes[consumer.op].attr, consumer.sizes(1)
+    # Reading an attribute that is missing would add it.
+    masks = {name: attr[name].i for name in ("ellipsis_mask", "new_axis_mask", "shrink_axis_mask") if name in attr}
+    if masks.get("ellipsis_mask") or masks.get("new_axis_mask"):
+        return
+    for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
+        if k < len(begin) and masks.get("shrink_axis_mask", 0) >> k & 1 and was > 1 and begin[k].value == was - 1:
+            yield consumer.stale(1, begin, k, None)
+
+
+def _crop(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """A slice of the middle of a dimension."""
+    begin, size = consumer.sizes(1), consumer.sizes(2)
+    for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
+        if k >= min(len(begin), len(size)):
+            continue
+        first, length = begin[k].value or 0, size[k].value or 0
+        is_center = first > 0 and abs(2 * first + length - was) <= 1
+        if size[k].constant >= 0 and is_center:
+            yield consumer.stale(2, size, k, None)
+
+
+def _padding_behind(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """A padding that fills a dimension up: more behind it than before it."""
+    op = consumer.read[1][0]
+    numbers = _numbers(consumer.index, consumer.index.nodes[op]) if consumer.index.types[op] in CONSTANTS else []
+    for k, was, now in consumer.changes.dimensions(consumer.read[0]):
+        before, behind = numbers[2 * k : 2 * k + 2] or (0, 0)
+        # One more behind is what a convolution with stride 2 needs of even sizes.
+        is_parity = behind - before == 1
+        if behind > before and (not is_parity or now is None or (now - was) % 2):
+            yield _old_size_in(consumer, op, was, 1)
+
+
+def _shift(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """A roll by half of a dimension, or by all but one place."""
+    shifts, axes = consumer.sizes(1), consumer.sizes(2)
+    rank = len(consumer.index.shape(*consumer.read[0]) or ())
+    olds = {k: was for k, was, _ in consumer.changes.dimensions(consumer.read[0])}
+    for at, (shift, axis) in enumerate(zip(shifts, axes, strict=False)):
+        was = olds.get((axis.value or 0) % max(rank, 1), 0)
+        if was > 2 and shift.constant >= 0 and abs(shift.value or 0) in (was // 2, was - 1):
+            yield consumer.stale(1, shifts, at, None)
+
+
+def _number_of_best(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """All, or half of the elements of a dimension, as the number of the largest ones."""
+    number = consumer.sizes(1)
+    for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
+        is_last = k == len(consumer.index.shape(*consumer.read[0]) or ()) - 1
+        if is_last and number and was > 1 and number[0].value in (was, was - 1, was // 2):
+            yield consumer.stale(1, number, 0, None)
+
+
+def _old_size(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """A size that is that of the input as it was: the length of a one-hot vector, a number of copies."""
+    index, olds = consumer.index, {was for _, was, _ in consumer.changes.sizes if was > 1}
+    for constant in _constants_behind(index, consumer.read[1][0], _SIZE_OPS):
+        numbers = _numbers(index, index.nodes[constant])
+        yield from (_old_size_in(consumer, constant, int(number), 1) for number in numbers[:_STEPS] if number in olds)
+
+
+def _sequence_lengths(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """The old length as that of each sequence."""
+    index, source = consumer.index, consumer.read[1][0]
+    attr = index.nodes[consumer.op].attr
+    if index.types[source] == "Fill":
+        source = EdgeMoves(index).current_inputs(source)[1][0]
+    numbers = _numbers(index, index.nodes[source]) if index.types[source] in CONSTANTS else []
+    for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
+        if attr["seq_dim"].i == k and was in numbers:
+            yield _old_size_in(consumer, source, was, 1)
+
+
+def _scale_of_image(consumer: SizeConsumer) -> Iterator[StaleConstant]:
+    """The scale by which an image of the old size is resized."""
+    scale = consumer.read[2][0]
+    for k, was, _ in consumer.changes.dimensions(consumer.read[0]):
+        if k in (1, 2) and consumer.index.types[scale] in CONSTANTS:
+            yield _old_size_in(consumer, scale, was, 2)
+
+
+_RULES: dict[str, Callable[[SizeConsumer], Iterable[StaleConstant]]] = {
+    **dict.fromkeys(_SCALINGS, _scaling),
+    **dict.fromkeys(GATHERS, _places),
+    "BroadcastTo": _old_size,
+    "MirrorPad": _padding_behind,
+    "OneHot": _old_size,
+    "Pad": _padding_behind,
+    "PadV2": _padding_behind,
+    "ReverseSequence": _sequence_lengths,
+    "Roll": _shift,
+    "ScaleAndTranslate": _scale_of_image,
+    "Slice": _crop,
+    "StridedSlice": _last_place,
+    "Tile": _old_size,
+    "TopKV2": _number_of_best,
+}
