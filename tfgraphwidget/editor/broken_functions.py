@@ -45,6 +45,7 @@ def is_broken_function(name: str, body: Body, caller: GraphIndex) -> bool:
         value=value,
         has_device=lambda _: True,
         has_kernel=lambda _: True,
+        convert=lint.Conversion,
         is_file=True,
         in_function=True,
     )
