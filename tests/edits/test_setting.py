@@ -252,6 +252,34 @@ def test_a_placeholder_is_fixed_and_may_still_be_fed() -> None:
         assert session.run("y:0") == 1
 
 
+def test_a_placeholder_that_nothing_names_any_more_goes_and_comes_back(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        keep = v1.placeholder(tf.float32, [], name="keep")
+        v1.add_to_collection("options", keep)
+        with v1.colocate_with(keep):
+            tf.multiply(x, keep, name="y")
+    for editor in (tgw.edit(graph.as_graph_def()), tgw.edit(graph)):
+        before = list(editor.index.nodes), editor.index.collections
+        editor.set_constant("keep:0", 0.5)
+        assert [node.name for node in editor.index.nodes if node.op == "Placeholder"] == ["x"]
+        saved = v1.GraphDef.FromString(editor.save(tmp_path / "edited.pb").read_bytes())
+        with tf.Graph().as_default() as again, v1.Session(graph=again) as session:
+            tf.import_graph_def(saved, name="")
+            assert session.run("y:0", {"x:0": [2.0, 4.0]}).tolist() == [1, 2]
+        editor.undo()
+        assert (list(editor.index.nodes), editor.index.collections) == before
+
+
+def test_a_placeholder_that_a_signature_names_stays(tmp_path: Path) -> None:
+    with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
+        x, keep = v1.placeholder(tf.float32, [None], name="x"), v1.placeholder(tf.float32, [], name="keep")
+        v1.saved_model.simple_save(session, str(tmp_path / "sm"), {"x": x, "keep": keep}, {"y": tf.multiply(x, keep)})
+    editor = tgw.edit(tmp_path / "sm")
+    editor.set_constant("keep:0", 0.5)
+    assert "keep" in editor.index.names
+
+
 @pytest.mark.parametrize(
     ("tensor", "value", "why"),
     [

@@ -24,6 +24,7 @@ MADE_THERE = {
     "sources/inference/shape_functions.py": "a shape function for each op type, where those with the same one share it",
     "edits/rewrite/insert.py": "the ops that the form proposes, in the order of its list",
     "edits/rewrite/replace_subgraph.py": "the ops that the form proposes, in the order of its list",
+    "edits/rewrite/derived_constants.py": "what a size or a sum passes on its way, which only this question has",
     "edits/old_ops.py": "a translation for each op type that ended, where those with the same one share it",
     "tf_internals/functions.py": "lies below `graph`, and asks what TensorFlow's own classes are",
 }

@@ -464,9 +464,9 @@ def test_a_live_graph_that_is_placed_for_a_cluster_is_cloned_on_a_laptop(device:
             graph.get_operation_by_name("w").device,
             "",
         }
-        with pytest.raises(GraphEditError, match="Cannot assign a device") as refusal:
+        version = graph.version
+        with pytest.raises(GraphEditError, match=r'device="".*, or with init="none"\.$'):
             editor.clone("x:0", "y:0", into="valued", init="initial")
-        assert 'use init="none"' in refusal.value.why
-        assert "valued/w" not in editor.index.ids
+        assert graph.version == version
         editor.place(["same/y", "y"], "")
         assert graph.get_operation_by_name("y").device == ""

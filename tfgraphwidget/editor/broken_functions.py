@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfgraphwidget import lint
-from tfgraphwidget.edits import Command, Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, build
 from tfgraphwidget.sources import Body, open_function
+
+if TYPE_CHECKING:
+    from tfgraphwidget.edits import Command, Patch
 
 
 def function_index(name: str, body: Body, caller: GraphIndex) -> GraphIndex:

@@ -846,7 +846,8 @@ class EditAPI(ArgumentChecks, inside=one_thread):
     def set_constant(self, tensor: TensorLike, value: object, *, renew: edits.Renew = "always") -> edits.Edits:
         """Set the value of a constant, or fix that of a placeholder: `editor.set_constant("is_training:0", False)`.
 
-        The consumers of the placeholder read a new constant. The placeholder stays, so that it can still be fed.
+        The consumers of the placeholder read a new constant. The placeholder goes, unless a signature or the callers of
+        a function name it.
 
         Args:
             tensor: The tensor, or the op.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -60,14 +60,14 @@ Renames = Iterable[tuple[str, str]]
 class GraphRun:
     """A graph that can be run: `index` is it, or was it once, and `body` of `source` is where its state is found.
 
-    `patches` are the edits that made it; `readers` read the values of a file's variables, by their handle ops.
+    `patches` are the edits that made it; `readers` gives what reads the values of a file's variables, by handle op.
     """
 
     source: sources.Source
     body: sources.Body
     index: GraphIndex
     patches: tuple[edits.Patch, ...] = ()
-    readers: Mapping[str, Callable[[], object]] = field(default_factory=dict)
+    readers: Callable[[], Mapping[str, Callable[[], object]]] = dict
 
     @property
     def is_body(self) -> bool:
@@ -142,8 +142,9 @@ class GraphRun:
         return {**known_values, **{key: read[v.handle] for key, v in unknown.items()}}
 
     def _read(self, variables: Collection[VariableDef]) -> Mapping[str, object]:
-        if all(variable.handle in self.readers for variable in variables):
-            return {variable.handle: self.readers[variable.handle]() for variable in variables}
+        readers = self.readers()
+        if all(variable.handle in readers for variable in variables):
+            return {variable.handle: readers[variable.handle]() for variable in variables}
         graph, session = self.source.graph, self.source.session
         if graph is not None and session is not None:
             sessions.check_session(session, graph)
@@ -205,9 +206,7 @@ class Evaluator:
     def current_run(self) -> GraphRun:
         """The current graph."""
         executor = self._executor
-        return GraphRun(
-            executor.source, executor.view.body, executor.index, executor.patches(), executor.value_readers()
-        )
+        return GraphRun(executor.source, executor.view.body, executor.index, executor.patches(), executor.value_readers)
 
     def _other_run(self, other: Any) -> GraphRun:
         """Another graph: the current one of another editor, an index, or what `tgw.edit` opens."""

@@ -281,7 +281,12 @@ def read_nodes(nodes: Sequence[NodeDef], ids: dict[str, int], first: int | None)
     data = port != CONTROL
     csr = [Csr(_starts(owner[mask], len(nodes)), to[mask]) for mask in (data, ~data)]
     is_misplaced = ~data[:-1] & data[1:] & (owner[:-1] == owner[1:])
-    return NodeArrays(names, types, csr[0], port[data], csr[1], np.unique(owner[:-1][is_misplaced]))
+    return NodeArrays(names, types, csr[0], port[data], csr[1], _each_once(owner[:-1][is_misplaced]))
+
+
+def _each_once(sorted_ops: Ids) -> Ids:
+    """Ops that come in order, each once; `np.unique` would import what no drawing needs."""
+    return sorted_ops[np.diff(sorted_ops, prepend=-1) > 0]
 
 
 def _resolve_inputs(texts: list[str], ids: dict[str, int]) -> tuple[Ids, Ids]:

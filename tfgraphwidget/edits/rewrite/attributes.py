@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.command import Command, brief_value, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch
+from tfgraphwidget.edits.patch import Change, Patch, removal_of
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewrite.consumers import (
@@ -22,6 +22,7 @@ from tfgraphwidget.edits.rewrite.consumers import (
     tensor,
 )
 from tfgraphwidget.edits.rewrite.output_uses import OutputUses
+from tfgraphwidget.edits.rewrite.remove import drop_colocation
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CONSTANTS,
@@ -375,7 +376,8 @@ def _colocated_ops(index: GraphIndex, ops: Iterable[int]) -> set[int]:
 class SetConstant(Command):
     """Set the value of a constant, or fix a placeholder to a value.
 
-    The consumers of a placeholder then read a new constant, and what waits for it waits for that.
+    The consumers of a placeholder then read a new constant, and what waits for it waits for that. The placeholder goes,
+    unless a signature or the callers of a function name it.
 
     Attributes:
         tensor: The output of a Const or of a placeholder.
@@ -417,8 +419,15 @@ class SetConstant(Command):
             rewriter.redirect(reader, (op, port), f"{node.name}:0")
         for waiting in index.waiting_lists[op]:
             rewriter.redirect(waiting, (op, CONTROL), node.name)
+        is_named = any(split_tensor(text)[0] == name for text in context.external_tensors)
+        removed = set() if is_named else {op}
+        alone = drop_colocation(index, removed, rewriter)
         return Patch(
-            add=Change(nodes=(node,)), changed=rewriter.changes(), output_renames=((f"{name}:0", f"{node.name}:0"),)
+            add=Change(nodes=(node,)),
+            remove=removal_of(index, removed),
+            changed=rewriter.changes(),
+            output_renames=((f"{name}:0", f"{node.name}:0"),),
+            notes=alone,
         )
 
 

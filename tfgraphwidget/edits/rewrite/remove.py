@@ -96,7 +96,7 @@ class Remove(Command):
         _check_variables(index, removed)
         rewriter = ConsumerRewriter(index)
         _reconnect_control_inputs(index, removed, rewriter)
-        alone = _drop_colocation(index, removed, rewriter)
+        alone = drop_colocation(index, removed, rewriter)
         removal = removal_of(index, removed)
         names = {node.name for node in removal.nodes}
         touched = tuple(
@@ -279,8 +279,14 @@ def _anchors(index: GraphIndex, op: int, waiting: int, removed: set[int]) -> lis
     return sorted(anchors)
 
 
-def _drop_colocation(index: GraphIndex, removed: set[int], rewriter: ConsumerRewriter) -> tuple[str, ...]:
-    """Drop colocations with removed ops; return a sentence about it."""
+def drop_colocation(index: GraphIndex, removed: set[int], rewriter: ConsumerRewriter) -> tuple[str, ...]:
+    """Drop colocations with removed ops; return a sentence about it.
+
+    Args:
+        index: The graph.
+        removed: The ops that are removed.
+        rewriter: Gets the ops that stood on the device of one of them.
+    """
     names, alone = {index.names[op] for op in removed}, []
     for op, node in enumerate(index.nodes):
         if op in removed or names.isdisjoint(colocated_with(node)):

@@ -25,7 +25,7 @@ from tfgraphwidget.graph import (
     side_effects,
 )
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.runtime.sandbox import RemoteSandbox, Sandbox
+from tfgraphwidget.runtime.sandbox import TIMEOUT, RemoteSandbox, Sandbox
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef, TensorCompatible
 
@@ -149,7 +149,7 @@ class GraphReference:
             except SessionRefused as error:  # noqa: PERF203
                 complaints.append(error.why.removeprefix("The graph cannot run apart: ").rstrip("."))
                 ended += error.code != SessionRefused.code
-                if ended == MAX_ENDS:
+                if ended == MAX_ENDS or error.code == TIMEOUT:
                     break
         if fixed_feeds:
             raise GraphEditError(

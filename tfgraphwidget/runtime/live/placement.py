@@ -242,11 +242,14 @@ def check_patch_placement(
     there = Devices.of(session)
     try:
         there.check_devices(nodes)
-    except SessionRefused:
-        # A graph that was placed for other machines runs nothing here, so there is nothing to protect.
-        if any(not there.for_device(device) for device in _devices_of_others(graph, nodes)):
+    except SessionRefused as error:
+        if not any(not there.for_device(device) for device in _devices_of_others(graph, nodes)):
+            raise
+        # A graph that was placed for other machines runs nothing here, so there is nothing to protect; but new
+        # variables would get their values by a run.
+        if patch.init == "none" or not patch.add.variables:
             return
-        raise
+        raise SessionRefused(f'{error.why.removesuffix(".")}, or with init="none".', error.ops) from None
     copies = {copy for _, copy in patch.add.copies} if origin is graph else ()
     missing = there.without_kernel([node for node in nodes if node.name not in copies] if copies else nodes)
     if missing is not None and there.kernels_known:

@@ -11,6 +11,7 @@ from .preflight import drop_output_shapes as drop_output_shapes
 from .preflight import has_stale_shapes as has_stale_shapes
 from .preflight import validate as validate
 from .sandbox import PATIENCE as PATIENCE
+from .sandbox import TIMEOUT as TIMEOUT
 from .sandbox import RemoteSandbox as RemoteSandbox
 from .sandbox import Sandbox as Sandbox
 from .sandbox import call_apart as call_apart

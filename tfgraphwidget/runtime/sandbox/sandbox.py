@@ -25,6 +25,7 @@ from tfgraphwidget.tf_types import ConfigProto, FunctionDefLibrary, NodeDef, Ope
 
 _Result = TypeVar("_Result")
 START_SECONDS = 20.0  # for a child process to import TensorFlow and the graph, on a slow machine
+TIMEOUT = f"{RUNS.code}-timeout"  # the code of the refusal of a run that takes too long
 PATIENCE = 120.0  # seconds: what waits for a queue that is never filled would wait for ever
 
 
@@ -105,6 +106,8 @@ class Sandbox:
         try:
             check_feed_ranks(self.session.graph, feeds, fetches)
             return in_another_thread(lambda: self._values(fetches, feeds)) if fetches else []
+        except tf.errors.DeadlineExceededError as error:
+            raise SessionRefused(f"The graph cannot run apart: {error_text(error)}.", code=TIMEOUT) from error
         except tf.errors.OpError as error:
             raise SessionRefused(f"The graph cannot run apart: {error_text(error)}.") from error
         except (ValueError, TypeError, KeyError) as error:  # a value of another shape, a tensor that cannot be fed
@@ -216,7 +219,7 @@ def call_apart(function: Callable[..., _Result], *arguments: object) -> _Result:
     except JobFailed as error:
         raise SessionRefused(f"The graph cannot run apart: {error.why}.") from error
     except GraphEditError as error:
-        if error.code not in (f"{RUNS.code}-crashed", f"{RUNS.code}-timeout"):
+        if error.code not in (f"{RUNS.code}-crashed", TIMEOUT):
             raise
         raise SessionRefused(f"The graph cannot run apart: {error.why}.", code=error.code) from error
 

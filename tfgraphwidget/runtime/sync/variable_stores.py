@@ -427,7 +427,11 @@ def has_twins(source: Source, index: GraphIndex) -> bool:
 
 
 def handles_by_name(index: GraphIndex) -> list[str]:
-    """The names of the ops that hold variables, in graph order."""
+    """The names of the ops that hold variables, in graph order.
+
+    Args:
+        index: The graph.
+    """
     return [index.names[op] for op in handles(index)]
 
 
