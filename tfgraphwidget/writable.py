@@ -117,6 +117,15 @@ FROZEN_OPTIONS = (
     ),
 )
 """The options of a frozen graph."""
+SAVED_MODEL_OPTIONS = (
+    SaveOption(
+        "tags",
+        "Tag",
+        ("", "serve", "train", "eval"),
+        "By which programs load the graph; without one the tags that it was opened by, or 'serve'.",
+    ),
+)
+"""The options of a SavedModel."""
 CONVERSION_OPTIONS = tuple(option.name for conversion in CONVERSIONS.values() for option in conversion.options)
 
 FILES = (*GRAPH_DEFS, ".meta", *CONVERSIONS, EDITOR, ".dot", ".graphml", *PICTURES, ".html", ".py", ".json")

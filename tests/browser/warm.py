@@ -131,6 +131,7 @@ class Forking:
             return False
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job does not have
         for held in (self.listener, self.ended, self.wake, *self.kernels):
             held.close()
         return True

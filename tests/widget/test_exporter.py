@@ -165,3 +165,13 @@ def test_a_graph_without_a_result_has_a_list_of_formats(tmp_path: Path) -> None:
     assert exporter.save("graph", "copy.pb").path == tmp_path / "copy.pb"
     with pytest.raises(GraphEditError, match=r"name them|[Nn]o ops|outputs"):
         exporter.save("frozen", "frozen.pb")
+
+
+def test_the_form_offers_the_tags_of_a_saved_model(exporter: Exporter) -> None:
+    exporter._editor.mark("x:0", "net/logits:0")
+    (kind,) = (one for one in exporter.formats() if one.kind == "saved_model")
+    (option,) = kind.options
+    for tag, loaded in (("", "serve"), *((choice, choice) for choice in option.choices[1:])):
+        saved = exporter.save("saved_model", f"saved{tag}", options=[(option.name, tag)])
+        with tf.compat.v1.Session(graph=tf.Graph()) as session:
+            assert tf.compat.v1.saved_model.load(session, [loaded], str(saved.path)).signature_def

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import handles
 from tfgraphwidget.optional_packages import missing_package
-from tfgraphwidget.writable import CONVERSIONS, FROZEN_OPTIONS, SaveOption, missing_packages
+from tfgraphwidget.writable import CONVERSIONS, FROZEN_OPTIONS, SAVED_MODEL_OPTIONS, SaveOption, missing_packages
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -51,6 +51,7 @@ _ALL = (
         "A folder with the graph, its signatures and the variables' values.",
         "Model",
         True,
+        options=SAVED_MODEL_OPTIONS,
     ),
     SaveFormat(
         "frozen",
