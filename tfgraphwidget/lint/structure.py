@@ -69,16 +69,18 @@ def missing_inputs(context: LintContext) -> Iterator[Finding]:
             if not readers:
                 continue  # mended
             does = "waits for" if kind == "NoOp" else "reads"
-            ways = [f"editor.remove_attr({MISSING_INPUT!r}, {name!r}) if it is meant as an input"]
             if kind == "NoOp":
-                ways.insert(0, f"editor.remove_control_inputs({index.names[readers[0]]!r}, {name!r})")
+                ways = f"Remove the wait (editor.remove_control_inputs({index.names[readers[0]]!r}, {name!r}))"
             else:
-                ways[:0] = [f"editor.set_constant({name!r}, …)", f"editor.reroute({name!r}, to=…)"]
+                ways = (
+                    f"Give it a value (editor.set_constant({name!r}, …)), let what reads it read another tensor "
+                    f"(editor.reroute({name!r}, to=…))"
+                )
             yield body.finding(
                 "missing-inputs",
                 "error",
                 f"Op {index.names[readers[0]]!r}{body.where} {does} {missing!r}, which the file does not hold; {kind} "
-                f"{name!r} stands for it: {' or '.join(ways)}.",
+                f"{name!r} stands for it. {ways}, or keep it (editor.remove_attr({MISSING_INPUT!r}, {name!r})).",
                 [readers[0], op],
             )
 

@@ -89,7 +89,7 @@ _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|Sharde
             ),
             FormField(
                 "inline",
-                "Inline calls",
+                "Inline",
                 initial="False",
                 words=("False", "True"),
                 python=True,
@@ -97,7 +97,7 @@ _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|Sharde
             ),
             FormField(
                 "lower_control_flow",
-                "Lower loops",
+                "Lower",
                 initial="False",
                 words=("False", "True"),
                 python=True,
