@@ -40,7 +40,7 @@ def of_graph(build: Callable[[Any], Any], shape: Any = ROW, dtype: Any = tf.floa
 
 
 def of_file(build: Callable[[Any], Any]) -> GraphEditor:
-    """An editor of a GraphDef of nobody known."""
+    """An editor of a GraphDef that is not trusted."""
     return tgw.edit(of_graph(build).graph.as_graph_def())
 
 

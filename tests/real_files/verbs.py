@@ -117,7 +117,7 @@ def clone(editor: GraphEditor, to: Path) -> None:
     if changed is not None:
         raise Wrong(f"{changed!r} of the original has changed")
     if len(editor.breadcrumb) == 1 and not any(name.startswith("cloned") for name in after):  # else it is a module
-        raise Wrong("there is no copy")
+        raise Wrong("no op was copied")
 
 
 def undo(editor: GraphEditor, to: Path) -> None:

@@ -1,4 +1,4 @@
-"""Graphs that the format of a file allows and TensorFlow refuses: opened, drawn, named by lint, mended by an edit.
+"""Graphs that the format of a file allows and TensorFlow refuses: opened, drawn, named by lint, fixed by an edit.
 
 Each kind is made in the graph of a file, and in a function of its library. TensorFlow alone reads what is saved.
 """
@@ -88,7 +88,7 @@ def node_of(graph_def: Any, name: str) -> Any:
     return next(node for node in graph_def.node if node.name == name)
 
 
-# What is broken, how lint calls it, which ops it names, and what mends it
+# What is broken, how lint calls it, which ops it names, and the edit that fixes it
 
 
 class Kind(NamedTuple):
@@ -98,14 +98,14 @@ class Kind(NamedTuple):
         harm: Breaks the graph.
         code: The rule of lint that finds it.
         ops: The ops that it names.
-        mend: Mends it. None if the fixes of lint do.
+        edit: Fixes it. None if the fixes of lint do.
         in_functions: Whether TensorFlow refuses it in functions too.
     """
 
     harm: Callable[[Any], Any]
     code: str
     ops: tuple[str, ...]
-    mend: Callable[[Any], Any] | None = None
+    edit: Callable[[Any], Any] | None = None
     in_functions: bool = True
 
 
@@ -221,9 +221,9 @@ def broken_file(kind: Kind, folder: Path, *, in_function: bool = False) -> Path:
     return path
 
 
-def mend(editor: tgw.GraphEditor, kind: Kind) -> None:
-    if kind.mend is not None:
-        kind.mend(editor)
+def fix(editor: tgw.GraphEditor, kind: Kind) -> None:
+    if kind.edit is not None:
+        kind.edit(editor)
         return
     for fix in editor.lint(only=BROKEN).fixes:
         editor.edit(fix)
@@ -251,7 +251,7 @@ def contents(editor: tgw.GraphEditor) -> list[bytes]:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_broken_graph_is_drawn_named_by_lint_and_mended(name: str, tmp_path: Path) -> None:
+def test_a_broken_graph_is_drawn_named_by_lint_and_fixed(name: str, tmp_path: Path) -> None:
     kind = KINDS[name]
     editor = tgw.edit(broken_file(kind, tmp_path))
     assert editor.svg()
@@ -259,10 +259,10 @@ def test_a_broken_graph_is_drawn_named_by_lint_and_mended(name: str, tmp_path: P
     before = contents(editor)
     finding = editor.lint(only=BROKEN)[0]
     assert (finding.code, tuple(sorted(finding.ops))) == (kind.code, kind.ops)
-    mend(editor, kind)
+    fix(editor, kind)
     assert not editor.lint(only=BROKEN)
-    assert saved(editor, tmp_path / "mended.pb") == []
-    assert run(tmp_path / "mended.pb") == [2.0, 6.0]
+    assert saved(editor, tmp_path / "fixed.pb") == []
+    assert run(tmp_path / "fixed.pb") == [2.0, 6.0]
     while editor.history.done:
         editor.undo()
     assert contents(editor) == before
@@ -270,7 +270,7 @@ def test_a_broken_graph_is_drawn_named_by_lint_and_mended(name: str, tmp_path: P
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if KINDS[name].in_functions])
-def test_a_broken_function_is_named_by_lint_and_mended(name: str, tmp_path: Path) -> None:
+def test_a_broken_function_is_named_by_lint_and_fixed(name: str, tmp_path: Path) -> None:
     kind = KINDS[name]
     editor = tgw.edit(broken_file(kind, tmp_path, in_function=True))
     outside = editor.lint(only=BROKEN)[0]
@@ -281,13 +281,13 @@ def test_a_broken_function_is_named_by_lint_and_mended(name: str, tmp_path: Path
     assert editor.svg()
     finding = editor.lint(only=BROKEN)[0]
     assert (finding.code, tuple(sorted(finding.ops))) == (kind.code, kind.ops)
-    mend(editor, kind)
+    fix(editor, kind)
     assert not editor.lint(only=BROKEN)
     editor.leave()
     assert not editor.lint(only=BROKEN)
-    assert saved(editor, tmp_path / "mended.pb") == []
-    assert run(tmp_path / "mended.pb") == [2.0, 6.0]
-    assert not tgw.edit(tmp_path / "mended.pb").lint(only=BROKEN)
+    assert saved(editor, tmp_path / "fixed.pb") == []
+    assert run(tmp_path / "fixed.pb") == [2.0, 6.0]
+    assert not tgw.edit(tmp_path / "fixed.pb").lint(only=BROKEN)
     while editor.history.done:
         editor.undo()  # which enters the function again
     assert editor.lint(only=BROKEN)[0] == finding
@@ -295,7 +295,7 @@ def test_a_broken_function_is_named_by_lint_and_mended(name: str, tmp_path: Path
 
 @pytest.mark.parametrize("name", ["missing", "wrong port", "too few", "cycle", "two of a name, the first"])
 @pytest.mark.parametrize("in_function", [False, True])
-def test_what_is_not_mended_is_not_written_without_a_word(name: str, in_function: bool, tmp_path: Path) -> None:
+def test_what_is_not_fixed_is_not_written_without_a_word(name: str, in_function: bool, tmp_path: Path) -> None:
     editor = tgw.edit(broken_file(KINDS[name], tmp_path, in_function=in_function))
     (notice,) = saved(editor, tmp_path / "again.pb")
     assert notice == f"What is broken in the file is written again: {editor.lint(only=BROKEN)[0].sentence}"
@@ -309,10 +309,24 @@ def test_a_frozen_graph_that_tensorflow_refuses_is_not_written(name: str, tmp_pa
     assert not (tmp_path / "frozen.pb").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "in_function"),
+    [*((name, False) for name in KINDS), *((name, True) for name in KINDS if KINDS[name].in_functions)],
+)
+def test_the_session_runs_the_graph_once_it_is_fixed(name: str, in_function: bool, tmp_path: Path) -> None:
+    kind = KINDS[name]
+    editor = tgw.edit(broken_file(kind, tmp_path, in_function=in_function))
+    if in_function:
+        editor.enter("call")
+    fix(editor, kind)
+    editor.leave(0)
+    assert editor.session.run("y:0", {"x:0": [1.0, 3.0]}).tolist() == [2.0, 6.0]
+
+
 @pytest.mark.parametrize("name", ["wrong port", "too many", "cycle", "name with a blank"])
 def test_the_session_of_a_graph_that_tensorflow_refuses_says_what_to_do(name: str, tmp_path: Path) -> None:
     editor = tgw.edit(broken_file(KINDS[name], tmp_path))
-    with pytest.raises(NotRunnable, match=r"mend what editor\.lint\(\) finds, and open what editor\.save\(path\)"):
+    with pytest.raises(NotRunnable, match=r"it runs once what editor\.lint\(\) finds is fixed\."):
         _ = editor.session
 
 
@@ -404,8 +418,8 @@ def test_loops_that_share_a_frame_name_are_named_and_told_apart(tmp_path: Path) 
     for name in [name for name in finding.ops if name.startswith("other/")]:
         editor.set_attr(name, "frame_name", "frame_1")
     assert not editor.lint(only=BROKEN)
-    assert saved(editor, tmp_path / "mended.pb") == []
-    assert run(tmp_path / "mended.pb") == [8.0 + 5.0, 24.0 + 7.0]
+    assert saved(editor, tmp_path / "fixed.pb") == []
+    assert run(tmp_path / "fixed.pb") == [8.0 + 5.0, 24.0 + 7.0]
 
 
 def test_a_loop_and_nested_loops_are_not_broken() -> None:
@@ -462,15 +476,15 @@ def run_form(path: Path) -> list[float]:
     ["missing", "wrong port", "too few", "controls first", "cycle", "two of a name, the first", "name of a tensor"],
 )
 @pytest.mark.filterwarnings("ignore:The graph that was opened cannot run here")
-def test_every_form_of_file_is_opened_mended_and_saved(form: str, name: str, tmp_path: Path) -> None:
+def test_every_form_of_file_is_opened_fixed_and_saved(form: str, name: str, tmp_path: Path) -> None:
     kind, graph_def = KINDS[name], graph_of_a_product()
     kind.harm(graph_def)
     write(tmp_path / f"broken{form}", graph_def)
     editor = tgw.edit(tmp_path / f"broken{form}")
     assert editor.lint(only=BROKEN)[0].code == kind.code
-    mend(editor, kind)
-    editor.save(tmp_path / f"mended{form}")
-    assert run_form(tmp_path / f"mended{form}") == [2.0, 6.0]
+    fix(editor, kind)
+    editor.save(tmp_path / f"fixed{form}")
+    assert run_form(tmp_path / f"fixed{form}") == [2.0, 6.0]
 
 
 def test_a_saved_model_whose_inputs_were_put_in_order_is_not_copied_as_it_was(tmp_path: Path) -> None:
@@ -482,7 +496,7 @@ def test_a_saved_model_whose_inputs_were_put_in_order_is_not_copied_as_it_was(tm
 
 
 @pytest.mark.parametrize("name", ["missing", "two of a name, the first", "cycle", "name of a tensor", "too few"])
-def test_the_command_line_names_it_and_mends_what_has_a_fix(
+def test_the_command_line_names_it_and_fixes_what_has_a_fix(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kind = KINDS[name]

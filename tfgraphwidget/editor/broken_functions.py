@@ -42,9 +42,9 @@ def is_broken_function(name: str, body: Body, caller: GraphIndex) -> bool:
 
     context = lint.LintContext(
         function_index(name, body, caller),
-        (),
-        (),
-        {},
+        find_outputs=tuple,
+        signatures=(),
+        missing_ends={},
         plan=plan,
         value=value,
         has_device=lambda _: True,

@@ -49,7 +49,7 @@ def lint_editor(
     devices = _Devices(core)
     context = lint.LintContext(
         index,
-        _outputs(core),
+        lambda: _outputs(core),
         core.executor.signatures if len(core.navigator.path) == 1 else (),
         core.executor.missing_ends,
         plan=lambda command: runtime.plan(command, core.executor.plan_context()),

@@ -476,9 +476,9 @@ def _unedited_folder(core: EditorCore, *ends: object) -> Path | None:
         return None
     if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
         return None
-    if is_filled_in(core.target.first.nodes):  # the file's own are other ones
+    if not core.target.is_unedited() or is_filled_in(core.target.first.nodes):  # then the file's own ops are others
         return None
-    return stored_data.folder() if core.target.is_unedited() else None
+    return stored_data.folder()
 
 
 def _opened_saved_model(core: EditorCore) -> export.OpenedSavedModel | None:

@@ -22,7 +22,7 @@ class Finding:
         severity: "error" for what cannot run, "warning" for what may be meant so.
         sentence: What it is.
         ops: The ops that it is about, in graph order.
-        fix: A command that mends it, which `editor.edit` applies; None without one.
+        fix: A command that fixes it, which `editor.edit` applies; None without one.
     """
 
     code: str
@@ -56,7 +56,7 @@ class Report:
 
     @property
     def fixes(self) -> tuple[Command, ...]:
-        """The commands that mend findings, each once."""
+        """The commands that fix findings, each once."""
         return tuple(dict.fromkeys(finding.fix for finding in self.findings if finding.fix is not None))
 
     @property

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tfgraphwidget.edits import Command, Patch
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import TRUSTED, GraphIndex, Mask, Signature, Trust, needed_ops
+from tfgraphwidget.lint.attribute_scan import AttributeScan, scan_attributes
 from tfgraphwidget.lint.finding import Finding, Severity
 from tfgraphwidget.naming import did_you_mean, names_text
 
@@ -37,17 +38,22 @@ class Body:
     way: str = ""
     is_function: bool = False
 
+    @cached_property
+    def attributes(self) -> AttributeScan:
+        """The ops whose attributes a rule has to look at."""
+        return scan_attributes(self.index)
+
     def finding(
         self, code: str, severity: Severity, sentence: str, ops: Sequence[int], fix: Command | None = None
     ) -> Finding:
-        """A finding; ops of another graph are in its sentence only, and that has to be entered to mend them.
+        """A finding; ops of another graph are in its sentence only, and that has to be entered to fix them.
 
         Args:
             code: The code of the rule.
             severity: The severity.
-            sentence: What it is and what mends it.
+            sentence: What it is and how to fix it.
             ops: The ops that it is about.
-            fix: A command that mends it in this graph.
+            fix: A command that fixes it in this graph.
         """
         if self.way:
             return Finding(code, severity, f"{sentence[:-1]}, after {self.way}.")
@@ -73,7 +79,7 @@ class LintContext:
 
     Attributes:
         index: The graph.
-        outputs: The tensors that it is for; () if nothing in it looks like a result.
+        find_outputs: Finds the tensors that it is for; () if nothing in it looks like a result.
         signatures: Its signatures.
         missing_ends: The tensors that the graph does not have, by the signatures of the file that name them.
         plan: Plans an edit, without applying it. Raises GraphEditError.
@@ -89,7 +95,7 @@ class LintContext:
     """
 
     index: GraphIndex
-    outputs: tuple[str, ...]
+    find_outputs: Callable[[], tuple[str, ...]]
     signatures: tuple[Signature, ...]
     missing_ends: Mapping[str, tuple[str, ...]]
     plan: Callable[[Command], Patch]
@@ -108,6 +114,11 @@ class LintContext:
         """The graph, and the other graphs of its file."""
         current = Body(self.index, is_function=self.in_function)
         return (current, *(self.others() if self.is_file else ()))
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """The tensors that the graph is for."""
+        return self.find_outputs()
 
     @cached_property
     def needed_mask(self) -> Mask:
@@ -129,8 +140,15 @@ class LintContext:
         fitting = [number for number, op_type in enumerate(self.index.kinds[0]) if types(op_type)]
         return np.flatnonzero(np.isin(self.index.kinds[1], fitting)).tolist()
 
-    def fix(self, command: Command) -> Command | None:
-        """The command if it can be applied; else None."""
+    def fix(self, command: Command | None, body: Body | None = None) -> Command | None:
+        """The command if it can be applied; else None.
+
+        Args:
+            command: The command; None if there is none.
+            body: The graph that it is for; None for the current one. No command is for another.
+        """
+        if command is None or (body is not None and body.way):
+            return None
         try:
             self.plan(command)
         except GraphEditError:

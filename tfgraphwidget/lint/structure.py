@@ -62,12 +62,12 @@ def missing_inputs(context: LintContext) -> Iterator[Finding]:
     """
     for body in context.bodies:
         index = body.index
-        for op in _ops_with(index, MISSING_INPUT):
+        for op in body.attributes.noted[MISSING_INPUT]:
             name, kind = index.names[op], index.types[op]
             missing = text_attribute(index.nodes[op], MISSING_INPUT).decode(errors="replace")
             readers = sorted({*index.consumer_lists[op], *index.waiting_lists[op]})
             if not readers:
-                continue  # mended
+                continue  # nothing reads what was missing any more
             does = "waits for" if kind == "NoOp" else "reads"
             if kind == "NoOp":
                 ways = f"Remove the wait (editor.remove_control_inputs({index.names[readers[0]]!r}, {name!r}))"
@@ -94,7 +94,7 @@ def duplicate_names(context: LintContext) -> Iterator[Finding]:
     """
     for body in context.bodies:
         index = body.index
-        for op in _ops_with(index, NAME_IN_FILE):
+        for op in body.attributes.noted[NAME_IN_FILE]:
             name, kind = index.names[op], index.types[op]
             named = text_attribute(index.nodes[op], NAME_IN_FILE).decode(errors="replace")
             first = index.ids.get(named)
@@ -103,7 +103,7 @@ def duplicate_names(context: LintContext) -> Iterator[Finding]:
             readers = sorted({*index.consumer_lists[first], *index.waiting_lists[first]})
             read = names_text([index.names[reader] for reader in readers]) or "nothing"
             alone = not index.consumer_lists[op] and not index.waiting_lists[op]
-            fix = context.fix(Remove(selectors.ops(index, name))) if alone and not body.way else None
+            fix = context.fix(Remove(selectors.ops(index, name)) if alone else None, body)
             yield body.finding(
                 "duplicate-names",
                 "error",
@@ -124,7 +124,7 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
     """
     for body in context.bodies:
         index = body.index
-        for op in _ops_with(index, NAME_IN_FILE):
+        for op in body.attributes.noted[NAME_IN_FILE]:
             name, named = index.names[op], text_attribute(index.nodes[op], NAME_IN_FILE).decode(errors="replace")
             opened_as = valid_name(named, UNNAMED)
             is_as_opened = name == opened_as or opened_as.lower() in tried_before(name)
@@ -135,7 +135,7 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
                     f"Op {name!r}{body.where} is named {named[:80]!r} in the file, which no input can name; give it a "
                     f"name: editor.rename({name!r}, …).",
                     [op],
-                    None if body.way else context.fix(RemoveAttr(NAME_IN_FILE, name, functions=False)),
+                    context.fix(RemoveAttr(NAME_IN_FILE, name, functions=False), body),
                 )
         if not context.is_file:
             continue
@@ -151,7 +151,7 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
                 f"Op {name[:80]!r}{body.where} has a name that TensorFlow takes for no op; rename it, as "
                 f"editor.rename({name[:80]!r}, {new!r}).",
                 [op],
-                None if body.way else context.fix(Rename(name, new)),
+                context.fix(Rename(name, new), body),
             )
         yield from _rest(body, "invalid-names", wrong, "have names that TensorFlow takes for no op")
 
@@ -172,9 +172,7 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
         for edge in edges[:_MOST_FINDINGS].tolist():
             source, port, reader = int(index.inputs.values[edge]), int(index.ports[edge]), int(owner[edge])
             name, count = index.names[source], int(counts[source])
-            fix = None
-            if count == 1 and not body.way:
-                fix = context.fix(Reroute((f"{name}:{port}",), (f"{name}:0",)))
+            only = Reroute((f"{name}:{port}",), (f"{name}:0",)) if count == 1 else None
             k = edge - int(index.inputs.start[reader])
             yield body.finding(
                 "wrong-ports",
@@ -183,7 +181,7 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
                 f"{name!r} has {count_text(count, 'output')}; connect it to another tensor: "
                 f"editor.connect(tensor, {index.names[reader]!r}, {k}).",
                 [reader, source],
-                fix,
+                context.fix(only, body),
             )
         yield from _rest(body, "wrong-ports", edges.tolist(), "read outputs that are not there")
 
@@ -213,7 +211,7 @@ def input_counts(context: LintContext) -> Iterator[Finding]:
                 f"{index.types[op]} {name!r}{body.where} takes {count_text(int(arities[op]), 'tensor')}, and reads "
                 f"{int(read[op])}; {way}.",
                 [op],
-                context.fix(Connect((), name, last)) if more and not body.way else None,
+                context.fix(Connect((), name, last) if more else None, body),
             )
         yield from _rest(body, "input-counts", wrong, "read more or fewer tensors than their type takes")
 
@@ -226,7 +224,7 @@ def input_order(context: LintContext) -> Iterator[Finding]:
         context: The graph and the target of the check.
     """
     for body in context.bodies:
-        for op in _ops_with(body.index, INPUTS_IN_FILE):
+        for op in body.attributes.noted[INPUTS_IN_FILE]:
             name = body.index.names[op]
             fix = RemoveAttr(INPUTS_IN_FILE, name, functions=False)
             yield body.finding(
@@ -235,7 +233,7 @@ def input_order(context: LintContext) -> Iterator[Finding]:
                 f"Control inputs of op {name!r}{body.where} stand before its tensors in the file, and TensorFlow wants "
                 f"them behind; {fix.code()} writes them there.",
                 [op],
-                None if body.way else context.fix(fix),
+                context.fix(fix, body),
             )
 
 
@@ -300,23 +298,22 @@ def missing_colocations(context: LintContext) -> Iterator[Finding]:
     """
     if context.in_function:
         return
-    index = context.index  # TensorFlow passes over those of functions
-    for op, node in enumerate(index.nodes):
-        if "_class" not in node.attr:
-            continue
-        entries = list(node.attr["_class"].list.s)
+    body = context.bodies[0]  # TensorFlow passes over those of functions
+    index = body.index
+    for op in body.attributes.colocated:
+        entries = list(index.nodes[op].attr["_class"].list.s)
         missing_names = [name for entry in entries if (name := colocation(entry)) and name not in index.ids]
         if not missing_names:
             continue
         name = index.names[op]
         fix = RemoveAttr("_class", name, functions=False)
-        yield Finding(
+        yield body.finding(
             "missing-colocations",
             "error",
             f"Op {name!r} is to be placed beside {names_text(missing_names)}, which the graph does not have; "
             f"{fix.code()}.",
-            (name,),
-            context.fix(fix),
+            [op],
+            context.fix(fix, body),
         )
 
 
@@ -330,7 +327,8 @@ def attributes(context: LintContext) -> Iterator[Finding]:
     for body in context.bodies if context.is_file else ():
         index = body.index
         count = 0
-        for op, node in enumerate(index.nodes):
+        for op in body.attributes.odd:
+            node = index.nodes[op]
             definition = index.typing.definition(node.op)
             described = {} if definition is None else {attr.name: attr for attr in definition.attr}
             wrong = _wrong_attributes(node, described, index.functions, is_known=definition is not None)
@@ -347,9 +345,9 @@ def attributes(context: LintContext) -> Iterator[Finding]:
                     "error" if is_unbound else severity,
                     f"Attribute {name!r} of {node.op} {node.name!r}{body.where} {why}; {way}.",
                     [op],
-                    context.fix(fix) if is_removed and not body.way else None,
+                    context.fix(fix if is_removed else None, body),
                 )
-        yield from _rest(body, "attributes", range(count), "have such attributes", what="op")
+        yield from _rest(body, "attributes", range(count), "have such attributes")
 
 
 @rule("negative-shapes", "error")
@@ -361,54 +359,50 @@ def negative_shapes(context: LintContext) -> Iterator[Finding]:
     """
     for body in context.bodies if context.is_file else ():
         index = body.index
-        for op, node in enumerate(index.nodes):
+        for op in body.attributes.shaped:
+            node = index.nodes[op]
             for name, value in node.attr.items():
                 negative = _negative_dim(value)
                 if negative is None:
                     continue
-                mend: Command | None = None
+                fix: Command | None = None
                 if name == OUTPUT_SHAPES:
-                    mend = RemoveAttr(name, node.name, functions=False)
+                    fix = RemoveAttr(name, node.name, functions=False)
                 elif value.WhichOneof("value") == "shape":
                     sizes = [None if dim.size < 0 else dim.size for dim in value.shape.dim]
-                    mend = SetAttr(node.name, name, sizes)
-                way = f"editor.set_constant({node.name!r}, …)" if mend is None else mend.code()
+                    fix = SetAttr(node.name, name, sizes)
+                way = f"editor.set_constant({node.name!r}, …)" if fix is None else fix.code()
                 yield body.finding(
                     "negative-shapes",
                     "error",
                     f"Attribute {name!r} of {node.op} {node.name!r}{body.where} has a dimension of {negative}; {way}.",
                     [op],
-                    context.fix(mend) if mend is not None and not body.way else None,
+                    context.fix(fix, body),
                 )
 
 
 BROKEN = (
-    *(
-        "missing-inputs",
-        "duplicate-names",
-        "invalid-names",
-        "wrong-ports",
-        "input-counts",
-        "input-order",
-        "cycles",
-        "loop-frames",
-    ),
-    *("missing-colocations", "attributes", "negative-shapes"),
+    "missing-inputs",
+    "duplicate-names",
+    "invalid-names",
+    "wrong-ports",
+    "input-counts",
+    "input-order",
+    "cycles",
+    "loop-frames",
+    "missing-colocations",
+    "attributes",
+    "negative-shapes",
 )
 """The codes of the rules of this module."""
 
 
-def _rest(body: Body, code: str, all_of_them: Sequence[int], do: str, what: str = "op") -> Iterator[Finding]:
+def _rest(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Iterator[Finding]:
     """A finding on those that are beyond the most that are listed."""
     more = len(all_of_them) - _MOST_FINDINGS
     if more > 0:
-        sentence = f"{count_text(more, f'more {what}')}{body.where} {do}; mend those above first."
+        sentence = f"{count_text(more, 'more op')}{body.where} {do}; fix those above first."
         yield Finding(code, "error", sentence)
-
-
-def _ops_with(index: GraphIndex, key: str) -> list[int]:
-    """The ops that opening the file has noted something on."""
-    return [op for op, node in enumerate(index.nodes) if key in node.attr]
 
 
 def _output_counts(index: GraphIndex) -> Counts:
@@ -498,7 +492,7 @@ def _shared_frames(index: GraphIndex) -> Iterator[tuple[str, list[list[int]]]]:
 def _wrong_attributes(
     node: NodeDef, described: dict[str, OpDef.AttrDef], functions: Collection[str], *, is_known: bool
 ) -> Iterator[tuple[str, str, Severity, bool]]:
-    """The wrong attributes of an op: name, what is wrong, the severity, and whether it is mended by removing it."""
+    """The wrong attributes of an op: name, what is wrong, the severity, and whether removing it fixes that."""
     for name, value in node.attr.items():
         required = name in described and not described[name].HasField("default_value")
         if value.WhichOneof("value") is None:

@@ -187,7 +187,7 @@ def test_what_tensorflow_refuses_stays_as_it_was() -> None:
     )
     body = source.body
     with pytest.raises(
-        NotRunnable, match=r"TensorFlow cannot import This GraphDef: .*; it can be looked at and edited: mend "
+        NotRunnable, match=r"TensorFlow cannot import This GraphDef: .*; it can be looked at and edited, and it "
     ) as no:
         source.live()
     assert "\n" not in no.value.why

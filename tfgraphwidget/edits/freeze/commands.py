@@ -64,6 +64,11 @@ _OF_LOOP = "Identity", "Identity_1"
 _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|ShardedFilename")
 
 
+def _switch(key: str, label: str, hint: str) -> FormField:
+    """The field of an option that is off at first."""
+    return FormField(key, label, initial="False", words=("False", "True"), python=True, hint=hint)
+
+
 @register(
     button=EditButton(
         "Freeze",
@@ -87,21 +92,11 @@ _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|Sharde
                 words=get_args(Updates),
                 hint="Of what the outputs write: refused, kept as variables, or left out.",
             ),
-            FormField(
-                "inline",
-                "Inline",
-                initial="False",
-                words=("False", "True"),
-                python=True,
-                hint="The ops of functions in place of calls: one graph.",
-            ),
-            FormField(
+            _switch("inline", "Inline", "The ops of functions in place of calls: one graph."),
+            _switch(
                 "lower_control_flow",
                 "Lower",
-                initial="False",
-                words=("False", "True"),
-                python=True,
-                hint="Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2.",
+                "Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2.",
             ),
         ),
     )

@@ -337,8 +337,8 @@ class Connect(Rewire):
         Args:
             context: The graph that the edit is planned on.
         """
-        mended = self._with_other_count(context.index)
-        return super().plan(context) if mended is None else mended
+        patch = self._with_other_count(context.index)
+        return super().plan(context) if patch is None else patch
 
     def _with_other_count(self, index: GraphIndex) -> Patch | None:
         """The patch of an op that reads more or fewer tensors than it takes, by one input; None for other edits."""

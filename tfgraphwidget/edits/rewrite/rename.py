@@ -166,8 +166,8 @@ def _name_here(index: GraphIndex, name: str) -> str:
     """The name of an op or a scope; of an op that was opened under another name than its file has, that."""
     if name in index.ids or name.rstrip("/") in index.scopes.ids:
         return name
-    marked = (node for node in index.nodes if text_attribute(node, NAME_IN_FILE) == name.encode())
-    return next((node.name for node in marked if NAME_IN_FILE in node.attr), name)
+    noted = (node for node in index.nodes if NAME_IN_FILE in node.attr)
+    return next((node.name for node in noted if text_attribute(node, NAME_IN_FILE) == name.encode()), name)
 
 
 def rename_patch(index: GraphIndex, names: Mapping[str, str], scopes: tuple[str, ...]) -> Patch:

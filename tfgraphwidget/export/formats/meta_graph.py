@@ -260,7 +260,7 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
         return
     try:
         graph = request.graph()
-    except NotRunnable as refusal:  # TensorFlow imports the graph that was opened, whatever edits have mended of it
+    except NotRunnable as refusal:  # TensorFlow does not import the graph, as edits have left it
         _write_unrunnable(path, replace(request, read_only=refusal.why))
     else:
         _write_live(path, request, graph)

@@ -137,7 +137,7 @@ class _Keeper:
         index = self.index
         if loop.condition is None:
             raise GraphEditError(
-                f"While loop {loop.name!r} has no condition (LoopCond), so no round is its last; mend the loop, or "
+                f"While loop {loop.name!r} has no condition (LoopCond), so no round is its last; give it one, or "
                 "name a tensor outside of it.",
                 [index.names[op] for op in sorted(loop.ops)[:1]],
             )

@@ -73,7 +73,7 @@ def import_file(file: FileGraph) -> ImportedGraph:
         raise NotRunnable(
             why
             or f"TensorFlow cannot import {file.where}: {first_line(error)[:_LONGEST].rstrip('.')}; it can be looked "
-            "at and edited: mend what editor.lint() finds, and open what editor.save(path) writes then, to run it."
+            "at and edited, and it runs once what editor.lint() finds is fixed."
         ) from error
     body = GraphBody(graph, saved_names=file.body.saved_names)
     return ImportedGraph(body, graph, session, (*repairs.notices, *notices), repairs.nodes)

@@ -265,9 +265,11 @@ def _instantiate(node: NodeDef, attributes: Mapping[str, AttrValue]) -> None:
 
 
 _END = ""
+"""The key of what would come after the last output argument of an op; no argument has this name."""
 
 
 def _colons(name: str) -> list[int]:
+    """The places of the colons in a name."""
     return [at for at, char in enumerate(name) if char == ":"]
 
 

@@ -110,7 +110,7 @@ def open_function_message(
         options: What the caller chose.
     """
     library = GraphDefLibrary.of(meta.graph_def)
-    nodes, _ = readable_nodes(meta.graph_def.node, "This function", OpTypes(library.function))
+    nodes, filled_in = readable_nodes(meta.graph_def.node, "This function", OpTypes(library.function))
     body = NodeBody(
         nodes,
         library,
@@ -121,6 +121,7 @@ def open_function_message(
     return Source(
         "",
         body,
+        notices=filled_in,
         refusal=(
             "This is a function's graph, which no session runs: edits make a new function of it (editor.module()); for "
             "what needs a session save that: tf.saved_model.save(editor.module(), path)."

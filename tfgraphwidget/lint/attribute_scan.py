@@ -1,0 +1,65 @@
+"""One look at the attributes of all ops, which several rules share: a file may have a million of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tfgraphwidget.graph import INPUTS_IN_FILE, MISSING_INPUT, NAME_IN_FILE, GraphIndex
+from tfgraphwidget.tf_types import OpDef
+
+_HOLDS_SHAPES = frozenset({"shape", "tensor", "list"})
+
+
+@dataclass(frozen=True)
+class AttributeScan:
+    """The ops, by number and in graph order, whose attributes a rule has to look at.
+
+    Attributes:
+        noted: Those on which opening the file has noted something, by the private attribute that holds it.
+        colocated: Those that are to be placed beside others.
+        shaped: Those with an attribute that may hold a shape.
+        odd: Those that may have an attribute without a value, or one that their type does not have, or lack one.
+    """
+
+    noted: dict[str, list[int]] = field(
+        default_factory=lambda: {MISSING_INPUT: [], NAME_IN_FILE: [], INPUTS_IN_FILE: []}
+    )
+    colocated: list[int] = field(default_factory=list)
+    shaped: list[int] = field(default_factory=list)
+    odd: list[int] = field(default_factory=list)
+
+
+def scan_attributes(index: GraphIndex) -> AttributeScan:
+    """Find the ops whose attributes are worth a look.
+
+    Args:
+        index: The graph.
+    """
+    scan = AttributeScan()
+    of_type = {kind: _names_of(index.typing.definition(kind)) for kind in index.kinds[0]}
+    for op, node in enumerate(index.nodes):
+        known, required = of_type[node.op]
+        attributes, lacking = node.attr, len(required)
+        is_odd = is_shaped = False
+        for name in attributes:  # `items` would be a loop in Python of protobuf's own
+            kind = attributes[name].WhichOneof("value")
+            lacking -= name in required
+            is_shaped |= kind in _HOLDS_SHAPES
+            if name in scan.noted:
+                scan.noted[name].append(op)
+            elif name == "_class":
+                scan.colocated.append(op)
+            is_odd |= kind is None or (name not in known if known is not None and name[:1] != "_" else kind == "func")
+        if is_odd or lacking:
+            scan.odd.append(op)
+        if is_shaped:
+            scan.shaped.append(op)
+    return scan
+
+
+def _names_of(definition: OpDef | None) -> tuple[frozenset[str] | None, frozenset[str]]:
+    """The attributes of an op type, None if it is not known, and those of them that have no default."""
+    if definition is None:
+        return None, frozenset()
+    required = (attribute.name for attribute in definition.attr if not attribute.HasField("default_value"))
+    return frozenset(attribute.name for attribute in definition.attr), frozenset(required)
