@@ -38,7 +38,7 @@ def scan_attributes(index: GraphIndex) -> AttributeScan:
     scan = AttributeScan()
     of_type = {kind: _names_of(index.typing.definition(kind)) for kind in index.kinds[0]}
     for op, node in enumerate(index.nodes):
-        known, required = of_type[node.op]
+        own_names, required = of_type[node.op]
         attributes, lacking = node.attr, len(required)
         is_odd = is_shaped = False
         for name in attributes:  # `items` would be a loop in Python of protobuf's own
@@ -49,7 +49,9 @@ def scan_attributes(index: GraphIndex) -> AttributeScan:
                 scan.noted[name].append(op)
             elif name == "_class":
                 scan.colocated.append(op)
-            is_odd |= kind is None or (name not in known if known is not None and name[:1] != "_" else kind == "func")
+            is_odd |= kind is None or (
+                name not in own_names if own_names is not None and name[:1] != "_" else kind == "func"
+            )
         if is_odd or lacking:
             scan.odd.append(op)
         if is_shaped:
