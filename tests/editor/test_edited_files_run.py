@@ -221,9 +221,8 @@ def test_the_next_session_begins_with_what_the_closed_one_held(tmp_path: Path) -
     assign = editor.graph.get_operation_by_name("w/Assign")
     editor.session.run(assign, {assign.inputs[1]: [7, 8]})
     editor.undo()
-    assert editor.lost == (
-        "The graph before this edit cannot run, so its session was closed; the next one begins with its values.",
-    )
+    (sentence,) = editor.lost
+    assert sentence.endswith("so the session was closed; the next one begins with its values.")
     assert "bad" in editor.index.ids
     editor.redo()
     assert np.allclose(run(editor, "y:0"), X * [7, 8])

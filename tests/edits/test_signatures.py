@@ -13,7 +13,6 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.editor.verbs import Sources
-from tfgraphwidget.edits import AddSignature, rename_operands
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 
 X = np.linspace(-1.0, 1.0, 8, dtype=np.float32).reshape(2, 4)
@@ -172,12 +171,6 @@ def test_the_order_of_ends_is_that_of_the_arguments_of_the_module() -> None:
     assert list(editor.module().inputs) == ["labels:0", "x:0"]
     editor.undo()
     assert [key for key, _ in editor.signatures[0].inputs] == ["x", "labels"]
-
-
-def test_keys_are_no_names_of_ops_when_a_command_is_told_new_names() -> None:
-    command = AddSignature("s", (("x", "x:0"),), (("y", "y:0"),))
-    renamed = rename_operands(command, {"x": "x_1", "y": "y_1"}, tgw.example().index)
-    assert (renamed.inputs, renamed.outputs) == ((("x", "x_1:0"),), (("y", "y_1:0"),))
 
 
 @pytest.mark.parametrize(

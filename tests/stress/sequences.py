@@ -116,11 +116,6 @@ class Run:
             count(_COUNTED[call.verb])
         after = self.state = self._look()
         keys = list(before)
-        if after["live"] and not before["live"] and self.editor.core.target.imported_names:
-            # The import of a file renames ops whose names are taken in the live graph; a notice lists them.
-            count("graphs imported with other names")
-            keys = [key for key in keys if key in _WITHOUT_NAMES]
-            self.known[1:] = [{}] * (len(self.known) - 1)
         if refusal or call.verb in _QUESTIONS:
             # What a function made before it failed stays in TensorFlow's graph; the same scope can be grown again.
             passed = {"save": "" if refusal else "files", "grow": "free scopes"}.get(call.verb, "")
@@ -349,8 +344,6 @@ class Run:
         count("replays")
 
     def _compare(self, what: str, final: State, other: GraphEditor, text: str) -> None:
-        if self.editor.core.target.imported_names:
-            refusal_of(other.core.target.graph)  # so that its ops have other names too
         state = state_of(other)
         differ = differing(final, state, ("ops", "functions"))
         if other.core.source.session is not None:

@@ -72,8 +72,7 @@ class BodyTarget:
     @property
     def call(self) -> str:
         """The name in `outer` of the op that calls the function now, or that of the function."""
-        last = self._handles[-1]
-        return self.outer.present_name(last) if isinstance(self.outer, LiveTarget) and not self._is_named else last
+        return self._handles[-1]
 
     @property
     def edition(self) -> runtime.functions.edited_function.Edition:
@@ -186,6 +185,11 @@ class BodyTarget:
             call = self._without_broken(graph, call)
         call = self.caller.fit(replace(call, notes=(*call.notes, *notes), signature_edits=patch.signature_edits))
         return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
+
+    def refit(self, patch: edits.Patch) -> edits.Patch:
+        """The patch of an edit that was undone, as the graph that calls the function can carry it out now."""
+        assert patch.caller is not None  # `fit` has put it there
+        return replace(patch, caller=self.caller.refit(patch.caller))
 
     def _without_broken(self, graph: GraphIndex, call: edits.Patch) -> edits.Patch:
         """The patch of a file's graph, removing also the functions that it leaves without callers, if one is broken."""

@@ -195,7 +195,7 @@ class EditExecutor:
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of the graph after the edits, without those whose ends were removed."""
         changes = (change_of(self.target, step.patch, step.place) for step in self.history.done)
-        patches = [self.target.carried_out(patch) for patch in changes if patch is not None]
+        patches = [patch for patch in changes if patch is not None]
         if not (self.source.signatures or any(patch.signature_edits for patch in patches)):
             return ()
         ids = self.target.index.ids
@@ -318,8 +318,6 @@ class EditExecutor:
         **options: Unpack[_StepOptions],
     ) -> None:
         """Push a step that was applied to `target`; its ops are the latest ones."""
-        if self.target.imported_names and self._holds_imported_file():  # names that the file does not have
-            options["imported"] = True
         step = edits.Step(command, patch, target, results, self.navigator.path, **options)
         self._set_history(steps, self.history.push(step))
         self._set_latest(step, patch, losses)
@@ -380,7 +378,7 @@ class EditExecutor:
         """
         with self.transaction() as steps:
             target, context = self.view.target, self.plan_context()
-            command, planned = self._plan(edits.rebind_selections(command, context.index), context)
+            planned = runtime.plan(edits.rebind_selections(command, context.index), context)
             command = edits.rebind_selections(command, context.index)  # planning may have imported the graph
             if self.in_function:
                 edits.check_called(target.index, self.function_ends(), planned)
@@ -406,18 +404,6 @@ class EditExecutor:
         is_lost = removed and not change.signature_edits
         notes = [_SIGNATURES_GONE.format(names_text(removed))] if is_lost else []
         return edits.Edits.of(patch, losses, (*notes, *self._notes(change, renew)))
-
-    def _plan(self, command: Command, context: runtime.SourceContext) -> tuple[Command, edits.Patch]:
-        """Plan a command; also one on ops that have other names since the plan itself had the graph imported."""
-        names = self.target.imported_names
-        try:
-            return command, runtime.plan(command, context)
-        except UnknownName:
-            renames = self.target.imported_names
-            if renames == names or self.in_function:
-                raise
-        command = edits.rename_operands(command, renames, context.index)
-        return command, runtime.plan(command, context)
 
     def _apply(self, patch: edits.Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
         """Apply a patch; variables and tables that a function made get their first values."""
@@ -544,14 +530,13 @@ class EditExecutor:
         target = self._target(command)
         with self.transaction() as steps:
             steps.on_failure(target.file_restorer())
-            planned_copy = _planned_copy(partial(self._plan_clone, command, target), self.target, target)
-            live_command = edits.rename_operands(command, self.target.imported_names, self.index)
+            planned_copy = _planned_copy(partial(self._plan_clone, command), self.target, target)
             copies = self._carry_out(
                 command,
                 planned_copy,
                 target,
                 steps,
-                marking=(live_command.inputs, live_command.outputs),
+                marking=(command.inputs, command.outputs),
             )
         return _one_or_all(command, copies)
 
@@ -569,15 +554,9 @@ class EditExecutor:
         patch = with_values(patch, origin, self.target, readers)
         return origin, replace(patch, preview=_with_notices(patch, self.target)), lambda: None
 
-    def _plan_clone(self, command: Clone, target: LiveTarget, index: GraphIndex, into: GraphIndex) -> edits.Patch:
-        """Plan a clone when all graphs are imported, whose ops may have got other names by that."""
-        present = edits.rename_operands(command, self.target.imported_names, index)
-        if target is not self.target:
-            renames = target.imported_names
-            pairs = zip(present.replace, command.replace, strict=True)
-            read = tuple((name, edits.rename_tensor(tensor, renames)) for (name, _), (_, tensor) in pairs)
-            present = replace(present, replace=read)
-        return self._plans.plan(present, index, into)
+    def _plan_clone(self, command: Clone, index: GraphIndex, into: GraphIndex) -> edits.Patch:
+        """Plan a clone when all graphs are imported."""
+        return self._plans.plan(edits.rebind_selections(command, index), index, into)
 
     def _clone_modules(self, command: Clone) -> tuple[ModuleCopy, ...]:
         command.check_options()
@@ -720,7 +699,7 @@ class EditExecutor:
         target = self._target(command)
         with self.transaction() as steps:
             planned_copy = self._planned_out(command, target) if self.in_function else None
-            plan = partial(self._plan_clone, command, target)
+            plan = partial(self._plan_clone, command)
             origin, patch, load = planned_copy or _planned_copy(plan, self.target, target)
             with steps.without_interrupts():
                 target.apply(patch, steps, load=load, origin=origin.graph)
@@ -771,9 +750,7 @@ class EditExecutor:
                 signed = (name for s in source.signatures for _, name in (*s.inputs, *s.outputs))
                 external = tuple(name for name in signed if split_tensor(name)[0] in index.ids)
                 context = edits.IndexContext(index, target, has_values=source.has_values, external_tensors=external)
-                renames = self.target.imported_names
-                read = tuple((name, edits.rename_tensor(tensor, renames)) for name, tensor in connect)
-                return replace(whole, connect=read).plan(context)
+                return whole.plan(context)
 
             if in_file:
                 # As TensorFlow imports a file: it makes no variables of objects, which have no initializers.
@@ -798,7 +775,6 @@ class EditExecutor:
             return self._grow_function(command)
         with self.transaction() as steps:
             self.target.graph()
-            command = edits.rename_operands(command, self.target.imported_names, self.index)
             trust = self.source.trust
             trust.check(effects_of(self.index, trust).at_import(command.at), "the function was not called")
             patch, outputs = traced_growth.grow(self.target, command, steps)
@@ -853,8 +829,10 @@ class EditExecutor:
                 present_ops, removed = step.place.index.ids, {node.name for node in step.patch.remove.nodes}
                 if any(node.name in present_ops and node.name not in removed for node in step.patch.add.nodes):
                     raise NothingTo(f"Another editor has done this again already: {step.line}; undo it there first.")
+                # The step may have been undone in a file that TensorFlow has imported since.
+                step = replace(step, patch=step.place.refit(step.patch))
                 losses = step.place.apply(step.patch, steps, renew=step.renewed)
-            self._set_history(steps, self.history.after_redo())
+            self._set_history(steps, self.history.after_redo(step))
             return self._moved_to(step, losses, step.patch)
 
     def _moved_to(self, step: edits.Step, losses: tuple[str, ...], patch: edits.Patch) -> str:

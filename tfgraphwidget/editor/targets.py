@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from tfgraphwidget import edits, export, sources
 from tfgraphwidget.cancellation import let_in
 from tfgraphwidget.editor.clone_values import GraphSession
 from tfgraphwidget.editor.transaction import Transaction, one_thread, transaction
-from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo, NotRunnable, SessionRefused
+from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo, SessionRefused
 from tfgraphwidget.graph import (
     GraphIndex,
     Shape,
@@ -31,7 +32,7 @@ from tfgraphwidget.graph import (
     definitions,
     effects_of,
     handles,
-    names_of,
+    persistent_state,
     places_in_order,
     reachable_functions,
     with_contexts,
@@ -55,7 +56,8 @@ _KEPT = 64
 
 
 _SESSION_CLOSED = (
-    "The graph before this edit cannot run, so its session was closed; the next one begins with its values."
+    "TensorFlow imported the file after this edit and cannot take it back, so the session was closed; the next one "
+    "begins with its values."
 )
 
 
@@ -116,10 +118,6 @@ class NodeDefTarget:
     def patches(self) -> tuple[Patch, ...]:
         """The edits that are in force, oldest first."""
         return tuple(self._patches)
-
-    def fit(self, patch: Patch) -> Patch:
-        """The patch itself: NodeDefs can be changed in every way."""
-        return patch
 
     def reserve(self, names: Iterable[str]) -> None:
         """Let no op that is added from now on take these names, which are in lower case."""
@@ -286,13 +284,11 @@ class LiveTarget:
         if source.session is not None and source.graph is not None:
             sessions.variable_values.check_session(source.session, source.graph)
             sessions.watch_partial_runs(source.session)
-        self._actual_patches: dict[int, tuple[Patch, Patch]] = {}  # by id: a patch, and what was carried out for it
         self._members: dict[int, tuple[Patch, Members]] = {}  # by id: a patch, and what collections held before it
         self._built_on_hidden: set[str] = set()
         self._reserved: frozenset[str] = frozenset()
         # Variables of a file's saved objects: TensorFlow 1's importer makes no tf.Variables of them.
         self._objectless: frozenset[str] = frozenset()
-        self._imported_names: dict[str, str] = {}  # of ops that edits of a file changed, where TensorFlow has new ones
         self._reading: _Reading
         self._form: sources.FileForm | None = None  # of a file that was imported
         self._edits_in_archive: tuple[Patch, ...] | None = None  # None while those of an archive are made again
@@ -336,45 +332,41 @@ class LiveTarget:
         return self.source.live()
 
     def _revive(self) -> None:
-        """Import a file, and apply to TensorFlow's graph the edits that were made before."""
-        source, draft, body = self.source, self._draft, self.source.body
+        """Import a file as it is now: TensorFlow never sees what edits have removed, or changed, before."""
+        source, body, restore = self.source, self.source.body, self.file_restorer()
+        draft, readers = self._draft, self._edited_readers()
         with transaction() as steps:
-            steps.on_failure(self.file_restorer())
-            try:
+            steps.on_failure(restore)
+            before = self.index
+            if draft is None or not draft.patches:
                 graph = source.live()
-            except NotRunnable:
-                if not self._is_edited_file():
-                    raise
-                self._import_edited()
-                return
+            else:
+                graph, body = self._import_edited(draft)
             # Of what a Saver does not restore, TensorFlow needs further ops to assign values.
-            live.hide_all_but(graph, names_of(body.nodes(0)))
-            self._draft, self._objectless = None, _variables(self._reading.index)
+            live.hide_all_but(graph, before.names)
+            self._draft, self._objectless = None, _variables(before)
+            self._reading = replace(self._reading, index=before)  # whose collections the objectless variables are in
             self.reread()
-            imported_index = self._reading.index
-            self._form = sources.FileForm(body, imported_index.nodes, source.repaired)
-            self._imported = imported_index
-            if draft is not None and draft.patches:
-                renewal = self._renewal()  # it has run already what it restored values with
-                names: dict[str, str] = {}  # of ops that one of the edits has changed, where TensorFlow has new ones
-                for patch in draft.patches:
-                    names = self._do_again(patch, names)
-                    self._imported_names |= names
-                if renewal:
-                    renewal.apply()
-                for planned, fitted in self._actual_patches.values():
-                    source.notices += fitted.notes[len(planned.notes) :]
-            self._load_saved_values(() if draft is None else draft.patches)
+            self._imported = self._reading.index
+            self._form = sources.FileForm(body, self._imported.nodes, source.repaired)
+            patches = () if draft is None else draft.patches
+            self._edits_in_import = patches, restore
+            assert source.session is not None  # the import has opened it
+            values = sessions.SessionContents({handle: read() for handle, read in readers.items()})
+            source.notices += sessions.load_contents(values, source.session, graph)
+            for patch in patches:
+                self._initialize(patch)
+            self._load_saved_values(patches)
+            if self._closed is not None:
+                source.notices += sessions.load_contents(self._closed, source.session, graph)
 
-    def _import_edited(self) -> None:
-        """Import a file as edits have made it, since TensorFlow cannot import it as it was: they removed the cause.
+    def _edited_readers(self) -> dict[str, Callable[[], object]]:
+        """Readers of the values that the file has for variables, if edits have changed it: else the import has them."""
+        return self.value_readers(self._draft.patches) if self._is_edited_file() and self._draft is not None else {}
 
-        TensorFlow can never have the ops that were removed, so an undo of these edits makes a file of it again.
-        """
-        source, draft = self.source, self._draft
-        assert draft is not None  # it has edits
-        restore, readers = self.file_restorer(), self.value_readers(draft.patches)
-        present, index = self._open_present_file(), draft.index
+    def _import_edited(self, draft: NodeDefTarget) -> tuple[Graph, Body]:
+        """Import a file as edits have made it; the graph, and the file as it would be written."""
+        source, present = self.source, self._open_present_file()
         assert present.revive is not None  # it is a file's, too
         imported, new_names = present.revive(), edits.rewire.new_names(draft.patches, {})
         saved_names = {new_names.get(handle, handle): name for handle, name in source.body.saved_names.items()}
@@ -382,20 +374,7 @@ class LiveTarget:
         past = source.find_obstacles()[0] if source.find_obstacles is not None else ()
         others = [notice for notice in source.notices if notice not in (*past, *present.notices)]
         source.notices = (*present.notices, *others)
-        live.hide_all_but(imported.graph, index.names)
-        self._draft, self._objectless = None, _variables(index)
-        self._reading = replace(self._reading, index=index)  # whose collections the objectless variables are in
-        self.reread()
-        self._form = sources.FileForm(present.body, self._reading.index.nodes, source.repaired)
-        self._imported = self._reading.index
-        values = sessions.SessionContents({handle: read() for handle, read in readers.items()})
-        source.notices += sessions.load_contents(values, imported.session, imported.graph)
-        for patch in draft.patches:
-            self._initialize(patch)
-        self._load_saved_values(draft.patches)
-        if self._closed is not None:
-            source.notices += sessions.load_contents(self._closed, imported.session, imported.graph)
-        self._edits_in_import = draft.patches, restore
+        return imported.graph, present.body
 
     def _is_edited_file(self) -> bool:
         """Whether this is a file's graph that TensorFlow has not imported, and that edits have changed."""
@@ -424,30 +403,6 @@ class LiveTarget:
         if source.graph is not None or not source.live_refusal:
             return ""
         return self._open_present_file().live_refusal if self._is_edited_file() else source.live_refusal
-
-    def _do_again(self, patch: Patch, names: Mapping[str, str]) -> dict[str, str]:
-        """Apply a patch that was planned when the graph was a file, in which ops have other `names` now.
-
-        Args:
-            patch: The patch, which is taken back by itself.
-            names: The present names of the ops that have others.
-
-        Returns:
-            These names after the edit.
-        """
-        planned = edits.with_present_names(patch, names)
-        present = edits.with_free_names(self.index, planned, self.index.ids.keys())
-        new_names = {old.name: new.name for old, new in zip(planned.add.nodes, present.add.nodes, strict=True)}
-        with transaction() as edit, edit.without_interrupts():
-            self.apply(present, edit, renew=False)
-        _, fitted = self._actual_patches.pop(id(present), (None, present))
-        if fitted is not patch:
-            self._actual_patches[id(patch)] = patch, fitted
-        self._members[id(patch)] = patch, self._members.pop(id(present))[1]
-        removed_ops = {node.name for node in patch.remove.nodes}
-        new = dict(fitted.output_renames[len(present.output_renames) :])
-        new |= {old: now for old, now in new_names.items() if old != now}
-        return {old: new.pop(now, now) for old, now in names.items() if old not in removed_ops} | new
 
     def take_saved_values(self) -> None:
         """Take the values with which the editor was written for those of the graph as it is now."""
@@ -536,8 +491,7 @@ class LiveTarget:
             source.graph = source.session = None
             source.body, source.notices, source.has_values = state
             self._draft, self._reading, self._shapes, self._built_on_hidden = saved
-            self._actual_patches, self._members, self._form, self._objectless = {}, {}, None, objectless
-            self._imported_names, self._edits_in_import = {}, None
+            self._members, self._form, self._objectless, self._edits_in_import = {}, None, objectless, None
 
         return restore
 
@@ -657,7 +611,9 @@ class LiveTarget:
         steps.enter_context(self._record().lock)
         import_count = self._record().import_count
         self.index  # noqa: B018 - what came since is read before the graph changes
-        before, planned, patch = self._reading, patch, self._fit(patch)
+        before = self._reading
+        live.check_not_growing(self.graph())
+        edits.check_unchanged(self.index, patch)
         self._check_trust(patch)
         renewal = self._renewal() if patch.changed and renew else None
         load_renamed_state = self._renamed_state(patch, is_renewed=renewal is not None or not patch.changed)
@@ -688,7 +644,7 @@ class LiveTarget:
         losses = load_renamed_state()
         keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
         members = {key: before.index.collections.get(key, ()) for key in keys}
-        self._members[id(planned)] = planned, members
+        self._members[id(patch)] = patch, members
         # The notes of the patch, which its preview shows too, list what was known when it was planned.
         return (*(renewal.losses if renewal else ()), *(loss for loss in losses if loss not in patch.notes))
 
@@ -716,22 +672,6 @@ class LiveTarget:
             return
         others = [v for v in new if v.handle not in values]
         live.traced_ops.initialize(sessions.TimedSession(session), others, ())
-
-    def carried_out(self, patch: Patch) -> Patch:
-        """The patch that was carried out when TensorFlow imported the file; the planned one where that is the same."""
-        return self._actual_patches.get(id(patch), (patch, patch))[1]
-
-    def present_name(self, op: str) -> str:
-        """The name that an op has now which an edit changed before the file was imported."""
-        return self.imported_names.get(op, op)
-
-    @property
-    def imported_names(self) -> dict[str, str]:
-        """The name that an op has now for each that an edit changed before the file was imported."""
-        if not self._imported_names:
-            return {}
-        ids = self.index.ids
-        return {old: new for old, new in self._imported_names.items() if old not in ids and new in ids}
 
     def check_placed(self, patch: Patch, origin: LiveTarget) -> None:
         """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.
@@ -767,17 +707,9 @@ class LiveTarget:
             )
         return edits.replace_fixed_ops(self.index, patch)
 
-    def _fit(self, patch: Patch) -> Patch:
-        """The same for one that was planned when the graph was a file; to be taken back as it was carried out.
-
-        Raises when the graph is not one that it can be carried out in just now.
-        """
-        live.check_not_growing(self.graph())
-        fitted_patch = self.fit(replace(patch, order=()) if patch.order else patch)
-        edits.check_unchanged(self.index, fitted_patch)
-        if fitted_patch is not patch:
-            self._actual_patches[id(patch)] = patch, fitted_patch
-        return fitted_patch
+    def refit(self, patch: Patch) -> Patch:
+        """The patch of an edit that was undone, as it can be carried out if TensorFlow has imported the file since."""
+        return patch if self.source.graph is None else self.fit(replace(patch, order=()))
 
     def _check_trust(self, patch: Patch) -> None:
         """Raise NotTrusted if a shape would hang on an op that does more than compute: TensorFlow computes it then."""
@@ -858,24 +790,56 @@ class LiveTarget:
         Raises:
             NothingTo: Another editor has undone the edit already.
         """
-        if self._draft is None and self._edits_in_import is not None:
-            edits_before, restore = self._edits_in_import
-            if any(each is patch for each in edits_before):
-                losses = self._close_session(restore)
-                return self.revert(patch, steps, renew=renew)[0], losses
         if self._draft is not None:
             return self._draft.revert(patch, steps)
-        index, planned = self.index, id(patch)
-        _, patch = self._actual_patches.get(planned, (None, patch))
+        if not self._is_in_import(patch):
+            return self._revert_live(patch, steps, renew=renew)
+        if self._can_revert_live(patch):
+            with suppress(GraphEditError), transaction() as attempt:
+                return self._revert_live(patch, attempt, renew=renew)
+        return self._revert_in_file(patch, steps)
+
+    def _is_in_import(self, patch: Patch) -> bool:
+        """Whether an edit was made in the file before TensorFlow imported it."""
+        return self._edits_in_import is not None and any(each is patch for each in self._edits_in_import[0])
+
+    def _can_revert_live(self, patch: Patch) -> bool:
+        """Whether TensorFlow's graph can become what the file was: no op another one, and no new state."""
+        inverse = replace(patch.inverse(), order=())
+        if edits.replace_fixed_ops(self.index, inverse) is not inverse:
+            return False
+        after = edits.apply_patch(self.index, inverse)
+        return not persistent_state(after)[[after.ids[node.name] for node in inverse.add.nodes]].any()
+
+    def _check_only_file_ops(self, patch: Patch) -> None:
+        """Raise NothingTo when other code has added ops since the import: a file cannot have them."""
+        assert self._edits_in_import is not None
+        done = self._edits_in_import[0]
+        assert self._imported is not None
+        names = set(self._imported.names)
+        for later in reversed(done):
+            if later is patch:
+                break
+            names |= {node.name for node in later.remove.nodes}
+        foreign = next((name for name in self.index.names if name not in names), None)
+        if foreign is not None:
+            raise NothingTo(
+                f"This edit was made before TensorFlow imported the file, and the graph without it has no op "
+                f"{foreign!r}, which was added since; open the file anew for a graph without the edit.",
+                [foreign],
+            )
+
+    def _revert_live(self, patch: Patch, steps: Transaction, *, renew: bool) -> tuple[Patch, tuple[str, ...]]:
+        """Undo an edit in TensorFlow's graph; see `revert`."""
+        index = self.index
         self._check_revertible(patch)
-        inverse = patch.inverse()
+        inverse = replace(patch.inverse(), order=())
         edits.check_unchanged(index, inverse)
         inverse = inverse.with_dependents(index)
         losses = self.apply(inverse, steps, renew=renew)
         self._members.pop(id(inverse), None)
-        self._actual_patches.pop(planned, None)
         # TensorFlow's collections take what comes back at their ends.
-        order = self._members.pop(planned, (None, {}))[1]
+        order = self._members.pop(id(patch), (None, {}))[1]
         reordered = live.patch_application.put_in_order(self.graph(), order)
         if self._objectless:
             now = self._reading.index
@@ -884,6 +848,17 @@ class LiveTarget:
         if reordered:
             self.reread()
         return inverse, losses
+
+    def _revert_in_file(self, patch: Patch, steps: Transaction) -> tuple[Patch, tuple[str, ...]]:
+        """Undo an edit that was made in the file: the graph is a file again, and its session is closed."""
+        assert self._edits_in_import is not None
+        restore = self._edits_in_import[1]
+        self._check_only_file_ops(patch)
+        losses = self._close_session(restore)
+        assert self._draft is not None  # which has the edit
+        while self._draft.patches[-1] is not patch:  # those were undone in TensorFlow's graph
+            self._draft.revert(self._draft.patches[-1], steps)
+        return self._draft.revert(patch, steps)[0], losses
 
     def _close_session(self, restore: Callable[[], None]) -> tuple[str, ...]:
         """Make a file of the graph again with `restore`, and keep what the session held; sentences on what is lost."""

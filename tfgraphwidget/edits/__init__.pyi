@@ -13,8 +13,6 @@ from .command import Renew as Renew
 from .command import counts_text as counts_text
 from .command import match_texts as match_texts
 from .command import rebind_selections as rebind_selections
-from .command import rename_operands as rename_operands
-from .command import rename_tensor as rename_tensor
 from .command import shape_texts as shape_texts
 from .command import subject_text as subject_text
 from .context import Array as Array
@@ -35,8 +33,6 @@ from .history import History as History
 from .history import Step as Step
 from .old_ops import translate_old_ops as translate_old_ops
 from .op_replacement import replace_fixed_ops as replace_fixed_ops
-from .op_replacement import with_free_names as with_free_names
-from .op_replacement import with_present_names as with_present_names
 from .passes.batch_size import ChangeBatchSize as ChangeBatchSize
 from .passes.casts import Cast as Cast
 from .passes.devices import RemoveDevices as RemoveDevices

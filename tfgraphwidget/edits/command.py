@@ -13,7 +13,7 @@ import math
 import posixpath
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
@@ -365,55 +365,6 @@ def rebind_selections(command: _Value, index: GraphIndex) -> _Value:
     values = ((field.name, getattr(command, field.name)) for field in dataclasses.fields(command))
     rebound = {name: value.on(index) for name, value in values if isinstance(value, Selection)}
     return dataclasses.replace(command, **rebound) if rebound else command
-
-
-def rename_tensor(name: str, names: Mapping[str, str]) -> str:
-    """The name of an op or tensor whose op may go by another name now.
-
-    Args:
-        name: The name of an op or a tensor.
-        names: The new names by the old ones.
-
-    >>> rename_tensor("x:0", {"x": "x_1"})
-    'x_1:0'
-    """
-    op, separator, output = name.partition(":")
-    return names.get(op, op) + separator + output
-
-
-def rename_operands(command: _Value, names: Mapping[str, str], index: GraphIndex) -> _Value:
-    """The same command on ops that go by other names now.
-
-    Args:
-        command: A command.
-        names: The present name of each op that has another one.
-        index: The graph with the present names, for selections.
-
-    Returns:
-        The command with the present names; the command itself if no op is renamed.
-    """
-    if not names:
-        return command
-
-    def present(value: object) -> Any:
-        if isinstance(value, str):
-            return rename_tensor(value, names)
-        if isinstance(value, tuple):
-            return tuple(present(element) for element in value)
-        if isinstance(value, Selection):
-            ids = (index.ids.get(names.get(name, name)) for name in value.ops)
-            same = Selection.of(index, [op for op in ids if op is not None], "")
-            return dataclasses.replace(same, tensors=present(value.tensors))
-        return value
-
-    changed: dict[str, object] = {}
-    for field in dataclasses.fields(command):
-        value = getattr(command, field.name)
-        if isinstance(value, tuple) and "keys" in field.metadata:
-            changed[field.name] = tuple((key, present(named)) for key, named in value)
-        elif isinstance(value, tuple | Selection) or (isinstance(value, str) and ":" in value):
-            changed[field.name] = present(value)  # a string without ":" may be the name of what is new
-    return dataclasses.replace(command, **changed)
 
 
 class ValueWriter:

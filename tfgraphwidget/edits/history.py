@@ -83,9 +83,9 @@ class History:
         step = replace(self.last(), patch=taken_back.inverse())
         return History(self.done[:-1], (*self.undone, step))
 
-    def after_redo(self) -> History:
-        """The last undone step is done again."""
-        return History((*self.done, self.next()), self.undone[:-1])
+    def after_redo(self, step: Step) -> History:
+        """The last undone step is done again, as `step` with the patch that was applied."""
+        return History((*self.done, step), self.undone[:-1])
 
     def __repr__(self) -> str:
         steps = (*self.done, *reversed(self.undone))

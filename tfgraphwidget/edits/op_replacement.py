@@ -5,14 +5,13 @@ A new op, under a name of its own, takes such an op's place on a live graph; the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-from tfgraphwidget.edits import control_flow_contexts, queue_runners
+from tfgraphwidget.edits import queue_runners
 from tfgraphwidget.edits.control_flow_contexts import contexts_with_new_ops
-from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
-from tfgraphwidget.edits.signature_edits import NewSignature
-from tfgraphwidget.graph import GraphIndex, Member, Signature, VariableDef
+from tfgraphwidget.edits.patch import NodeChange, Patch, removal_of
+from tfgraphwidget.graph import GraphIndex, Member
 from tfgraphwidget.naming import as_input, colocation, enclosing_scopes, free_name, split_input, split_tensor
 from tfgraphwidget.tf_types import NodeDef
 
@@ -67,115 +66,6 @@ def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
         notes=(*patch.notes, *_notes(names, "TensorFlow cannot make an op another one in place")),
         input_renames=(*patch.input_renames, *names.items()),
         output_renames=(*patch.output_renames, *names.items()),
-    )
-
-
-def with_present_names(patch: Patch, names: Mapping[str, str]) -> Patch:
-    """The patch of a graph in which ops that it names go by other names.
-
-    Args:
-        patch: The patch of a file, in which these ops kept their names.
-        names: The present name of each op that has another one.
-    """
-    if not names:
-        return patch
-    new = {node.name for node in patch.add.nodes}  # they may have the names that these ops had
-    return _renamed_patch(patch, names, {old: now for old, now in names.items() if old not in new})
-
-
-def with_free_names(index: GraphIndex, patch: Patch, used_names: Collection[str]) -> Patch:
-    """The patch with other names for new ops whose names are taken.
-
-    TensorFlow keeps every op under its name. In a file a new op can have that of one that goes, as where a scope is
-    renamed to one in it.
-
-    Args:
-        index: The graph, which a live one is.
-        patch: The patch of a file.
-        used_names: The names that no new op can have.
-    """
-    names: dict[str, str] = {}
-    names_in_use = index.used_names() | {node.name.lower() for node in patch.add.nodes}
-    for node in patch.add.nodes:
-        if node.name in used_names:
-            names[node.name] = free_name(node.name, names_in_use)
-            names_in_use.add(names[node.name].lower())
-    if not names:
-        return patch
-    renamed = _renamed_patch(patch, {}, names)
-    return replace(renamed, notes=(*patch.notes, *_notes(names, "TensorFlow keeps what had their names")))
-
-
-def _renamed_patch(patch: Patch, names: Mapping[str, str], after: Mapping[str, str]) -> Patch:
-    """The patch with other names for ops.
-
-    Args:
-        patch: The patch.
-        names: The new name of each op of the graph before it, by that in the patch.
-        after: The same for the graph behind it.
-    """
-
-    def tensor(name: str, present: Mapping[str, str] = names) -> str:
-        op, port = split_tensor(name)
-        return name if op not in present else present[op] if port is None else f"{present[op]}:{port}"
-
-    def change(of: Change, present: Mapping[str, str]) -> Change:
-        return replace(
-            of,
-            nodes=tuple(_renamed_node(node, present) for node in of.nodes),
-            members=tuple((key, Member(each.kind, tensor(each.name, present))) for key, each in of.members),
-            variables=tuple(_renamed_variable(each, lambda name: tensor(name, present)) for each in of.variables),
-            contexts=tuple(
-                control_flow_contexts.map_names(each, lambda name: tensor(name, present)) for each in of.contexts
-            ),
-            runners=tuple(
-                (key, queue_runners.map_names(each, lambda name: tensor(name, present))) for key, each in of.runners
-            ),
-            copies=tuple((tensor(original), tensor(copy, after)) for original, copy in of.copies),
-        )
-
-    return replace(
-        patch,
-        add=change(patch.add, after),
-        remove=change(patch.remove, names),
-        changed=tuple(
-            NodeChange(_renamed_node(each.before, names), _renamed_node(each.after, {**after, **_own(each, names)}))
-            for each in patch.changed
-        ),
-        shapes=tuple(shape._replace(op=after.get(shape.op, shape.op)) for shape in patch.shapes),
-        input_renames=tuple((tensor(old), tensor(now, after)) for old, now in patch.input_renames),
-        output_renames=tuple((tensor(old), tensor(now, after)) for old, now in patch.output_renames),
-        signature_edits=tuple(
-            NewSignature(_renamed_signature(each.signature, lambda name: tensor(name, after)))
-            if isinstance(each, NewSignature)
-            else each
-            for each in patch.signature_edits
-        ),
-        renamed=tuple((names.get(old, old), after.get(now, now)) for old, now in patch.renamed),
-    )
-
-
-def _renamed_signature(signature: Signature, tensor: Callable[[str], str]) -> Signature:
-    inputs, outputs = (
-        tuple((key, tensor(name)) for key, name in side) for side in (signature.inputs, signature.outputs)
-    )
-    return replace(signature, inputs=inputs, outputs=outputs)
-
-
-def _own(edited: NodeChange, names: Mapping[str, str]) -> dict[str, str]:
-    return {edited.name: names[edited.name]} if edited.name in names else {}
-
-
-def _renamed_variable(variable: VariableDef, tensor: Callable[[str], str]) -> VariableDef:
-    def present(name: str | None) -> str | None:
-        return name and tensor(name)
-
-    return replace(
-        variable,
-        handle=tensor(variable.handle),
-        initial_value=present(variable.initial_value),
-        initializer=present(variable.initializer),
-        snapshot=present(variable.snapshot),
     )
 
 
