@@ -110,16 +110,14 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
     return fill
 
 
-def is_without_values(patch: Patch, index: GraphIndex, *, among_variables: bool = True) -> bool:
-    """Whether nothing that a clone adds holds a value, or is to have one.
+def needs_session(patch: Patch, index: GraphIndex) -> bool:
+    """Whether copies begin with contents of tables or iterators, which a session alone computes and holds.
 
     Args:
         patch: The clone.
         index: The graph of the originals.
-        among_variables: Whether variables count.
     """
-    variables = patch.add.variables if among_variables else ()
-    return patch.init == "none" or not (variables or _starters(patch, index) or _tables(patch, index))
+    return patch.init != "none" and bool(_starters(patch, index) or _tables(patch, index))
 
 
 def file_values(

@@ -676,7 +676,7 @@ class EditExecutor:
                 return None  # tables, and what `tf.custom_gradient` made, are TensorFlow's
             origin = replace(origin, index=index, ends={})
         patch = command.plan(edits.IndexContext(index, build((), extras=index.extras)))
-        if not stays_in_file(patch, index, self.target, self.target, as_file=True):
+        if not stays_in_file(patch, index, self.target, self.target):
             return None
         patch = replace(patch, values=clone_values.file_values(patch, origin, readers))
         nodes = tuple(_constant(node, constants.get(node.name)) for node in patch.add.nodes)

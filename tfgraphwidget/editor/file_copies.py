@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget import runtime
 from tfgraphwidget.editor import clone_values
-from tfgraphwidget.graph import V1_CONTROL_FLOW
 from tfgraphwidget.sources import tf_protos
 
 if TYPE_CHECKING:
@@ -17,31 +16,17 @@ if TYPE_CHECKING:
     from tfgraphwidget.graph import GraphIndex
 
 
-def stays_in_file(
-    patch: Patch, index: GraphIndex, origin: LiveTarget, target: LiveTarget, *, as_file: bool = False
-) -> bool:
+def stays_in_file(patch: Patch, index: GraphIndex, origin: LiveTarget, target: LiveTarget) -> bool:
     """Whether a copy of ops of files is made of NodeDefs, without importing them.
-
-    TensorFlow computes and holds the values of variables, and knows the contexts of v1 loops and of queue runners: it
-    is used for them where it is installed.
 
     Args:
         patch: The clone.
         index: The graph of the originals.
         origin: What has the originals.
         target: What the copies go into.
-        as_file: Whether the copy is a file of its own, which holds the values of a checkpoint as the other does, or
-            computes initial values when it is first run.
     """
-    if not (origin.is_file and target.is_file):
-        return False
-    if not tf_protos.is_tensorflow_installed():
-        return True
-    if patch.init == "current" and patch.add.variables and not origin.source.has_values:
-        return True  # and is refused: TensorFlow would have no values either
-    kinds = {node.op for node in patch.add.nodes}
-    has_no_values = clone_values.is_without_values(patch, index, among_variables=not as_file)
-    return has_no_values and not any(kind in V1_CONTROL_FLOW or "Queue" in kind for kind in kinds)
+    is_held = not (tf_protos.is_tensorflow_installed() and clone_values.needs_session(patch, index))
+    return origin.is_file and target.is_file and is_held
 
 
 def with_values(

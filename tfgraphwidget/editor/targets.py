@@ -354,8 +354,7 @@ class LiveTarget:
             assert source.session is not None  # the import has opened it
             values = sessions.SessionContents({handle: read() for handle, read in readers.items()})
             source.notices += sessions.load_contents(values, source.session, graph)
-            for patch in patches:
-                self._initialize(patch)
+            self._begin_new_variables(patches)
             self._load_saved_values(patches)
             if self._closed is not None:
                 source.notices += sessions.load_contents(self._closed, source.session, graph)
@@ -661,17 +660,27 @@ class LiveTarget:
                 again.apply()
 
     def _initialize(self, patch: Patch) -> None:
-        """Give variables that a redo adds what a closed session held, and those that a body brought in first values."""
+        """Give variables that an edit adds what a closed session held, or what their initializers compute."""
         session, closed_values = self.source.session, {} if self._closed is None else self._closed.variables
         if session is None or not (patch.captured or closed_values):
             return
         new = [v for v in patch.add.variables if not sessions.variable_values.has_value(session, v.snapshot or v.name)]
         values = {v.handle: closed_values[v.handle] for v in new if v.handle in closed_values}
         sessions.load_contents(sessions.SessionContents(values), session, self.graph())
-        if not patch.captured:
+        if patch.captured:
+            others = [v for v in new if v.handle not in values]
+            live.traced_ops.initialize(sessions.TimedSession(session), others, ())
+
+    def _begin_new_variables(self, patches: Sequence[Patch]) -> None:
+        """Give the variables that edits of the file have added first values, unless the file or the user has some."""
+        session, new_names = self.source.session, edits.rewire.new_names(patches, {})
+        begun = [v for patch in patches if patch.init != "none" or patch.captured for v in patch.add.variables]
+        handles = {new_names.get(variable.handle, variable.handle) for variable in begun}
+        if session is None or not handles:
             return
-        others = [v for v in new if v.handle not in values]
-        live.traced_ops.initialize(sessions.TimedSession(session), others, ())
+        new = [v for v in self.index.variable_defs if v.handle in handles and v.initializer in self.index.ids]
+        without = [v for v in new if not sessions.variable_values.has_value(session, v.snapshot or v.name)]
+        live.traced_ops.initialize(sessions.TimedSession(session), without, ())
 
     def check_placed(self, patch: Patch, origin: LiveTarget) -> None:
         """Raise SessionRefused when the session could not place what a patch adds, as `carry_out` does.
@@ -825,7 +834,7 @@ class LiveTarget:
         if foreign is not None:
             raise NothingTo(
                 f"This edit was made before TensorFlow imported the file, and the graph without it has no op "
-                f"{foreign!r}, which was added since; open the file anew for a graph without the edit.",
+                f"{foreign!r}, which was added since; open the file again for a graph without the edit.",
                 [foreign],
             )
 
