@@ -19,7 +19,7 @@ from tests.conftest import v1
 from tests.runtime.test_patch_application import failing
 from tests.stress.functions import shifted
 from tests.stress.state import check_follows, differing, state_of
-from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor import GraphEditor, preview_call
 from tfgraphwidget.editor.executor import EditExecutor
 from tfgraphwidget.editor.transaction import Listeners, Snapshot, transaction
 from tfgraphwidget.edits.history import History
@@ -338,7 +338,7 @@ def test_an_edit_of_another_thread_during_a_preview_is_made(switching: None) -> 
     with ThreadPoolExecutor(2) as threads:
         edit = threads.submit(rename)
         preview = threads.submit(
-            editor.core.executor.preview_edit, lambda: editor.insert("net/hidden/Relu:0", slow, into="tanh")
+            preview_call, editor, lambda there: there.insert("net/hidden/Relu:0", slow, into="tanh")
         )
         assert [name for name in preview.result().added if "gradients" not in name] == ["tanh/Tanh"]
         assert edit.result().renamed == (("loss", "cost"),)

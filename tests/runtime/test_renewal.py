@@ -22,7 +22,7 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, read, v1
 from tests.editor.test_cancelling import Interrupting, moments
 from tests.slow import slow_if
-from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor import GraphEditor, preview_call
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.runtime.live import graph_import
 from tfgraphwidget.runtime.live.edit_record import record_of
@@ -967,7 +967,7 @@ def test_a_preview_says_which_partial_run_the_edit_will_cut_and_cuts_none(graph:
         assert session.partial_run(run, "y:0", {x: 1.0}) == 4.0
         will = "The partial run of 'y:0' and 'z:0' will be cut; end it before, or set it up again by partial_run_setup."
         assert editor.impact(bypass).notes == (*left, will)
-        assert editor.core.executor.preview_edit(lambda: editor.bypass("y", renew="never")).notes == left
+        assert preview_call(editor, lambda e: e.bypass("y", renew="never")).notes == left
         assert editor.impact({"verb": "remove", "given": {"what": "z"}}).notes == ()  # needs no renewal
         preview, _ = RequestHandler(editor).handle(p.PreviewEdit("bypass", ("y",)))
         assert isinstance(preview, p.PreviewedEdit)

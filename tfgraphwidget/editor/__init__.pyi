@@ -4,5 +4,6 @@ from .file_page import save_page_of as save_page_of
 from .file_watch import watch_file as watch_file
 from .graph_editor import GraphEditor as GraphEditor
 from .navigator import opened_navigator as opened_navigator
+from .previewing import preview_call as preview_call
 from .state import EditorSnapshot as EditorSnapshot
 from .synchronization import sync as sync

@@ -398,7 +398,7 @@ class AnalysisAPI(ArgumentChecks):
             if isinstance(command, Mapping)
             else command
         )
-        return edit.impact(executor)
+        return executor.preview(edit)
 
     # Signatures and functions
 

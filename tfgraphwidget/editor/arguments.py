@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import edits, export, runtime
 from tfgraphwidget.editor.apparent_signature import needed_placeholders
-from tfgraphwidget.editor.executor import target_of
+from tfgraphwidget.editor.edit_planner import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
 from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
 from tfgraphwidget.graph import Selection, costs, patterns, selectors

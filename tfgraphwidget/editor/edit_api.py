@@ -167,7 +167,9 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         options = {"variables": variables, "init": init, "replace": replace, "placeholders": placeholders}
         options |= {"reseed": reseed, "times": times, "device": device, "devices": devices, "src_scope": src_scope}
         command = self._core.arguments.clone(inputs, outputs, into, {**options, "graph": graph, "session": session})
-        return self._core.executor.preview(command)
+        preview = self._core.executor.preview(command)
+        assert isinstance(preview, edits.Preview)  # of a clone
+        return preview
 
     @in_words(**CLONE_OPTIONS)
     def command(
@@ -277,9 +279,9 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         path = source if isinstance(source, str) else fspath(source) if isinstance(source, PathLike) else None
         saved = None if checkpoint is None else fspath(checkpoint)
         scope = self._core.executor.free_scope("added") if into is None else into
-        return self._core.executor.add_graph(
-            edits.Add(path or source, scope, connected, clear_devices, saved, tags, session)
-        )
+        command = edits.Add(path or source, scope, connected, clear_devices, saved, tags, session)
+        added: Any = self._core.executor.run(command)[0][0]
+        return added
 
     def grow(self, at: Names, function: Callable[..., object], into: str | None = None) -> GrowthResult:
         """Call a Python function on tensors of the graph, and initialize the variables and tables that it makes.
@@ -312,7 +314,8 @@ class EditAPI(ArgumentChecks, inside=one_thread):
             # A result of a function has the scope's name as its key.
             beside = () if self._core.executor.in_function else tensors[:1]
             into = self._core.arguments.free_name_for(function, beside)
-        return self._core.executor.grow(edits.Grow(tensors, function, into))
+        grown: Any = self._core.executor.run(edits.Grow(tensors, function, into))[0][0]
+        return grown  # type: ignore[no-any-return]
 
     def set_trainable(self, *which: OpsLike) -> Selection:
         """Make variables the only trainable ones; optimizers use these by default.

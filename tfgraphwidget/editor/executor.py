@@ -3,78 +3,40 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.editor import clone_values, function_bodies
+from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.body_target import BodyTarget, change_of
-from tfgraphwidget.editor.file_copies import stays_in_file, with_values
-from tfgraphwidget.editor.navigator import opened_navigator
+from tfgraphwidget.editor.edit_planner import EditPlanner, function_executor
 from tfgraphwidget.editor.plan_cache import PlanCache
 from tfgraphwidget.editor.targets import LiveTarget
-from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread
+from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread, undone
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
-from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable, NothingTo, UnknownName
-from tfgraphwidget.graph import build, effects_of, effects_of_nodes
-from tfgraphwidget.naming import free_name, known_instead, names_text, split_tensor, tried_before
+from tfgraphwidget.errors import NothingTo, UnknownName
+from tfgraphwidget.graph import effects_of
+from tfgraphwidget.naming import free_name, known_instead, split_tensor
 from tfgraphwidget.runtime import live
-from tfgraphwidget.runtime import session as sessions
-from tfgraphwidget.sources import open_source, tf_protos
-from tfgraphwidget.tf_types import NodeDef, Tensor, Variable
+from tfgraphwidget.tf_types import Tensor, Variable
 
 if TYPE_CHECKING:
-    from typing import Unpack  # Python 3.10 has none
-
-    from tfgraphwidget.editor.graph_view import Boundary, EditTarget, GraphView
-    from tfgraphwidget.editor.joining import AdditionResult
+    from tfgraphwidget.editor.graph_view import Boundary, GraphView
     from tfgraphwidget.editor.navigator import Navigator
+    from tfgraphwidget.editor.planned_edit import Outcome, PlannedEdit
     from tfgraphwidget.editor.traced_growth import GrowthResult
     from tfgraphwidget.editor.transaction import Listeners
     from tfgraphwidget.edits import Command, FunctionBoundary, Preview, Renew
-    from tfgraphwidget.edits.clone import Add, Clone
+    from tfgraphwidget.edits.clone import Clone
     from tfgraphwidget.graph import BodyState, GraphIndex, Signature
     from tfgraphwidget.runtime.functions import ModuleCopy
     from tfgraphwidget.sources import Source
 
-_STALE = (
-    "TensorFlow's own tensors keep the static shapes that they had ({} of them); the editor and what it saves have the "
-    "new ones."
-)
-_SIGNATURES_GONE = "Signatures that lost inputs or outputs are in no file that is saved from here: {}."
-_UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
-
-_TRACED = "Code that calls {} goes on running it as TensorFlow has traced it; editor.function() is the edited one."
-
-
-_GrowthResult = TypeVar("_GrowthResult", bound="GrowthResult")
-
-_CopyPlan: TypeAlias = "Callable[[GraphIndex, GraphIndex], edits.Patch]"
-"""Plans a copy of ops of the first graph into the second."""
-
-
-class _StepOptions(TypedDict, total=False):
-    """The inputs of a step of the history beside its command; see `edits.history.Step`."""
-
-    renewed: bool
-    reserved: tuple[str, ...]
-    imported: bool
-
-
 Cloned: TypeAlias = "live.Copy | ModuleCopy | GrowthResult"
 """What a clone gives: ops of a graph, a tf.Module, or ops of a function that was opened itself."""
-
-
-class _PreviewedEdit(Exception):
-    """The edit has been planned and is not made, because it is previewed."""
-
-    def __init__(self, report: edits.Edits) -> None:
-        super().__init__("previewed")
-        self.report = report
 
 
 class Copies(dict[str, Any]):
@@ -101,8 +63,7 @@ class EditExecutor:
         self.latest_ops: frozenset[str] = frozenset()
         self.lost: tuple[str, ...] = ()
         self.renamed: tuple[tuple[str, str], ...] = ()
-        self._plans = PlanCache()
-        self._is_previewing = False
+        self.plans = PlanCache()
         self._unused: tuple[GraphIndex, Boundary, tuple[str, ...]] | None = None
 
     # What edits depend on
@@ -305,26 +266,26 @@ class EditExecutor:
     def _set_history(self, steps: Transaction, history: edits.History) -> None:
         steps.on_failure(setattr, self, "history", self.history)
         self.history = history
-        self._plans.clear()
+        self.plans.clear()
 
     def _record(
-        self,
-        steps: Transaction,
-        command: Command,
-        patch: edits.Patch,
-        target: EditTarget | None,
-        results: tuple[object, ...],
-        losses: tuple[str, ...] = (),
-        **options: Unpack[_StepOptions],
+        self, steps: Transaction, command: Command, planned: PlannedEdit, outcome: Outcome, *, renewed: bool
     ) -> None:
-        """Push a step that was applied to `target`; its ops are the latest ones."""
-        step = edits.Step(command, patch, target, results, self.navigator.path, **options)
+        """Push a step that was applied; its ops are the latest ones."""
+        step = edits.Step(
+            command,
+            outcome.patch,
+            planned.place,
+            outcome.results,
+            self.navigator.path,
+            renewed=renewed,
+            reserved=planned.reserved,
+            imported=planned.imported,
+        )
         self._set_history(steps, self.history.push(step))
-        self._set_latest(step, patch, losses)
-
-    def _holds_imported_file(self) -> bool:
-        """Whether TensorFlow holds the graph of a file."""
-        return self.source.graph is not None and self.source.revive is not None
+        self._set_latest(step, outcome.patch, outcome.losses)
+        if planned.marking[1]:
+            self.view.choice = planned.marking, None
 
     def _set_latest(self, step: edits.Step, patch: edits.Patch, losses: tuple[str, ...]) -> None:
         """Describe the last change: `patch` has done, undone or redone the step, and the view follows its renames."""
@@ -338,7 +299,7 @@ class EditExecutor:
 
     def edit(self, command: Command, *, renew: Renew = "always") -> edits.Edits:
         """Apply a command and record it, with `renew` for the session; see `EditAPI.edit`."""
-        return command.apply(self, renew)
+        return self.run(command, renew)[1]
 
     def plan_context(self) -> runtime.SourceContext:
         """The current graph, for planning."""
@@ -369,323 +330,67 @@ class EditExecutor:
         origins = (self.view.body.origins or {}).items()
         return {name: readers[origin] for name, origin in origins if origin in readers}
 
-    def change(self, command: Command, renew: Renew = "always") -> edits.Edits:
-        """Plan a command on the current graph, apply the patch, and record the step.
+    def run(self, command: Command, renew: Renew = "always") -> tuple[tuple[object, ...], edits.Edits]:
+        """Plan a command, apply it, and record the step; what the user holds of it, and a report.
 
         Args:
             command: The command.
-            renew: Whether a session that has run changed ops is renewed: "always", "ask" or "never".
+            renew: Whether a session that has run changed ops is renewed.
         """
         with self.transaction() as steps:
-            target, context = self.view.target, self.plan_context()
-            planned = runtime.plan(edits.rebind_selections(command, context.index), context)
-            command = edits.rebind_selections(command, context.index)  # planning may have imported the graph
-            if self.in_function:
-                edits.check_called(target.index, self.function_ends(), planned)
-            patch = target.fit(planned)
-            change = change_of(self.target, patch, target)
-            assert change is not None  # every graph here is the source's, or in it
-            if self._is_previewing:
-                raise _PreviewedEdit(edits.Edits.of(patch, notes=self._cuts(change, renew)))
-            reserved_names = self._names_in_use(change)
-            is_exchanged = patch is not planned if change is patch else bool(change.add.nodes)
-            signatures = self.signatures
+            planned = command.planned(EditPlanner(self, steps, renew))
+            command = edits.rebind_selections(command, self.index)  # planning may have imported the graph
             with steps.without_interrupts():
-                losses = self._apply(patch, target, steps, renew=renew != "never")
-                options: _StepOptions = {
-                    "renewed": renew != "never",
-                    "reserved": reserved_names,
-                    "imported": (is_exchanged or command.asks_for_session) and self._holds_imported_file(),
-                }
-                self._record(steps, command, patch, target, (), losses, **options)
+                outcome = planned.apply(steps)
+                self._record(steps, command, planned, outcome, renewed=renew != "never")
                 self.listeners.notify()
-        remaining = {signature.name for signature in self.signatures}
-        removed = [signature.name for signature in signatures if signature.name not in remaining]
-        is_lost = removed and not change.signature_edits
-        notes = [_SIGNATURES_GONE.format(names_text(removed))] if is_lost else []
-        return edits.Edits.of(patch, losses, (*notes, *self._notes(change, renew)))
+        return outcome.results, edits.Edits.of(outcome.patch, outcome.losses, planned.notes())
 
-    def _apply(self, patch: edits.Patch, target: EditTarget, steps: Transaction, *, renew: bool) -> tuple[str, ...]:
-        """Apply a patch; variables and tables that a function made get their first values."""
-        traced, session = patch.traced, self.source.session
-        traces = {id(trace): trace for _, trace in patch.traces}
-        for trace in (*traces.values(), *([] if traced is None else [traced])):
-            if self.source.graph is not None:
-                live.traced_ops.keep_alive(self.source.graph, trace)
-        if traced is None or target is not self.target or self.source.graph is None:
-            return target.apply(patch, steps, renew=renew)
-        if session is not None and traced.has_state:
-            live.traced_ops.check_initializers(session, traced)
-
-        def initialize() -> None:
-            if session is not None and traced.has_state:
-                live.traced_ops.initialize(
-                    sessions.TimedSession(session),
-                    patch.add.variables,
-                    live.traced_ops.tables_of(patch.add.members),
-                )
-
-        return self.target.apply(patch, steps, load=initialize, renew=renew)
-
-    def _names_in_use(self, patch: edits.Patch) -> tuple[str, ...]:
-        """The names that new ops of a patch do not have because hidden ops have them, which no done step removed."""
-        target = self.target
-        names_in_use = target.index.reserved if self.source.graph is not None else frozenset()
-        functions = [function.signature.name for function in patch.add.functions]
-        new = [node.name for node in patch.add.nodes]
-        new += [name for name in functions if not name.startswith("__")]  # those TensorFlow numbers by itself
-        reserved = {tried for name in new for tried in tried_before(name) if tried in names_in_use}
-        if not reserved:
-            return ()
-        changes = (change_of(target, step.patch, step.place) for step in self.history.done)
-        removed = {node.name for change in changes if change is not None for node in change.remove.nodes}
-        return tuple(sorted(reserved - edits.reserved_names({*removed, *(node.name for node in patch.remove.nodes)})))
-
-    def _notes(self, patch: edits.Patch, renew: Renew) -> tuple[str, ...]:
-        """Notes about changes that TensorFlow cannot follow; `patch` is of the source's own graph."""
-        if self.source.graph is None:
-            if patch == edits.Patch(signature_edits=patch.signature_edits):
-                return ()
-            return (_TRACED.format(self.source.title),) if self.source.refusal else ()
-        stale = patch.known_shapes
-        notes = [_STALE.format(len(stale))] if stale else []
-        if patch.changed and (renew == "never" or self.source.session is None):
-            first, others = repr(patch.changed[0].name), len(patch.changed) - 1
-            notes.append(_UNSEEN.format(f"{first}, or another of {others + 1} ops," if others else first))
-        return tuple(notes)
-
-    def _cuts(self, patch: edits.Patch, renew: Renew = "always") -> tuple[str, ...]:
-        """A sentence for each partial run that a patch of the source's own graph is going to cut."""
-        session = self.source.session
-        if session is None or not patch.changed or renew == "never":
-            return ()
-        return sessions.partial_runs_to_cut(session)
-
-    def preview_edit(self, edit: Callable[[], object]) -> edits.Edits:
-        """Preview a call that makes one edit: it is planned and checked, and then all is put back.
+    def preview(self, command: Command, renew: Renew = "always") -> edits.Edits | Preview:
+        """Plan and check a command; nothing is changed.
 
         Args:
-            edit: Calls a method of the editor, such as `editor.remove_identities`.
-
-        Returns:
-            What it would do.
+            command: The command.
+            renew: Whether a session that has run changed ops would be renewed.
 
         Raises:
-            GraphEditError: It would be refused, for the same reason.
+            GraphEditError: The edit would be refused, for the same reason.
         """
-        # Other threads wait: an edit of theirs is not the one that is previewed, and is not put back with it.
-        with one_thread():
-            self._is_previewing = True
-            try:
-                with self.listeners.collect(), transaction_of_steps() as steps:
-                    steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
-                    edit()
-                    raise GraphEditError("This edit has no preview; make it, and undo it: editor.undo().")
-            except _PreviewedEdit as previewed:
-                return previewed.report
-            finally:
-                self._is_previewing = False
-
-    # Edits that bring ops in
-
-    def preview(self, command: Clone) -> Preview:
-        """Preview `clone` with this command; raises the same refusals and changes nothing."""
-        if _function_executor(command.graph) is not None:
-            return function_bodies.preview(
-                _alone(command), self.source, self._clonable_state(), self.view, self.function_ends()
-            )
-        target = self._target(command)
-        if self.in_function and target is self.target:
-            return function_bodies.preview(command, self.source, self.state(), self.view, self.function_ends())
-        if self.in_function:
-            _, patch, _ = self._planned_out(command, target)
-            return _with_notices(patch, target)
-        patch = self._plans.sample(command, self.index, target.index)
-        target.check_placed(patch, self.target)
-        return _with_notices(patch, target)
+        # Other threads wait: what planning imports is a file again at the end, and no edit of theirs is put back.
+        with one_thread(), self.listeners.collect(), undone() as steps:
+            steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
+            steps.on_failure(self.target.file_restorer())
+            return command.previewed(EditPlanner(self, steps, renew))
 
     def clone(self, command: Clone) -> Cloned | list[Cloned]:
-        """Plan and apply a clone, load the values of its variables, and record it; its boundary is marked then.
-
-        In a function's body the clone is a tf.Module, `runtime.functions.ModuleCopy`, unless it goes into
-        another graph.
+        """Make copies, and mark their boundary; see `EditAPI.clone`.
 
         Args:
             command: The clone.
         """
         command = edits.rebind_selections(command, self.index)
-        function = _function_executor(command.graph)
-        if function is not None:
-            return _one_or_all(command, self._clone_into_function(command, function))
-        if self.in_function:
-            if command.graph is None:
-                return _one_or_all(command, self._clone_modules(command))
-            return _one_or_all(command, self._clone_out(command))
-        self.view.names((*command.inputs, *command.outputs))
-        if self.source.graph is None:
-            self.preview(command)  # what is refused is refused before a file is imported
-            patch = self._plans.plan(command, self.index, self.index) if command.graph is None else None
-            if patch is not None and stays_in_file(patch, self.index, self.target, self.target):
-                return _one_or_all(command, self._clone_in_file(command, patch))
-        target = self._target(command)
+        function = function_executor(command.graph)
+        if function is None:
+            copies: tuple[Any, ...] = self.run(command)[0]
+        else:
+            copies = self._clone_into_function(command, function)
+        return copies[0] if command.times is None and not command.devices else list(copies)
+
+    def _clone_into_function(self, command: Clone, function: EditExecutor) -> tuple[object, ...]:
+        """Clone a part of this graph into the current function of another editor, whose edit it is."""
         with self.transaction() as steps:
-            steps.on_failure(target.file_restorer())
-            planned_copy = _planned_copy(partial(self._plan_clone, command), self.target, target)
-            copies = self._carry_out(
-                command,
-                planned_copy,
-                target,
-                steps,
-                marking=(command.inputs, command.outputs),
-            )
-        return _one_or_all(command, copies)
+            growths = EditPlanner(self, steps).growths(command)
+            return tuple(result for growth in growths for result in function.run(growth)[0])
 
-    def _clone_in_file(self, command: Clone, patch: edits.Patch) -> tuple[live.Copy, ...]:
-        """Clone a part of a file's graph that TensorFlow has not imported."""
-        own = self.target.present_graph()
-        with self.transaction() as steps:
-            planned_copy = self._in_file(patch, own, self.value_readers())
-            return self._carry_out(command, planned_copy, self.target, steps, marking=(command.inputs, command.outputs))
-
-    def _in_file(
-        self, patch: edits.Patch, origin: clone_values.GraphSession, readers: Mapping[str, Callable[[], object]]
-    ) -> _PlannedCopy:
-        """The plan of a copy in a file that is not imported; `readers` read the values of the originals."""
-        patch = with_values(patch, origin, self.target, readers)
-        return origin, replace(patch, preview=_with_notices(patch, self.target)), lambda: None
-
-    def _plan_clone(self, command: Clone, index: GraphIndex, into: GraphIndex) -> edits.Patch:
-        """Plan a clone when all graphs are imported."""
-        return self._plans.plan(edits.rebind_selections(command, index), index, into)
-
-    def _clone_modules(self, command: Clone) -> tuple[ModuleCopy, ...]:
-        command.check_options()
-        for scope in command.scopes:
-            if scope in self.copies:
-                raise NameTaken(
-                    f"The name {scope!r} is taken by another clone of this editor; "
-                    f"{free_name(scope, set(self.copies))!r} is free.",
-                    [scope],
-                )
-        modules = function_bodies.clone_modules(command, self.source, self.state(), self.view, self.function_ends())
-        with self.transaction() as steps, steps.without_interrupts():
-            self._record(steps, command, edits.Patch(), None, modules)
-            self.listeners.notify()
-        return modules
-
-    def _clone_into_function(self, command: Clone, target: EditExecutor) -> tuple[GrowthResult, ...]:
-        """Clone a part of this graph into the current function of another editor, which calls it there.
-
-        It is an edit of the other editor. Raises NotClonable for an input that nothing in the function is given for.
-        """
-        read = dict(command.replace)
-        modules = function_bodies.clone_modules(
-            _alone(command), self.source, self._clonable_state(), self.view, self.function_ends()
-        )
-        missing = [name for name in modules[0].inputs if name not in read]
-        if missing:
-            raise NotClonable(
-                f"clone: the part reads {missing[0]!r}, for which a function's body has no placeholder; give "
-                f"replace={{{missing[0]!r}: tensor of the function}}.",
-                missing,
-            )
-        with self.transaction():
-            return tuple(
-                target.grow(edits.Grow(tuple(read[name] for name in module.inputs), module, module.scope))
-                for module in modules
-            )
-
-    def _clonable_state(self) -> BodyState:
-        """The state behind the ops of the current graph, of which a part becomes a function."""
-        if self.in_function:
-            return self.state()
-        return function_bodies.graph_state(self.source, self.index, self.patches())
-
-    def _clone_out(self, command: Clone) -> tuple[live.Copy, ...]:
-        """Clone a part of a function's body into a graph."""
-        target = self._target(command)
-        with self.transaction() as steps:
-            steps.on_failure(target.file_restorer())
-            return self._carry_out(command, self._planned_out(command, target), target, steps)
-
-    def _planned_out(self, command: Clone, target: LiveTarget) -> _PlannedCopy:
-        """The plan of a clone of a part of a function's body, which is made a graph first."""
-        ends = self.function_ends()
-        body_graph = LiveTarget(function_bodies.graph_source(self.source, self.state(), self.view, ends))
-        if command.selection is None and not command.outputs:
-            command = replace(command, outputs=tuple(dict.fromkeys(ends[1].values())))
-        command = edits.rebind_selections(command, body_graph.index)
-
-        def plan(index: GraphIndex, into: GraphIndex) -> edits.Patch:
-            return command.plan(edits.IndexContext(index, into))
-
-        return _planned_copy(plan, body_graph, target, reseed=command.reseed)
-
-    def _target(self, command: Clone) -> LiveTarget:
-        """The graph that the copies go into."""
-        if command.graph is None:
-            return self.target
-        return target_of(command.graph) or LiveTarget(open_source(command.graph, command.session))
-
-    def _carry_out(
-        self,
-        command: Command,
-        planned_copy: _PlannedCopy,
-        target: LiveTarget,
-        steps: Transaction,
-        *,
-        marking: Boundary = ((), ()),
-        pairs: tuple[tuple[str, str], ...] | None = None,
-    ) -> tuple[live.Copy, ...]:
-        """Apply what was planned for a command, and record it; mark that boundary.
-
-        `pairs` are the names of (original, copy), if the patch does not have them.
-        """
-        origin, patch, load = planned_copy
-        if self._is_previewing:
-            raise _PreviewedEdit(edits.Edits.of(patch))
-        with steps.without_interrupts():
-            target.apply(patch, steps, load=load, origin=origin.graph)
-            copies = tuple(_copies(patch, origin, target, patch.add.copies if pairs is None else pairs))
-            self._record(steps, command, patch, target, copies)
-            if marking[1]:
-                self.view.choice = marking, None
-            self.listeners.notify()
-        return copies
-
-    def plan_extract(self, command: Clone, ends: Boundary) -> edits.Patch | None:
+    def part_of_file(self, command: Clone, ends: Boundary) -> edits.Patch | None:
         """The ops of a part of a file as they are in a graph of their own; None where the file is imported for them.
 
         Args:
             command: The clone of the part into another graph.
             ends: The inputs and outputs of the part.
-
-        Raises:
-            GraphEditError: A part of a function's body cannot stand alone, or a variable has no value.
         """
-        command = edits.rebind_selections(command, self.index)
-        if not self.target.is_file:
-            return None
-        index, readers, origin = self.index, self.value_readers(), self.target.present_graph()
-        constants: Mapping[str, NodeDef] = {}
-        if self.in_function:
-            constants = self.view.body.constants
-            part = edits.clone.excerpt(index, self.state().names, *ends, arguments=self.function_ends()[0])
-            has_all = all(name in readers or name in constants for name in map(index.names.__getitem__, part.reused))
-            if not has_all or self._needs_gradients(part.ops):
-                return None  # tables, and what `tf.custom_gradient` made, are TensorFlow's
-            origin = replace(origin, index=index, ends={})
-        patch = command.plan(edits.IndexContext(index, build((), extras=index.extras)))
-        if not stays_in_file(patch, index, self.target, self.target):
-            return None
-        patch = replace(patch, values=clone_values.file_values(patch, origin, readers))
-        nodes = tuple(_constant(node, constants.get(node.name)) for node in patch.add.nodes)
-        return replace(patch, add=replace(patch.add, nodes=nodes)) if constants else patch
-
-    def _needs_gradients(self, ops: Iterable[int]) -> bool:
-        """Whether TensorFlow, if it is installed, is to register gradients of Python for some ops."""
-        nodes = self.index.nodes
-        return tf_protos.is_tensorflow_installed() and any(edits.clone.has_closure_gradient(nodes[op]) for op in ops)
+        with undone() as steps:
+            return EditPlanner(self, steps).part_of_file(command, ends)
 
     def copy_out(self, command: Clone) -> None:
         """Apply a clone into another graph; it is not an edit of this one, and is not recorded.
@@ -693,120 +398,10 @@ class EditExecutor:
         Args:
             command: The clone.
         """
-        command = edits.rebind_selections(command, self.index)
-        if self.source.graph is None and not self.in_function:
-            self.preview(command)  # what is refused is refused before a file is imported
-        target = self._target(command)
         with self.transaction() as steps:
-            planned_copy = self._planned_out(command, target) if self.in_function else None
-            plan = partial(self._plan_clone, command)
-            origin, patch, load = planned_copy or _planned_copy(plan, self.target, target)
+            planned = command.planned(EditPlanner(self, steps))
             with steps.without_interrupts():
-                target.apply(patch, steps, load=load, origin=origin.graph)
-
-    def copy(self, command: Clone) -> edits.Edits:
-        """Copy the ops that the command says, and load the values of their variables; see `clone`."""
-        self.clone(command)
-        return edits.Edits.of(self.history.done[-1].patch)
-
-    def add(self, command: Add) -> edits.Edits:
-        """Bring the graph of the command in, whole; see `add_graph`."""
-        names = self.navigator.outermost.names
-        connect = tuple((name, names(own)[0]) for name, own in command.connect)
-        self.add_graph(replace(command, connect=connect))
-        return edits.Edits.of(self.history.done[-1].patch)
-
-    def add_outputs(self, command: edits.Grow) -> edits.Edits:
-        """Call a function on tensors of the current graph; see `grow`.
-
-        Args:
-            command: The function and its inputs.
-        """
-        self.grow(command)
-        return edits.Edits.of(self.history.done[-1].patch)
-
-    def add_graph(self, command: Add) -> live.Copy | AdditionResult:
-        """Bring another graph in, whole; the graph itself is current then. Raises GraphEditError.
-
-        Args:
-            command: What to add.
-        """
-        from tfgraphwidget.editor.joining import join
-
-        with self.transaction() as steps:
-            self.navigator.leave(0)
-            if self.in_function:
-                patch, function = join(command, self.plan_context())
-                return self._bring_in(command, patch, function)
-            other, readers = _opened_target(command)
-            in_file = other.is_file and self.target.is_file
-            if not in_file:
-                other.graph()
-            ends, own = other.present_graph().ends, other.index.ids
-            connect = tuple((name if name in own else ends.get(name, name), tensor) for name, tensor in command.connect)
-            whole, source = replace(command, connect=connect), other.source
-
-            def plan(index: GraphIndex, target: GraphIndex) -> edits.Patch:
-                signed = (name for s in source.signatures for _, name in (*s.inputs, *s.outputs))
-                external = tuple(name for name in signed if split_tensor(name)[0] in index.ids)
-                context = edits.IndexContext(index, target, has_values=source.has_values, external_tensors=external)
-                return whole.plan(context)
-
-            if in_file:
-                # As TensorFlow imports a file: it makes no variables of objects, which have no initializers.
-                variables = tuple(v for v in other.index.variable_defs if v.initializer in other.index.ids)
-                patch = plan(replace(other.index, variable_defs=variables), self.target.index)
-                _check_copied(patch, other, self.target)
-                if stays_in_file(patch, other.index, other, self.target):
-                    planned_copy = self._in_file(patch, other.present_graph(), readers)
-                    return self._carry_out(command, planned_copy, self.target, steps, pairs=patch.add.copies)[0]
-                other.graph()
-            return self._carry_out(command, _planned_copy(plan, other, self.target), self.target, steps)[0]
-
-    def grow(self, command: edits.Grow) -> GrowthResult:
-        """Call a function on tensors of the graph, and initialize the variables and tables that it makes.
-
-        Args:
-            command: The function, its arguments and the scope.
-        """
-        from tfgraphwidget.editor import traced_growth
-
-        if self.in_function:
-            return self._grow_function(command)
-        with self.transaction() as steps:
-            self.target.graph()
-            trust = self.source.trust
-            trust.check(effects_of(self.index, trust).at_import(command.at), "the function was not called")
-            patch, outputs = traced_growth.grow(self.target, command, steps)
-            with steps.without_interrupts():
-                ops = tuple(node.name for node in patch.add.nodes)
-                grown = traced_growth.GrowthResult(command.into, outputs, self.target.variables(patch), ops)
-                self._record(steps, command, patch, self.target, (grown,))
-                self.listeners.notify()
-        return grown
-
-    def _grow_function(self, command: edits.Grow) -> GrowthResult:
-        """Add what a function makes to the current function."""
-        from tfgraphwidget.editor.traced_growth import GrowthResult
-
-        with self.transaction():
-            patch = self.view.target.fit(runtime.plan(command, self.plan_context()))
-            ops = tuple(node.name for node in patch.add.nodes)
-            variables = tuple(value for value in patch.traced.captured.values() if hasattr(value, "assign"))
-            return self._bring_in(command, patch, GrowthResult(command.into, command.outputs(patch), variables, ops))
-
-    def _bring_in(self, command: Command, patch: edits.Patch, grown: _GrowthResult) -> _GrowthResult:
-        """Apply and record what comes into the current function."""
-        target = self.view.target
-        change = change_of(self.target, patch, target)
-        assert change is not None  # every graph here is the source's, or in it
-        if self._is_previewing:
-            raise _PreviewedEdit(edits.Edits.of(patch, notes=self._cuts(change)))
-        with self.transaction() as steps, steps.without_interrupts():
-            self._apply(patch, target, steps, renew=True)
-            self._record(steps, command, patch, target, (grown,))
-            self.listeners.notify()
-        return grown
+                planned.apply(steps)
 
     # The history
 
@@ -864,143 +459,3 @@ class EditExecutor:
         if line:
             self.lost, self.renamed = tuple(losses), tuple(names.items())
         return line
-
-
-def target_of(model: object) -> LiveTarget | None:
-    """The target of an editor; None for what is not an editor.
-
-    Args:
-        model: An editor, or any other object.
-    """
-    target = getattr(getattr(model, "core", None), "target", None)
-    return target if isinstance(target, LiveTarget) else None
-
-
-def _function_executor(graph: object) -> EditExecutor | None:
-    """The executor of an editor that is in a function; None for all else."""
-    core = getattr(graph, "core", None)
-    executor = getattr(core, "executor", None)
-    return executor if isinstance(executor, EditExecutor) and executor.in_function else None
-
-
-def _constant(node: NodeDef, value: NodeDef | None) -> NodeDef:
-    """The op `value` under the name of an argument that it is passed to; the argument itself without one."""
-    if value is None:
-        return node
-    constant: NodeDef = tf_protos.NodeDef()
-    constant.CopyFrom(value)
-    constant.name = node.name
-    del constant.input[:]
-    constant.attr.pop("_class", None)
-    return constant
-
-
-def _one_or_all(command: Clone, copies: Sequence[Cloned]) -> Cloned | list[Cloned]:
-    """The copy, or a list of the copies where the clone asks for several."""
-    return copies[0] if command.times is None and not command.devices else list(copies)
-
-
-def _alone(command: Clone) -> Clone:
-    """The same as a module that is called with what it reads."""
-    return replace(command, graph=None, session=None, replace=())
-
-
-def _opened_target(command: Add) -> tuple[LiveTarget, Mapping[str, Callable[[], object]]]:
-    """The source to add as a graph with a session, and readers of a file's values; a function is converted to one."""
-    core = getattr(command.source, "core", None)
-    target = target_of(command.source)
-    if core is not None and target is not None:
-        source, view = core.source, core.navigator.outermost
-        patches = core.executor.patches_of(view)
-    else:
-        source = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
-        target = LiveTarget(source)
-        view, patches = opened_navigator(source, target).outermost, ()
-    if source.graph is not None or source.revive is not None or not source.refusal:
-        return target, target.value_readers(patches) if target.is_file else {}
-    ends = edits.track_boundary(view.body.arguments, view.body.returns, patches)
-    state = function_bodies.edited_state(source, view.body, view.index, patches)
-    return LiveTarget(function_bodies.graph_source(source, state, view, ends)), {}
-
-
-_PlannedCopy: TypeAlias = "tuple[clone_values.GraphSession, edits.Patch, Callable[[], None]]"
-"""Where the originals are, the patch of a clone, and what loads its values once the copies are there."""
-
-
-def _planned_copy(plan: _CopyPlan, source: LiveTarget, target: LiveTarget, *, reseed: bool = False) -> _PlannedCopy:
-    origin, destination = source.graph_session(), target.graph_session()
-    initial_values = source.source.initial_values
-    if initial_values is not None:
-        origin = replace(origin, fresh=partial(initial_values, reseed))
-    patch = plan(origin.index, destination.index)
-    _check_copied(patch, source, target)
-    patch = replace(patch, preview=_with_notices(patch, target))
-    return origin, patch, clone_values.value_loader(patch, origin, destination)
-
-
-def _check_copied(patch: edits.Patch, source: LiveTarget, target: LiveTarget) -> None:
-    """Raise NotTrusted if a trusted graph would get ops of a graph that is not, and that do more than compute."""
-    if target.source.trust.is_given:
-        effects = effects_of_nodes(patch.add.nodes, patch.add.functions, source.source.trust)
-        source.source.trust.check(effects, "it was not added to a graph that is")
-
-
-def _with_notices(patch: edits.Patch, target: LiveTarget) -> Preview:
-    """The preview of a clone's patch, with a notice for each device that is missing."""
-    preview = patch.preview
-    assert preview is not None  # every clone has one
-    return replace(preview, dropped=(*preview.dropped, *target.placing_notices(patch)))
-
-
-_Item = TypeVar("_Item")
-
-
-def _copies(
-    patch: edits.Patch, origin: clone_values.GraphSession, target: LiveTarget, pairs: tuple[tuple[str, str], ...]
-) -> Iterable[live.Copy]:
-    """The Copy of each scope; all have equally many ops and variables."""
-    preview = patch.preview
-    assert preview is not None  # every clone has one
-    count = len(preview.scopes)
-
-    @cache
-    def in_graph() -> tuple[tuple[Variable, ...], tuple[runtime.sync.Model, runtime.sync.Model]]:
-        """The new variables and the graphs; a file that is not imported is imported now."""
-        copied = runtime.sync.Model(target.graph(), target.source.session)
-        original = origin if origin.graph is not None else origin.imported()
-        assert original.graph is not None
-        return target.variables(patch), (runtime.sync.Model(original.graph, original.session), copied)
-
-    if not target.is_file:
-        in_graph()
-
-    def parts_of(k: int) -> live.CopyInGraph:
-        variables, models = in_graph()
-        return live.CopyInGraph(share(variables, k), models)
-
-    def names_of(k: int) -> dict[str, str]:
-        """The copy's name for each of the original's; for the names of arguments and results, where no op has them."""
-        names = dict((*share(pairs, k), *preview.replaced))
-        for key, tensor in origin.ends.items():
-            op, port = split_tensor(tensor)
-            new_name = names.get(tensor) or (f"{names[op]}:{port or 0}" if op in names else "")
-            if new_name:
-                names.setdefault(key, new_name)
-        return names
-
-    def share(items: tuple[_Item, ...], k: int) -> tuple[_Item, ...]:
-        return items[k * len(items) // count : (k + 1) * len(items) // count]
-
-    for k, scope in enumerate(preview.scopes):
-        yield live.Copy(
-            scope=scope,
-            ops=tuple(node.name for node in share(patch.add.nodes, k)),
-            outside=preview.inputs + preview.control_inputs,
-            shared=tuple(state.name for state in preview.shared),
-            report=preview,
-            _names=names_of(k),
-            _keys=partial(clone_values.checkpoint_keys, patch, origin),
-            _pairs=partial(lambda k: share(clone_values.variable_pairs(patch, origin), k), k),
-            _in_graph=partial(parts_of, k),
-            _variable_count=len(share(patch.add.variables, k)),
-        )

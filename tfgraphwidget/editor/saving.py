@@ -297,7 +297,7 @@ def file_extract(core: EditorCore, command: Clone, ends: Boundary) -> Source | N
         command: The clone of the part into another graph.
         ends: The inputs and outputs of the part.
     """
-    added = core.executor.plan_extract(command, ends)
+    added = core.executor.part_of_file(command, ends)
     if added is None:
         return None
     index = apply_patch(build((), typing=core.target.index.typing, extras=core.target.index.extras), added)

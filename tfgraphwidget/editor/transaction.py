@@ -125,6 +125,19 @@ def transaction() -> Iterator[Transaction]:
     steps.close()
 
 
+@contextmanager
+def undone() -> Iterator[Transaction]:
+    """Undo the steps of a look at the end, whether or not one fails."""
+    steps = Transaction()
+    try:
+        yield steps
+    except BaseException:
+        steps.roll_back()
+        raise
+    with held_back():
+        steps.__exit__(GraphEditError, GraphEditError("The steps of a look are undone."), None)
+
+
 class Snapshot:
     """The attributes of some objects, to be put back. Their values are replaced and never changed in place."""
 

@@ -147,43 +147,35 @@ Renew = Literal["always", "never"]
 """Whether a session is renewed so that it follows changes of ops that it has run."""
 
 
-class Executor(Protocol):
-    """The interface that applies commands to graphs."""
+class Planner(Protocol):
+    """Plans edits of an editor's graph: a method for each kind of edit."""
 
-    def change(self, command: Command, renew: Renew) -> Edits:
-        """Plan the command on the current graph, apply the patch, and record the step.
-
-        Args:
-            command: The command.
-            renew: Whether a session that has run changed ops is renewed: "always", "ask" or "never".
-        """
-
-    def copy(self, command: Any) -> Edits:  # a Clone
-        """Plan the clone, add the copies, load the values of their variables, and record the step.
+    def change(self, command: Command) -> Any:
+        """Plan the changes of the current graph.
 
         Args:
             command: The command.
         """
 
-    def add(self, command: Any) -> Edits:  # an Add
-        """Open the source of the command, then do as `copy` does."""
-
-    def add_outputs(self, command: Any) -> Edits:  # a Grow
-        """Call the function of the command, and record the step."""
-
-    def preview(self, command: Any) -> Preview:  # a Clone
-        """Plan the clone, and change nothing.
+    def copies(self, command: Any) -> Any:  # a Clone
+        """Plan copies of ops.
 
         Args:
             command: The command.
         """
 
-    def preview_edit(self, edit: Callable[[], object]) -> Edits:
-        """Plan and check what makes an edit, and change nothing.
+    def sample(self, command: Any) -> Preview:  # a Clone
+        """Preview copies of ops.
 
         Args:
-            edit: Makes it.
+            command: The command.
         """
+
+    def addition(self, command: Any) -> Any:  # an Add
+        """Plan to bring the source of the command in."""
+
+    def growth(self, command: Any) -> Any:  # a Grow
+        """Plan to call the function of the command."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -212,28 +204,28 @@ class Command(ABC):
             GraphEditError: The edit cannot be right; the error names the ops and what to do instead.
         """
 
-    def apply(self, executor: Executor, renew: Renew = "always") -> Edits:
-        """Apply the edit; by default the patch is planned and applied to the current graph.
+    def planned(self, planner: Planner) -> Any:
+        """The planned edit; by default a change of the current graph.
 
         Args:
-            executor: What applies it.
-            renew: Whether the session is renewed.
+            planner: Plans the kinds of edits.
 
-        Returns:
-            A report of what changed.
+        Raises:
+            GraphEditError: The edit cannot be right.
         """
-        return executor.change(self, renew)
+        return planner.change(self)
 
-    def impact(self, executor: Executor) -> Edits | Preview:
-        """Find what the edit would change.
+    def previewed(self, planner: Planner) -> Edits | Preview:
+        """What the edit would do.
 
         Args:
-            executor: What would apply it.
+            planner: Plans the kinds of edits.
 
         Raises:
             GraphEditError: The edit would be refused, for the same reason.
         """
-        return executor.preview_edit(lambda: self.apply(executor))
+        report: Edits | Preview = self.planned(planner).report
+        return report
 
     def with_final_names(self, context: PlanContext) -> Command:  # noqa: ARG002
         """The same command with the names of new ops written down, where another graph would give them others.

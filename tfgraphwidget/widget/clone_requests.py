@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from tfgraphwidget.errors import GraphEditError, NotClonable, NothingTo
 from tfgraphwidget.graph import Op, control_flow, shape_text
@@ -91,7 +91,7 @@ class CloneRequests:
         )
 
     def _preview(self, command: Clone) -> Preview:
-        return self._editor.core.executor.preview(command)
+        return cast("Preview", self._editor.core.executor.preview(command))  # of a clone
 
     def _states(self, form: p.Form) -> tuple[State, ...]:
         """The state that the part holds, which is what a copy with nothing shared gets of its own."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tfgraphwidget.editor import preview_call
 from tfgraphwidget.edits import (
     Edits,
     RemoveSignature,
@@ -67,7 +68,7 @@ class EditRequests:
             request: The edit of a form of the panel.
         """
         before = self._editor.history.done
-        report = self._call(request)()
+        report = self._call(request, self._editor)()
         if not isinstance(report, Edits):
             return Trainable(report.ops).note(), ""
         new_op = report.added[-1] if request.verb in _MAKING and report.added else ""
@@ -80,16 +81,16 @@ class EditRequests:
             request: The form of the panel, as it is filled in.
         """
         try:
-            report = self._editor.core.executor.preview_edit(self._call(request))
+            report = preview_call(self._editor, lambda editor: self._call(request, editor)())
         except GraphEditError as refusal:
             return p.PreviewedEdit(refusal.in_words, str(getattr(refusal, "argument", "")))
         count, notes = planned_text(report), tuple(planned_notes(report))
         names = self._editor.core.view.with_closed_groups(planned_names(self._editor.index, report))
         return p.PreviewedEdit(text=count, notes=notes, names=names)
 
-    def _call(self, request: p.Call) -> Callable[[], Any]:
-        """The call that a request describes, bound to its arguments. Raises GraphEditError."""
-        method = getattr(self._editor, request.verb)
+    def _call(self, request: p.Call, editor: GraphEditor) -> Callable[[], Any]:
+        """The call of an editor's method that a request describes, bound to its arguments. Raises GraphEditError."""
+        method = getattr(editor, request.verb)
         keys = {
             key: self._namespace.value(value) if key in request.variables else parsed_value(value)
             for key, value in zip(request.keys, request.values, strict=False)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import control_flow_contexts, old_ops, queue_runners
@@ -28,7 +28,7 @@ from tfgraphwidget.edits.clone.scopes import (
     copied_names,
     taken_names,
 )
-from tfgraphwidget.edits.command import Command, Edits, Executor, Renew, subject_text
+from tfgraphwidget.edits.command import Command, Planner, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, Preview, State
 from tfgraphwidget.edits.registry import register
@@ -204,22 +204,21 @@ class Clone(Command):
         """
         return self._patch(context, is_sample=True)
 
-    def apply(self, executor: Executor, renew: Renew = "always") -> Edits:  # noqa: ARG002 - no op changes in place
-        """Apply the copies and load the values of their variables.
+    def planned(self, planner: Planner) -> Any:
+        """The planned copies.
 
         Args:
-            executor: What applies the command.
-            renew: Whether a session that has run changed ops is renewed: "always", "ask" or "never".
+            planner: Plans the kinds of edits.
         """
-        return executor.copy(self)
+        return planner.copies(self)
 
-    def impact(self, executor: Executor) -> Preview:
+    def previewed(self, planner: Planner) -> Preview:
         """Preview the copies.
 
         Args:
-            executor: What would apply the command.
+            planner: Plans the kinds of edits.
         """
-        return executor.preview(self)
+        return planner.sample(self)
 
     def fix_label(self) -> str:
         """A few words for a button."""
@@ -513,14 +512,13 @@ class Add(Command):
             error.mends = self.under_a_free_name(error)
             raise
 
-    def apply(self, executor: Executor, renew: Renew = "always") -> Edits:  # noqa: ARG002 - no op changes in place
-        """Open the source, copy its ops and load the values of their variables.
+    def planned(self, planner: Planner) -> Any:
+        """The source with its ops, planned to be copied with the values of their variables.
 
         Args:
-            executor: What applies the command.
-            renew: Whether a session that has run changed ops is renewed: "always", "ask" or "never".
+            planner: Plans the kinds of edits.
         """
-        return executor.add(self)
+        return planner.addition(self)
 
     def _clone(self, context: PlanContext) -> Clone:
         """The same as a clone of everything in the source into another graph."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
-from tfgraphwidget.edits.command import Command, Edits, Executor, Renew, subject_text
+from tfgraphwidget.edits.command import Command, Edits, Planner, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.patch import Patch, Preview
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import tensor, tensor_name
 from tfgraphwidget.edits.rewrite.graft import graft_function
@@ -51,22 +52,22 @@ class Grow(Command):
             ends = ends[0], {**ends[1], **dict(zip(keys, graft.outputs, strict=True))}
         return Patch(add=graft.change, scopes=(self.into,), notes=graft.notes, traced=graft.traced, ends=ends)
 
-    def apply(self, executor: Executor, renew: Renew = "always") -> Edits:  # noqa: ARG002 - no op changes in place
-        """Call the function, and initialize the variables and tables that it makes.
+    def planned(self, planner: Planner) -> Any:
+        """The planned call of the function.
 
         Args:
-            executor: What applies the command.
-            renew: Whether a session that has run changed ops is renewed.
+            planner: Plans the kinds of edits.
         """
-        return executor.add_outputs(self)
+        return planner.growth(self)
 
-    def impact(self, executor: Executor) -> Edits:
-        """Find what the function would add to a function's body; of a graph that is known only once it was called.
+    def previewed(self, planner: Planner) -> Edits | Preview:
+        """What the function would add to a function's body; of a graph that is known only once it was called.
 
         Args:
-            executor: What would apply the command.
+            planner: Plans the kinds of edits.
         """
-        return executor.preview_edit(lambda: executor.change(self, "always"))
+        report: Edits | Preview = planner.change(self).report
+        return report
 
     def outputs(self, patch: Patch) -> str | tuple[str, ...]:
         """The name of the tensor that the function gave in a function's body, or of several.

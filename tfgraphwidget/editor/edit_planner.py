@@ -1,0 +1,456 @@
+"""Planning of edits: a command becomes a `PlannedEdit` of the current graph, or of the graph that it names.
+
+Here is what kinds of edits differ in: a change of the graph, copies of ops, another graph that is added, and what a
+Python function adds. How a planned edit is applied, recorded and undone is the same for all of them; see `executor`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tfgraphwidget import edits, runtime
+from tfgraphwidget.editor import clone_values, function_bodies
+from tfgraphwidget.editor.body_target import change_of
+from tfgraphwidget.editor.graph_copies import GraphCopies, plan_copies, results, stays_in_file, with_notices
+from tfgraphwidget.editor.navigator import opened_navigator
+from tfgraphwidget.editor.planned_edit import Outcome, PlannedEdit
+from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.errors import NameTaken, NotClonable
+from tfgraphwidget.graph import GraphIndex, build, effects_of
+from tfgraphwidget.naming import free_name, names_text, split_tensor, tried_before
+from tfgraphwidget.runtime import live
+from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.sources import open_source, tf_protos
+from tfgraphwidget.tf_types import NodeDef
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.executor import EditExecutor
+    from tfgraphwidget.editor.graph_view import Boundary, GraphView
+    from tfgraphwidget.editor.traced_growth import GrowthResult
+    from tfgraphwidget.editor.transaction import Transaction
+    from tfgraphwidget.edits import Command, Renew
+    from tfgraphwidget.edits.clone import Add, Clone
+    from tfgraphwidget.graph import BodyState
+
+_STALE = (
+    "TensorFlow's own tensors keep the static shapes that they had ({} of them); the editor and what it saves have the "
+    "new ones."
+)
+_SIGNATURES_GONE = "Signatures that lost inputs or outputs are in no file that is saved from here: {}."
+_UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
+_TRACED = "Code that calls {} goes on running it as TensorFlow has traced it; editor.function() is the edited one."
+
+
+class EditPlanner:
+    """Plans the edits of one editor; nothing is changed, but that a file may be imported for a plan.
+
+    `steps` is the transaction of the edit, `renew` says whether a session that has run changed ops will be renewed.
+    """
+
+    def __init__(self, executor: EditExecutor, steps: Transaction, renew: Renew = "always") -> None:
+        self.executor, self.steps, self.renew = executor, steps, renew
+        self.source, self.target = executor.source, executor.target
+
+    @property
+    def view(self) -> GraphView:
+        """The view of the current graph."""
+        return self.executor.view
+
+    # A change of the current graph
+
+    def change(self, command: Command) -> PlannedEdit:
+        """Plan a command on the current graph.
+
+        Args:
+            command: The command.
+        """
+        context, place = self.executor.plan_context(), self.view.target
+        planned = runtime.plan(edits.rebind_selections(command, context.index), context)
+        if self.executor.in_function:
+            edits.check_called(place.index, self.executor.function_ends(), planned)
+        patch = place.fit(planned)
+        change = change_of(self.target, patch, place)
+        assert change is not None  # every graph here is the source's, or in it
+        load = self._first_values(patch)
+        signatures = self.executor.signatures
+
+        def apply(steps: Transaction) -> Outcome:
+            return Outcome(patch, (), self._apply(patch, steps, load))
+
+        is_exchanged = patch is not planned if change is patch else bool(change.add.nodes)
+        return PlannedEdit(
+            place,
+            edits.Edits.of(patch, notes=self._cuts(change)),
+            apply,
+            notes=lambda: (*self._lost_signatures(signatures, change), *self._notes(change)),
+            reserved=self._names_in_use(change),
+            imported=(is_exchanged or command.asks_for_session) and self._holds_imported_file(),
+        )
+
+    def _holds_imported_file(self) -> bool:
+        """Whether TensorFlow holds the graph of a file."""
+        return self.source.graph is not None and self.source.revive is not None
+
+    def _apply(self, patch: edits.Patch, steps: Transaction, load: Callable[[], None] | None) -> tuple[str, ...]:
+        """Apply a patch of the current graph; variables and tables that a function made get their first values."""
+        traced, renew = patch.traced, self.renew != "never"
+        traces = {id(trace): trace for _, trace in patch.traces}
+        for trace in (*traces.values(), *([] if traced is None else [traced])):
+            if self.source.graph is not None:
+                live.traced_ops.keep_alive(self.source.graph, trace)
+        if load is None:
+            return self.view.target.apply(patch, steps, renew=renew)
+        return self.target.apply(patch, steps, load=load, renew=renew)
+
+    def _first_values(self, patch: edits.Patch) -> Callable[[], None] | None:
+        """Return a function that initializes what a Python function made in the graph itself; None for nothing."""
+        traced, session = patch.traced, self.source.session
+        if traced is None or not traced.has_state or session is None or self.view.target is not self.target:
+            return None
+        live.traced_ops.check_initializers(session, traced)
+        tables = live.traced_ops.tables_of(patch.add.members)
+        return lambda: live.traced_ops.initialize(sessions.TimedSession(session), patch.add.variables, tables)
+
+    def _names_in_use(self, patch: edits.Patch) -> tuple[str, ...]:
+        """The names that new ops of a patch do not have because hidden ops have them, which no done step removed."""
+        target = self.target
+        names_in_use = target.index.reserved if self.source.graph is not None else frozenset()
+        functions = [function.signature.name for function in patch.add.functions]
+        new = [node.name for node in patch.add.nodes]
+        new += [name for name in functions if not name.startswith("__")]  # those TensorFlow numbers by itself
+        reserved = {tried for name in new for tried in tried_before(name) if tried in names_in_use}
+        if not reserved:
+            return ()
+        changes = (change_of(target, step.patch, step.place) for step in self.executor.history.done)
+        removed = {node.name for change in changes if change is not None for node in change.remove.nodes}
+        return tuple(sorted(reserved - edits.reserved_names({*removed, *(node.name for node in patch.remove.nodes)})))
+
+    def _lost_signatures(self, before: Sequence[object], change: edits.Patch) -> tuple[str, ...]:
+        """A sentence on the signatures that an edit has left without ends."""
+        remaining = {signature.name for signature in self.executor.signatures}
+        removed = [name for name in (getattr(each, "name", "") for each in before) if name not in remaining]
+        return (_SIGNATURES_GONE.format(names_text(removed)),) if removed and not change.signature_edits else ()
+
+    def _notes(self, patch: edits.Patch) -> tuple[str, ...]:
+        """Notes about changes that TensorFlow cannot follow; `patch` is of the source's own graph."""
+        if self.source.graph is None:
+            if patch == edits.Patch(signature_edits=patch.signature_edits):
+                return ()
+            return (_TRACED.format(self.source.title),) if self.source.refusal else ()
+        stale = patch.known_shapes
+        notes = [_STALE.format(len(stale))] if stale else []
+        if patch.changed and (self.renew == "never" or self.source.session is None):
+            first, others = repr(patch.changed[0].name), len(patch.changed) - 1
+            notes.append(_UNSEEN.format(f"{first}, or another of {others + 1} ops," if others else first))
+        return tuple(notes)
+
+    def _cuts(self, patch: edits.Patch) -> tuple[str, ...]:
+        """A sentence for each partial run that a patch of the source's own graph is going to cut."""
+        session = self.source.session
+        if session is None or not patch.changed or self.renew == "never":
+            return ()
+        return sessions.partial_runs_to_cut(session)
+
+    # Copies of ops
+
+    def sample(self, command: Clone) -> edits.Preview:
+        """Preview a clone: with `times`, one of the copies is planned.
+
+        Args:
+            command: The clone.
+        """
+        executor = self.executor
+        if function_executor(command.graph) is not None:
+            return self._preview_modules(alone(command), self.clonable_state())
+        target = self.copies_target(command)
+        if executor.in_function and target is self.target:
+            return self._preview_modules(command, executor.state())
+        if executor.in_function:
+            return with_notices(self._body_copies(command, target).patch, target)
+        patch = executor.plans.sample(command, executor.index, target.index)
+        target.check_placed(patch, self.target)
+        return with_notices(patch, target)
+
+    def _preview_modules(self, command: Clone, state: BodyState) -> edits.Preview:
+        return function_bodies.preview(command, self.source, state, self.view, self.executor.function_ends())
+
+    def copies(self, command: Clone) -> PlannedEdit:
+        """Plan a clone: copies in a graph, or tf.Modules that are copies of a part of a function's body.
+
+        Args:
+            command: The clone.
+        """
+        command = edits.rebind_selections(command, self.executor.index)
+        if self.executor.in_function and command.graph is None:
+            return self._modules(command)
+        target = self.copies_target(command)
+        marking = ((), ()) if self.executor.in_function else (command.inputs, command.outputs)
+        self.steps.on_failure(target.file_restorer())
+        return self._planned_copies(self.graph_copies(command, target), target, marking)
+
+    def graph_copies(self, command: Clone, target: LiveTarget) -> GraphCopies:
+        """Plan copies of a part of the current graph in a graph.
+
+        Args:
+            command: The clone.
+            target: The graph that the copies go into.
+        """
+        if self.executor.in_function:
+            return self._body_copies(command, target)
+        self.view.names((*command.inputs, *command.outputs))
+
+        def plan(index: GraphIndex, into: GraphIndex) -> edits.Patch:
+            return self.executor.plans.plan(edits.rebind_selections(command, index), index, into)
+
+        return plan_copies(plan, self.target, target, self.executor.value_readers)
+
+    def _body_copies(self, command: Clone, target: LiveTarget) -> GraphCopies:
+        """Plan copies of a part of a function's body, which is made a graph first."""
+        executor = self.executor
+        ends = executor.function_ends()
+        body_graph = LiveTarget(function_bodies.graph_source(self.source, executor.state(), self.view, ends))
+        if command.selection is None and not command.outputs:
+            command = replace(command, outputs=tuple(dict.fromkeys(ends[1].values())))
+        command = edits.rebind_selections(command, body_graph.index)
+
+        def plan(index: GraphIndex, into: GraphIndex) -> edits.Patch:
+            return command.plan(edits.IndexContext(index, into))
+
+        return plan_copies(plan, body_graph, target, dict, reseed=command.reseed)
+
+    def _planned_copies(self, copies: GraphCopies, target: LiveTarget, marking: Boundary = ((), ())) -> PlannedEdit:
+        """The edit that makes copies in a graph, and marks the boundary of the originals."""
+        patch = copies.patch
+
+        def apply(steps: Transaction) -> Outcome:
+            target.apply(patch, steps, load=copies.load, origin=copies.origin.graph)
+            return Outcome(patch, tuple(results(copies, target)))
+
+        return PlannedEdit(target, edits.Edits.of(patch), apply, marking=marking)
+
+    def _modules(self, command: Clone) -> PlannedEdit:
+        """Plan tf.Modules that are copies of a part of the current function; the graph stays as it is."""
+        executor = self.executor
+        command.check_options()
+        copies = executor.copies
+        for scope in command.scopes:
+            if scope in copies:
+                raise NameTaken(
+                    f"The name {scope!r} is taken by another clone of this editor; "
+                    f"{free_name(scope, set(copies))!r} is free.",
+                    [scope],
+                )
+        modules = function_bodies.clone_modules(
+            command, self.source, executor.state(), self.view, executor.function_ends()
+        )
+        return PlannedEdit(None, edits.Edits.of(edits.Patch()), lambda _: Outcome(edits.Patch(), modules))
+
+    def growths(self, command: Clone) -> tuple[edits.Grow, ...]:
+        """The edits that let a function's body, which another editor is in, call copies of a part of this graph.
+
+        Args:
+            command: The clone into that editor.
+
+        Raises:
+            NotClonable: Nothing in the function is given for an input.
+        """
+        read = dict(command.replace)
+        state, ends = self.clonable_state(), self.executor.function_ends()
+        modules = function_bodies.clone_modules(alone(command), self.source, state, self.view, ends)
+        missing = [name for name in modules[0].inputs if name not in read]
+        if missing:
+            raise NotClonable(
+                f"clone: the part reads {missing[0]!r}, for which a function's body has no placeholder; give "
+                f"replace={{{missing[0]!r}: tensor of the function}}.",
+                missing,
+            )
+        return tuple(edits.Grow(tuple(read[name] for name in each.inputs), each, each.scope) for each in modules)
+
+    def clonable_state(self) -> BodyState:
+        """The state behind the ops of the current graph, of which a part becomes a function."""
+        executor = self.executor
+        if executor.in_function:
+            return executor.state()
+        return function_bodies.graph_state(self.source, executor.index, executor.patches())
+
+    def copies_target(self, command: Clone) -> LiveTarget:
+        """The graph that the copies of a clone go into.
+
+        Args:
+            command: The clone.
+        """
+        if command.graph is None:
+            return self.target
+        return target_of(command.graph) or LiveTarget(open_source(command.graph, command.session))
+
+    def part_of_file(self, command: Clone, ends: Boundary) -> edits.Patch | None:
+        """The ops of a part of a file as they are in a graph of their own; None where the file is imported for them.
+
+        Args:
+            command: The clone of the part into another graph.
+            ends: The inputs and outputs of the part.
+
+        Raises:
+            GraphEditError: A part of a function's body cannot stand alone, or a variable has no value.
+        """
+        executor, target = self.executor, self.target
+        command = edits.rebind_selections(command, executor.index)
+        if not target.is_file:
+            return None
+        index, readers, origin = executor.index, executor.value_readers(), target.present_graph()
+        constants: Mapping[str, NodeDef] = {}
+        if executor.in_function:
+            constants = self.view.body.constants
+            part = edits.clone.excerpt(index, executor.state().names, *ends, arguments=executor.function_ends()[0])
+            has_all = all(name in readers or name in constants for name in map(index.names.__getitem__, part.reused))
+            if not has_all or _needs_gradients(index, part.ops):
+                return None  # tables, and what `tf.custom_gradient` made, are TensorFlow's
+            origin = replace(origin, index=index, ends={})
+        patch = command.plan(edits.IndexContext(index, build((), extras=index.extras)))
+        if not stays_in_file(patch, index, target, target):
+            return None
+        nodes = tuple(_constant(node, constants.get(node.name)) for node in patch.add.nodes)
+        values = clone_values.file_values(patch, origin, readers)
+        return replace(patch, add=replace(patch.add, nodes=nodes), values=values)
+
+    # Another graph, and what a function adds
+
+    def addition(self, command: Add) -> PlannedEdit:
+        """Plan to bring another graph in, whole; the graph itself is current then.
+
+        Args:
+            command: What to add, and what it reads.
+        """
+        from tfgraphwidget.editor.joining import join
+
+        self.executor.navigator.leave(0)
+        command = replace(command, connect=tuple((name, self.view.names(own)[0]) for name, own in command.connect))
+        if self.executor.in_function:
+            patch, function = join(command, self.executor.plan_context())
+            return self._brought_in(patch, function)
+        other, readers = _opened_target(command)
+        ends, own = other.present_graph().ends, other.index.ids
+        connect = tuple((name if name in own else ends.get(name, name), tensor) for name, tensor in command.connect)
+        whole, source = replace(command, connect=connect), other.source
+
+        def plan(index: GraphIndex, target: GraphIndex) -> edits.Patch:
+            signed = (name for s in source.signatures for _, name in (*s.inputs, *s.outputs))
+            external = tuple(name for name in signed if split_tensor(name)[0] in index.ids)
+            if other.is_file:  # TensorFlow imports no variables of objects, which have no initializers
+                variables = tuple(v for v in index.variable_defs if v.initializer in index.ids)
+                index = replace(index, variable_defs=variables)
+            return whole.plan(
+                edits.IndexContext(index, target, has_values=source.has_values, external_tensors=external)
+            )
+
+        copies = plan_copies(plan, other, self.target, lambda: readers)
+        return self._planned_copies(copies, self.target)
+
+    def growth(self, command: edits.Grow) -> PlannedEdit:
+        """Plan to call a function on tensors of the graph, and to initialize the variables and tables that it makes.
+
+        Args:
+            command: The function, its arguments and the scope.
+        """
+        from tfgraphwidget.editor import traced_growth
+
+        if self.executor.in_function:
+            patch = self.view.target.fit(runtime.plan(command, self.executor.plan_context()))
+            ops = tuple(node.name for node in patch.add.nodes)
+            variables = tuple(value for value in patch.traced.captured.values() if hasattr(value, "assign"))
+            return self._brought_in(
+                patch, traced_growth.GrowthResult(command.into, command.outputs(patch), variables, ops)
+            )
+        target = self.target
+        target.graph()
+        trust = self.source.trust
+        trust.check(effects_of(self.executor.index, trust).at_import(command.at), "the function was not called")
+
+        def call(steps: Transaction) -> Outcome:
+            patch, outputs = traced_growth.grow(target, command, steps)
+            ops = tuple(node.name for node in patch.add.nodes)
+            grown = traced_growth.GrowthResult(command.into, outputs, target.variables(patch), ops)
+            return Outcome(patch, (grown,))
+
+        return PlannedEdit(target, edits.Edits.of(edits.Patch()), call)
+
+    def _brought_in(self, patch: edits.Patch, grown: GrowthResult) -> PlannedEdit:
+        """The edit of the current function by what comes into it."""
+        place = self.view.target
+        change = change_of(self.target, patch, place)
+        assert change is not None  # every graph here is the source's, or in it
+        load = self._first_values(patch)
+
+        def apply(steps: Transaction) -> Outcome:
+            self._apply(patch, steps, load)
+            return Outcome(patch, (grown,))
+
+        return PlannedEdit(place, edits.Edits.of(patch, notes=self._cuts(change)), apply)
+
+
+def target_of(model: object) -> LiveTarget | None:
+    """The target of an editor; None for what is not an editor.
+
+    Args:
+        model: An editor, or any other object.
+    """
+    target = getattr(getattr(model, "core", None), "target", None)
+    return target if isinstance(target, LiveTarget) else None
+
+
+def function_executor(graph: object) -> EditExecutor | None:
+    """The executor of an editor that is in a function; None for all else.
+
+    Args:
+        graph: An editor, or any other object.
+    """
+    core = getattr(graph, "core", None)
+    executor: EditExecutor | None = getattr(core, "executor", None)
+    return executor if executor is not None and executor.in_function else None
+
+
+def alone(command: Clone) -> Clone:
+    """The same as a module that is called with what it reads.
+
+    Args:
+        command: The clone.
+    """
+    return replace(command, graph=None, session=None, replace=())
+
+
+def _constant(node: NodeDef, value: NodeDef | None) -> NodeDef:
+    """The op `value` under the name of an argument that it is passed to; the argument itself without one."""
+    if value is None:
+        return node
+    constant: NodeDef = tf_protos.NodeDef()
+    constant.CopyFrom(value)
+    constant.name = node.name
+    del constant.input[:]
+    constant.attr.pop("_class", None)
+    return constant
+
+
+def _needs_gradients(index: GraphIndex, ops: Iterable[int]) -> bool:
+    """Whether TensorFlow, if it is installed, is to register gradients of Python for some ops."""
+    nodes = index.nodes
+    return tf_protos.is_tensorflow_installed() and any(edits.clone.has_closure_gradient(nodes[op]) for op in ops)
+
+
+def _opened_target(command: Add) -> tuple[LiveTarget, Mapping[str, Callable[[], object]]]:
+    """The source to add as a graph with a session, and readers of a file's values; a function is converted to one."""
+    core = getattr(command.source, "core", None)
+    target = target_of(command.source)
+    if core is not None and target is not None:
+        source, view = core.source, core.navigator.outermost
+        patches = core.executor.patches_of(view)
+    else:
+        source = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
+        target = LiveTarget(source)
+        view, patches = opened_navigator(source, target).outermost, ()
+    if source.graph is not None or source.revive is not None or not source.refusal:
+        return target, target.value_readers(patches) if target.is_file else {}
+    ends = edits.track_boundary(view.body.arguments, view.body.returns, patches)
+    state = function_bodies.edited_state(source, view.body, view.index, patches)
+    return LiveTarget(function_bodies.graph_source(source, state, view, ends)), {}

@@ -1,0 +1,196 @@
+"""Copies of ops from one graph into another, or within one: what they begin with, and what the user gets of them.
+
+A copy between files is made of NodeDefs, with readers of the values of its variables; TensorFlow imports neither file.
+All other copies are made in TensorFlow's graph, where a session has the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, TypeVar
+
+from tfgraphwidget import runtime
+from tfgraphwidget.editor import clone_values
+from tfgraphwidget.graph import GraphIndex, effects_of_nodes
+from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.runtime import live
+from tfgraphwidget.sources import tf_protos
+from tfgraphwidget.tf_types import Variable
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.targets import LiveTarget
+    from tfgraphwidget.edits import Patch, Preview  # noqa: TC004  # a string at run time
+
+_Item = TypeVar("_Item")
+_Planner = Callable[[GraphIndex, GraphIndex], "Patch"]
+_Readers = Mapping[str, Callable[[], object]]
+
+
+def _nothing() -> None:
+    """Load nothing: the copies in a file have readers of their values."""
+
+
+@dataclass(frozen=True)
+class GraphCopies:
+    """Copies that were planned: where the originals are, the patch, and what loads the values once it is applied.
+
+    `pairs` are the names of (original, copy); the patch of copies out of another file does not have them.
+    """
+
+    origin: clone_values.GraphSession
+    patch: Patch
+    pairs: tuple[tuple[str, str], ...]
+    load: Callable[[], None]
+
+
+def plan_copies(
+    plan: _Planner,
+    origin: LiveTarget,
+    target: LiveTarget,
+    readers: Callable[[], _Readers],
+    *,
+    reseed: bool = False,
+) -> GraphCopies:
+    """Plan copies of ops of one graph into another, or into itself.
+
+    What is refused is refused before a file is imported.
+
+    Args:
+        plan: Plans the patch of the second of two graphs, with originals of the first.
+        origin: What has the originals.
+        target: What the copies go into.
+        readers: Gives readers of the values of a file's variables, by their handle ops.
+        reseed: Whether new initial values of a function's variables are drawn with other seeds.
+
+    Raises:
+        GraphEditError: The ops cannot be copied; NotClonable, NotTrusted, SessionRefused and others say why.
+    """
+    if origin.is_file or target.is_file:
+        patch = plan(origin.index, target.index)
+        check_copied(patch, origin, target)
+        if stays_in_file(patch, origin.index, origin, target):
+            own, pairs = origin.present_graph(), patch.add.copies
+            patch = _with_values(patch, own, target, readers())
+            return GraphCopies(own, replace(patch, preview=with_notices(patch, target)), pairs, _nothing)
+        target.check_placed(patch, origin)
+    source, destination = origin.graph_session(), target.graph_session()
+    initial_values = origin.source.initial_values
+    if initial_values is not None:
+        source = replace(source, fresh=partial(initial_values, reseed))
+    patch = plan(source.index, destination.index)
+    check_copied(patch, origin, target)
+    patch = replace(patch, preview=with_notices(patch, target))
+    load = clone_values.value_loader(patch, source, destination)
+    return GraphCopies(source, patch, patch.add.copies, load)
+
+
+def stays_in_file(patch: Patch, index: GraphIndex, origin: LiveTarget, target: LiveTarget) -> bool:
+    """Whether a copy of ops of files is made of NodeDefs, without importing them.
+
+    Args:
+        patch: The clone.
+        index: The graph of the originals.
+        origin: What has the originals.
+        target: What the copies go into.
+    """
+    is_held = not (tf_protos.is_tensorflow_installed() and clone_values.needs_session(patch, index))
+    return origin.is_file and target.is_file and is_held
+
+
+def check_copied(patch: Patch, source: LiveTarget, target: LiveTarget) -> None:
+    """Raise NotTrusted if a trusted graph would get ops of a graph that is not, and that do more than compute.
+
+    Args:
+        patch: The copies.
+        source: What has the originals.
+        target: What the copies go into.
+    """
+    if target.source.trust.is_given:
+        effects = effects_of_nodes(patch.add.nodes, patch.add.functions, source.source.trust)
+        source.source.trust.check(effects, "it was not added to a graph that is")
+
+
+def with_notices(patch: Patch, target: LiveTarget) -> Preview:
+    """The preview of copies, with a notice for each device that is missing.
+
+    Args:
+        patch: The copies.
+        target: What they go into.
+    """
+    preview = patch.preview
+    assert preview is not None  # every clone has one
+    return replace(preview, dropped=(*preview.dropped, *target.placing_notices(patch)))
+
+
+def _with_values(patch: Patch, origin: clone_values.GraphSession, target: LiveTarget, readers: _Readers) -> Patch:
+    """The patch of a copy in a file with the static shapes of the new ops, and readers of the values of new variables.
+
+    It does not have the originals of a copy out of another file, whose names are not of this graph. Raises
+    SessionRefused if a variable has no value in the file, or a device is missing.
+    """
+    target.check_placed(patch, target)
+    copies = patch.add.copies
+    of_another = origin.index is not target.index
+    inferred = runtime.infer_patch_shapes(target.index, _with_pairs(patch, ()) if of_another else patch)
+    return replace(inferred, values=clone_values.file_values(_with_pairs(inferred, copies), origin, readers))
+
+
+def _with_pairs(patch: Patch, copies: tuple[tuple[str, str], ...]) -> Patch:
+    return replace(patch, add=replace(patch.add, copies=copies))
+
+
+def results(copies: GraphCopies, target: LiveTarget) -> Iterator[live.Copy]:
+    """The Copy of each scope, once the patch is applied; all have equally many ops and variables.
+
+    Args:
+        copies: What was applied.
+        target: What the copies are in.
+    """
+    patch, origin, preview = copies.patch, copies.origin, copies.patch.preview
+    assert preview is not None  # every clone has one
+    count = len(preview.scopes)
+
+    @cache
+    def in_graph() -> tuple[tuple[Variable, ...], tuple[runtime.sync.Model, runtime.sync.Model]]:
+        """The new variables and the graphs; a file that is not imported is imported now."""
+        copied = runtime.sync.Model(target.graph(), target.source.session)
+        original = origin if origin.graph is not None else origin.imported()
+        assert original.graph is not None
+        return target.variables(patch), (runtime.sync.Model(original.graph, original.session), copied)
+
+    if not target.is_file:
+        in_graph()
+
+    def share(items: tuple[_Item, ...], k: int) -> tuple[_Item, ...]:
+        return items[k * len(items) // count : (k + 1) * len(items) // count]
+
+    def parts_of(k: int) -> live.CopyInGraph:
+        variables, models = in_graph()
+        return live.CopyInGraph(share(variables, k), models)
+
+    for k, scope in enumerate(preview.scopes):
+        yield live.Copy(
+            scope=scope,
+            ops=tuple(node.name for node in share(patch.add.nodes, k)),
+            outside=preview.inputs + preview.control_inputs,
+            shared=tuple(state.name for state in preview.shared),
+            report=preview,
+            _names=_names_of_copy((*share(copies.pairs, k), *preview.replaced), origin.ends),
+            _keys=partial(clone_values.checkpoint_keys, patch, origin),
+            _pairs=partial(lambda k: share(clone_values.variable_pairs(patch, origin), k), k),
+            _in_graph=partial(parts_of, k),
+            _variable_count=len(share(patch.add.variables, k)),
+        )
+
+
+def _names_of_copy(pairs: Iterable[tuple[str, str]], ends: Mapping[str, str]) -> dict[str, str]:
+    """The copy's name for each of the original's; for the names of arguments and results, where no op has them."""
+    names = dict(pairs)
+    for key, tensor in ends.items():
+        op, port = split_tensor(tensor)
+        new_name = names.get(tensor) or (f"{names[op]}:{port or 0}" if op in names else "")
+        if new_name:
+            names.setdefault(key, new_name)
+    return names
