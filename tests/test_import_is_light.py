@@ -71,7 +71,7 @@ def test_a_page_of_a_file_loads_nothing_that_edits_or_runs(tmp_path: Path):
     loaded = all_modules_after(f"from tfgraphwidget.cli import main; main({command})")
     later = {package_of(name) for name in loaded if name.startswith("tfgraphwidget.")}
     assert later == {"", "export", "sources.describe.ops"}
-    needless = ("editor.executor", "editor.graph_view", "editor.targets", "edits.patch", "sources.opening")
+    needless = ("editor.executor", "editor.graph_view", "editor.places.opened_graph", "edits.patch", "sources.opening")
     assert loaded.isdisjoint(f"tfgraphwidget.{name}" for name in needless)
 
 

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import MODELS, build_mlp, v1
-from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.editor.places import OpenedGraph
 from tfgraphwidget.graph.diff import COLUMNS, AssetChanges, Detail, Difference, difference
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.naming import split_input
@@ -25,12 +25,12 @@ Names = Callable[[str], str]
 
 
 def index_of(graph: tf.Graph) -> GraphIndex:
-    return LiveTarget(open_source(graph)).index
+    return OpenedGraph(open_source(graph)).index
 
 
 def of(graph_def: v1.GraphDef) -> GraphIndex:
     """The index of a GraphDef as a file holds it."""
-    return LiveTarget(open_source(graph_def)).index
+    return OpenedGraph(open_source(graph_def)).index
 
 
 def renamed(graph_def: v1.GraphDef, new: Names) -> v1.GraphDef:

@@ -13,7 +13,8 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import initialised, read, v1
 from tfgraphwidget import edits
-from tfgraphwidget.editor import GraphEditor, targets
+from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor.places import LiveGraph
 from tfgraphwidget.editor.transaction import Listeners
 from tfgraphwidget.edits.history import History
 from tfgraphwidget.errors import GraphEditError, NameTaken
@@ -40,7 +41,7 @@ STEPS: dict[str, tuple[Any, str, int]] = {
     "a queue runner": (patch_application.tf.compat.v1.train.QueueRunner, "from_proto", 1),
     "values": (variable_values, "load_values", 1),
     "the index": (edits, "apply_patch", 1),
-    "the stamp": (targets.LiveTarget, "_present_stamp", 3),
+    "the stamp": (LiveGraph, "_present_stamp", 3),
     "the history": (History, "push", 1),
 }
 BEFORE_THE_GRAPH_CHANGES = {"the proof", "the proof's import", "entering a function", "the import"}

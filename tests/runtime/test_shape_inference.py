@@ -15,7 +15,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import MODELS
 from tfgraphwidget import edits
-from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.editor.places import OpenedGraph
 from tfgraphwidget.edits.patch import Change, NodeChange, Patch, apply_patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import traversal
@@ -29,7 +29,7 @@ v1 = tf.compat.v1
 
 
 def index_of(graph: Any) -> GraphIndex:
-    return LiveTarget(open_source(graph)).index
+    return OpenedGraph(open_source(graph)).index
 
 
 def edited(index: GraphIndex, op: str, *inputs: str, **attrs: Any) -> NodeChange:

@@ -86,7 +86,7 @@ def check_follows(editor: GraphEditor) -> None:
         if _node(nodes[node.name]) != _node(node):
             raise Broken(f"the index has {node.name!r} otherwise than the graph: {node} is {nodes[node.name]}"[:600])
     hidden = record_of(graph).hidden
-    unseen = nodes.keys() - editor.core.target.index.ids.keys() - hidden - editor.core.target._built_on_hidden
+    unseen = nodes.keys() - editor.core.target.index.ids.keys() - hidden - editor.core.target.place._built_on_hidden
     if unseen:
         raise Broken(f"the graph has ops {sorted(unseen)[:5]} that are neither shown nor hidden")
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor import clone_values, function_bodies
-from tfgraphwidget.editor.body_target import change_of
 from tfgraphwidget.editor.graph_copies import GraphCopies, plan_copies, results, stays_in_file, with_notices
 from tfgraphwidget.editor.navigator import opened_navigator
+from tfgraphwidget.editor.places import OpenedGraph, change_of
 from tfgraphwidget.editor.planned_edit import Outcome, PlannedEdit
-from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.errors import NameTaken, NotClonable
 from tfgraphwidget.graph import GraphIndex, build, effects_of
 from tfgraphwidget.naming import free_name, names_text, split_tensor, tried_before
@@ -190,7 +189,7 @@ class EditPlanner:
         self.steps.on_failure(target.file_restorer())
         return self._planned_copies(self.graph_copies(command, target), target, marking)
 
-    def graph_copies(self, command: Clone, target: LiveTarget) -> GraphCopies:
+    def graph_copies(self, command: Clone, target: OpenedGraph) -> GraphCopies:
         """Plan copies of a part of the current graph in a graph.
 
         Args:
@@ -206,11 +205,11 @@ class EditPlanner:
 
         return plan_copies(plan, self.target, target, self.executor.value_readers)
 
-    def _body_copies(self, command: Clone, target: LiveTarget) -> GraphCopies:
+    def _body_copies(self, command: Clone, target: OpenedGraph) -> GraphCopies:
         """Plan copies of a part of a function's body, which is made a graph first."""
         executor = self.executor
         ends = executor.function_ends()
-        body_graph = LiveTarget(function_bodies.graph_source(self.source, executor.state(), self.view, ends))
+        body_graph = OpenedGraph(function_bodies.graph_source(self.source, executor.state(), self.view, ends))
         if command.selection is None and not command.outputs:
             command = replace(command, outputs=tuple(dict.fromkeys(ends[1].values())))
         command = edits.rebind_selections(command, body_graph.index)
@@ -220,7 +219,7 @@ class EditPlanner:
 
         return plan_copies(plan, body_graph, target, dict, reseed=command.reseed)
 
-    def _planned_copies(self, copies: GraphCopies, target: LiveTarget, marking: Boundary = ((), ())) -> PlannedEdit:
+    def _planned_copies(self, copies: GraphCopies, target: OpenedGraph, marking: Boundary = ((), ())) -> PlannedEdit:
         """The edit that makes copies in a graph, and marks the boundary of the originals."""
         patch = copies.patch
 
@@ -275,7 +274,7 @@ class EditPlanner:
             return executor.state()
         return function_bodies.graph_state(self.source, executor.index, executor.patches())
 
-    def copies_target(self, command: Clone) -> LiveTarget:
+    def copies_target(self, command: Clone) -> OpenedGraph:
         """The graph that the copies of a clone go into.
 
         Args:
@@ -283,7 +282,7 @@ class EditPlanner:
         """
         if command.graph is None:
             return self.target
-        return target_of(command.graph) or LiveTarget(open_source(command.graph, command.session))
+        return target_of(command.graph) or OpenedGraph(open_source(command.graph, command.session))
 
     def part_of_file(self, command: Clone, ends: Boundary) -> edits.Patch | None:
         """The ops of a part of a file as they are in a graph of their own; None where the file is imported for them.
@@ -390,14 +389,14 @@ class EditPlanner:
         return PlannedEdit(place, edits.Edits.of(patch, notes=self._cuts(change)), apply)
 
 
-def target_of(model: object) -> LiveTarget | None:
+def target_of(model: object) -> OpenedGraph | None:
     """The target of an editor; None for what is not an editor.
 
     Args:
         model: An editor, or any other object.
     """
     target = getattr(getattr(model, "core", None), "target", None)
-    return target if isinstance(target, LiveTarget) else None
+    return target if isinstance(target, OpenedGraph) else None
 
 
 def function_executor(graph: object) -> EditExecutor | None:
@@ -438,7 +437,7 @@ def _needs_gradients(index: GraphIndex, ops: Iterable[int]) -> bool:
     return tf_protos.is_tensorflow_installed() and any(edits.clone.has_closure_gradient(nodes[op]) for op in ops)
 
 
-def _opened_target(command: Add) -> tuple[LiveTarget, Mapping[str, Callable[[], object]]]:
+def _opened_target(command: Add) -> tuple[OpenedGraph, Mapping[str, Callable[[], object]]]:
     """The source to add as a graph with a session, and readers of a file's values; a function is converted to one."""
     core = getattr(command.source, "core", None)
     target = target_of(command.source)
@@ -447,10 +446,10 @@ def _opened_target(command: Add) -> tuple[LiveTarget, Mapping[str, Callable[[], 
         patches = core.executor.patches_of(view)
     else:
         source = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
-        target = LiveTarget(source)
+        target = OpenedGraph(source)
         view, patches = opened_navigator(source, target).outermost, ()
     if source.graph is not None or source.revive is not None or not source.refusal:
         return target, target.value_readers(patches) if target.is_file else {}
     ends = edits.track_boundary(view.body.arguments, view.body.returns, patches)
     state = function_bodies.edited_state(source, view.body, view.index, patches)
-    return LiveTarget(function_bodies.graph_source(source, state, view, ends)), {}
+    return OpenedGraph(function_bodies.graph_source(source, state, view, ends)), {}

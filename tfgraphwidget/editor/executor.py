@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor import function_bodies
-from tfgraphwidget.editor.body_target import BodyTarget, change_of
 from tfgraphwidget.editor.edit_planner import EditPlanner, function_executor
+from tfgraphwidget.editor.places import CalledFunction, OpenedGraph, change_of
 from tfgraphwidget.editor.plan_cache import PlanCache
-from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread, undone
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
 from tfgraphwidget.errors import NothingTo, UnknownName
@@ -57,7 +56,7 @@ class EditExecutor:
     the (old, new) names of the ops that it renamed there.
     """
 
-    def __init__(self, source: Source, target: LiveTarget, navigator: Navigator, listeners: Listeners) -> None:
+    def __init__(self, source: Source, target: OpenedGraph, navigator: Navigator, listeners: Listeners) -> None:
         self.source, self.target, self.navigator, self.listeners = source, target, navigator, listeners
         self.history = edits.History()
         self.latest_ops: frozenset[str] = frozenset()
@@ -186,7 +185,7 @@ class EditExecutor:
     def function_ends(self) -> FunctionBoundary:
         """The arguments and results of the current function after the edits."""
         target, body = self.view.target, self.view.body
-        if isinstance(target, BodyTarget):
+        if isinstance(target, CalledFunction):
             return target.edition.ends
         return edits.track_boundary(body.arguments, body.returns, self.patches())
 
@@ -338,7 +337,7 @@ class EditExecutor:
             renew: Whether a session that has run changed ops is renewed.
         """
         with self.transaction() as steps:
-            planned = command.planned(EditPlanner(self, steps, renew))
+            planned = command.plan_edit(EditPlanner(self, steps, renew))
             command = edits.rebind_selections(command, self.index)  # planning may have imported the graph
             with steps.without_interrupts():
                 outcome = planned.apply(steps)
@@ -360,7 +359,7 @@ class EditExecutor:
         with one_thread(), self.listeners.collect(), undone() as steps:
             steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
             steps.on_failure(self.target.file_restorer())
-            return command.previewed(EditPlanner(self, steps, renew))
+            return command.preview_edit(EditPlanner(self, steps, renew))
 
     def clone(self, command: Clone) -> Cloned | list[Cloned]:
         """Make copies, and mark their boundary; see `EditAPI.clone`.
@@ -399,7 +398,7 @@ class EditExecutor:
             command: The clone.
         """
         with self.transaction() as steps:
-            planned = command.planned(EditPlanner(self, steps))
+            planned = command.plan_edit(EditPlanner(self, steps))
             with steps.without_interrupts():
                 planned.apply(steps)
 

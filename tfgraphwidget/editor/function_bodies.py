@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import edits, runtime, sources
 from tfgraphwidget.editor import clone_values
-from tfgraphwidget.editor.body_target import BodyTarget
 from tfgraphwidget.editor.graph_view import GraphView
+from tfgraphwidget.editor.places import CalledFunction
 from tfgraphwidget.editor.signature_ends import signature_ends
 from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import (
@@ -230,7 +230,7 @@ def _copy_body(
 def _structure(source: Source, view: GraphView) -> sources.CallStructure | None:
     """How a function is called; None for one that others call, but for the body that computes a signature."""
     body, target = view.body, view.target
-    if body.origins is None or source.signature is None or not isinstance(target, BodyTarget):
+    if body.origins is None or source.signature is None or not isinstance(target, CalledFunction):
         return source.structure if body.origins is None else None
     keys = signature_ends(source.signature, view).inputs
     arguments, returns = target.edition.ends

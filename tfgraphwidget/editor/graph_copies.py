@@ -20,7 +20,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import Variable
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor.targets import LiveTarget
+    from tfgraphwidget.editor.places import OpenedGraph
     from tfgraphwidget.edits import Patch, Preview  # noqa: TC004  # a string at run time
 
 _Item = TypeVar("_Item")
@@ -47,8 +47,8 @@ class GraphCopies:
 
 def plan_copies(
     plan: _Planner,
-    origin: LiveTarget,
-    target: LiveTarget,
+    origin: OpenedGraph,
+    target: OpenedGraph,
     readers: Callable[[], _Readers],
     *,
     reseed: bool = False,
@@ -86,7 +86,7 @@ def plan_copies(
     return GraphCopies(source, patch, patch.add.copies, load)
 
 
-def stays_in_file(patch: Patch, index: GraphIndex, origin: LiveTarget, target: LiveTarget) -> bool:
+def stays_in_file(patch: Patch, index: GraphIndex, origin: OpenedGraph, target: OpenedGraph) -> bool:
     """Whether a copy of ops of files is made of NodeDefs, without importing them.
 
     Args:
@@ -99,7 +99,7 @@ def stays_in_file(patch: Patch, index: GraphIndex, origin: LiveTarget, target: L
     return origin.is_file and target.is_file and is_held
 
 
-def check_copied(patch: Patch, source: LiveTarget, target: LiveTarget) -> None:
+def check_copied(patch: Patch, source: OpenedGraph, target: OpenedGraph) -> None:
     """Raise NotTrusted if a trusted graph would get ops of a graph that is not, and that do more than compute.
 
     Args:
@@ -112,7 +112,7 @@ def check_copied(patch: Patch, source: LiveTarget, target: LiveTarget) -> None:
         source.source.trust.check(effects, "it was not added to a graph that is")
 
 
-def with_notices(patch: Patch, target: LiveTarget) -> Preview:
+def with_notices(patch: Patch, target: OpenedGraph) -> Preview:
     """The preview of copies, with a notice for each device that is missing.
 
     Args:
@@ -124,7 +124,7 @@ def with_notices(patch: Patch, target: LiveTarget) -> Preview:
     return replace(preview, dropped=(*preview.dropped, *target.placing_notices(patch)))
 
 
-def _with_values(patch: Patch, origin: clone_values.GraphSession, target: LiveTarget, readers: _Readers) -> Patch:
+def _with_values(patch: Patch, origin: clone_values.GraphSession, target: OpenedGraph, readers: _Readers) -> Patch:
     """The patch of a copy in a file with the static shapes of the new ops, and readers of the values of new variables.
 
     It does not have the originals of a copy out of another file, whose names are not of this graph. Raises
@@ -141,7 +141,7 @@ def _with_pairs(patch: Patch, copies: tuple[tuple[str, str], ...]) -> Patch:
     return replace(patch, add=replace(patch.add, copies=copies))
 
 
-def results(copies: GraphCopies, target: LiveTarget) -> Iterator[live.Copy]:
+def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
     """The Copy of each scope, once the patch is applied; all have equally many ops and variables.
 
     Args:

@@ -14,7 +14,7 @@ from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor import clone_values, function_bodies
 from tfgraphwidget.editor.apparent_signature import apparent_signature
 from tfgraphwidget.editor.navigator import opened_navigator
-from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.editor.places import OpenedGraph
 from tfgraphwidget.editor.traced_growth import GrowthResult
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
 from tfgraphwidget.graph import (
@@ -170,12 +170,12 @@ def _ends(ends: FunctionBoundary, into: str, arguments: Sequence[str], outputs: 
 def _joining(command: Add) -> _Joining:
     """Open the source that a command adds."""
     core = getattr(command.source, "core", None)
-    if core is not None and isinstance(getattr(core, "target", None), LiveTarget):
+    if core is not None and isinstance(getattr(core, "target", None), OpenedGraph):
         source, target, view = core.source, core.target, core.navigator.outermost
         patches, signatures = core.executor.patches_of(view), core.executor.signatures
     else:
         source = open_source(command.source, command.session, checkpoint=command.checkpoint, tags=command.tags)
-        target = LiveTarget(source)
+        target = OpenedGraph(source)
         view, patches, signatures = opened_navigator(source, target).outermost, (), source.signatures
     source.trust.check(effects_of(view.index, source.trust).of_graph(), "it was not added")
     if source.refusal:

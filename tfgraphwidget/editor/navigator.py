@@ -6,9 +6,8 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from tfgraphwidget import edits
-from tfgraphwidget.editor.body_target import BodyTarget
 from tfgraphwidget.editor.graph_view import GraphView
-from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.editor.places import CalledFunction, OpenedGraph
 from tfgraphwidget.errors import NoPath, NothingTo, UnknownName
 from tfgraphwidget.graph import FunctionRef, GraphIndex, Signature, called_functions
 from tfgraphwidget.layout import Layout
@@ -46,7 +45,7 @@ class Navigator:
     def function(self) -> str:
         """The name in the library of the current function; "" in the graph itself."""
         target = self.here.target
-        return target.function if isinstance(target, BodyTarget) else ""
+        return target.function if isinstance(target, CalledFunction) else ""
 
     def called_functions(self, name: str) -> tuple[FunctionRef, ...]:
         """The functions that an op of the current graph calls.
@@ -86,9 +85,9 @@ class Navigator:
 
     def _go_in(self, entrance: edits.Entrance) -> None:
         path, outer = (*self.path, entrance.title), self.here.target
-        assert isinstance(outer, LiveTarget | BodyTarget)  # there are no others
+        assert isinstance(outer, OpenedGraph | CalledFunction)  # there are no others
         if path not in self._views:
-            self._views[path] = GraphView(entrance.title, BodyTarget(outer, entrance), self.outermost.layout)
+            self._views[path] = GraphView(entrance.title, CalledFunction(outer, entrance), self.outermost.layout)
         self.stack = (*self.stack, self._views[path])
 
     @property
@@ -167,7 +166,7 @@ class _FunctionsOf:
         return self._index.extras.function(name)
 
 
-def opened_navigator(source: Source, target: LiveTarget | None = None, layout: Layout | None = None) -> Navigator:
+def opened_navigator(source: Source, target: OpenedGraph | None = None, layout: Layout | None = None) -> Navigator:
     """The navigator of a source, where its chosen signature is computed.
 
     Args:
@@ -178,7 +177,7 @@ def opened_navigator(source: Source, target: LiveTarget | None = None, layout: L
     Returns:
         The navigator.
     """
-    target = target or LiveTarget(source)
+    target = target or OpenedGraph(source)
     navigator = Navigator(GraphView(source.title, target, layout))
     navigator.start(source)
     return navigator

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
-from tfgraphwidget.editor.body_target import change_of
 from tfgraphwidget.editor.executor import EditExecutor
+from tfgraphwidget.editor.places import change_of
 from tfgraphwidget.edits import Entrance, History, Patch
 from tfgraphwidget.edits.serialization import EditRecord, parse, records_from
 from tfgraphwidget.errors import GraphEditError, kind_and_reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from tfgraphwidget.editor.body_target import BodyTarget
+from tfgraphwidget.editor.places import CalledFunction
 from tfgraphwidget.graph import IDENTITY, GraphIndex
 from tfgraphwidget.naming import split_tensor
 
@@ -31,9 +31,9 @@ def signature_ends(signature: Signature, view: GraphView) -> SignatureEnds:
     Returns:
         The ends in the body. What a call on the way does not pass on unchanged is left out.
     """
-    calls: list[BodyTarget] = []
+    calls: list[CalledFunction] = []
     target: object = view.target
-    while isinstance(target, BodyTarget):
+    while isinstance(target, CalledFunction):
         calls.insert(0, target)
         target = target.outer
     ends = SignatureEnds({tensor: key for key, tensor in signature.inputs}, dict(signature.outputs))
@@ -42,7 +42,7 @@ def signature_ends(signature: Signature, view: GraphView) -> SignatureEnds:
     return ends
 
 
-def _inside(call: BodyTarget, ends: SignatureEnds) -> SignatureEnds:
+def _inside(call: CalledFunction, ends: SignatureEnds) -> SignatureEnds:
     """The same ends in the function that is called."""
     index = call.outer.index
     if call.call not in index.ids:

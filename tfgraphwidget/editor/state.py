@@ -13,7 +13,7 @@ from tfgraphwidget.editor.evaluation import Evaluator
 from tfgraphwidget.editor.executor import EditExecutor
 from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
-from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.editor.places import OpenedGraph
 from tfgraphwidget.editor.transaction import Listeners, Snapshot
 from tfgraphwidget.graph import GraphIndex, traversal, untrusted_ops
 from tfgraphwidget.layout import Layout
@@ -63,7 +63,7 @@ class EditorCore:
     """
 
     source: Source
-    target: LiveTarget
+    target: OpenedGraph
     navigator: Navigator
     arguments: ArgumentResolver
     executor: EditExecutor
@@ -90,7 +90,7 @@ class EditorCore:
         Returns:
             The parts.
         """
-        target, listeners = LiveTarget(source), Listeners()
+        target, listeners = OpenedGraph(source), Listeners()
         navigator = opened_navigator(source, target, layout)
         executor = EditExecutor(source, target, navigator, listeners)
         arguments = ArgumentResolver(source, navigator, executor)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.editor.places import OpenedGraph
 from tfgraphwidget.editor.transaction import Transaction
 from tfgraphwidget.edits import Change, Grow, Patch
 from tfgraphwidget.edits.clone import check_own_scope
@@ -44,7 +44,7 @@ class GrowthResult:
         return f"<GrowthResult {self.scope!r}: {counts}>"
 
 
-def grow(target: LiveTarget, command: Grow, steps: Transaction) -> tuple[Patch, object]:
+def grow(target: OpenedGraph, command: Grow, steps: Transaction) -> tuple[Patch, object]:
     """Call a Python function that adds ops to a graph. Only the new variables and tables are initialized.
 
     Args:
@@ -106,7 +106,7 @@ def _gradient_refusal(name: str, graph: Graph, index: GraphIndex) -> GraphEditEr
 
 
 def _withdraw(
-    target: LiveTarget, before: GraphIndex, collections: dict[str, list[object]], scope: str, added: set[str]
+    target: OpenedGraph, before: GraphIndex, collections: dict[str, list[object]], scope: str, added: set[str]
 ) -> None:
     """Hide the ops that a function added before the edit failed, and put back what the collections contained."""
     graph = target.graph()
@@ -153,7 +153,7 @@ def _functions(library: GraphIndex, nodes: Iterable[NodeDef], before: GraphIndex
     return tuple(library.extras.function(name) for name in reachable if name not in before.functions)
 
 
-def _leftovers(target: LiveTarget, before: GraphIndex, own: Collection[str]) -> tuple[list[NodeDef], set[str]]:
+def _leftovers(target: OpenedGraph, before: GraphIndex, own: Collection[str]) -> tuple[list[NodeDef], set[str]]:
     """The NodeDefs that a function which failed has left, and the names of the functions that only they call."""
     graph, body = target.graph(), target.source.body
     nodes = [graph.get_operation_by_name(name).node_def for name in own]

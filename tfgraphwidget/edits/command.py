@@ -204,7 +204,7 @@ class Command(ABC):
             GraphEditError: The edit cannot be right; the error names the ops and what to do instead.
         """
 
-    def planned(self, planner: Planner) -> Any:
+    def plan_edit(self, planner: Planner) -> Any:
         """The planned edit; by default a change of the current graph.
 
         Args:
@@ -215,7 +215,7 @@ class Command(ABC):
         """
         return planner.change(self)
 
-    def previewed(self, planner: Planner) -> Edits | Preview:
+    def preview_edit(self, planner: Planner) -> Edits | Preview:
         """What the edit would do.
 
         Args:
@@ -224,7 +224,7 @@ class Command(ABC):
         Raises:
             GraphEditError: The edit would be refused, for the same reason.
         """
-        report: Edits | Preview = self.planned(planner).report
+        report: Edits | Preview = self.plan_edit(planner).report
         return report
 
     def with_final_names(self, context: PlanContext) -> Command:  # noqa: ARG002

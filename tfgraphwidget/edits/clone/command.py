@@ -204,7 +204,7 @@ class Clone(Command):
         """
         return self._patch(context, is_sample=True)
 
-    def planned(self, planner: Planner) -> Any:
+    def plan_edit(self, planner: Planner) -> Any:
         """The planned copies.
 
         Args:
@@ -212,7 +212,7 @@ class Clone(Command):
         """
         return planner.copies(self)
 
-    def previewed(self, planner: Planner) -> Preview:
+    def preview_edit(self, planner: Planner) -> Preview:
         """Preview the copies.
 
         Args:
@@ -512,7 +512,7 @@ class Add(Command):
             error.mends = self.under_a_free_name(error)
             raise
 
-    def planned(self, planner: Planner) -> Any:
+    def plan_edit(self, planner: Planner) -> Any:
         """The source with its ops, planned to be copied with the values of their variables.
 
         Args:

@@ -52,7 +52,7 @@ class Grow(Command):
             ends = ends[0], {**ends[1], **dict(zip(keys, graft.outputs, strict=True))}
         return Patch(add=graft.change, scopes=(self.into,), notes=graft.notes, traced=graft.traced, ends=ends)
 
-    def planned(self, planner: Planner) -> Any:
+    def plan_edit(self, planner: Planner) -> Any:
         """The planned call of the function.
 
         Args:
@@ -60,7 +60,7 @@ class Grow(Command):
         """
         return planner.growth(self)
 
-    def previewed(self, planner: Planner) -> Edits | Preview:
+    def preview_edit(self, planner: Planner) -> Edits | Preview:
         """What the function would add to a function's body; of a graph that is known only once it was called.
 
         Args:

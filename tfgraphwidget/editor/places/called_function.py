@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor.broken_functions import is_broken_function
-from tfgraphwidget.editor.targets import LiveTarget
+from tfgraphwidget.editor.places.opened_graph import OpenedGraph
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     TRAINABLE,
@@ -36,15 +36,15 @@ _MOST_KNOWN = 64
 """So many states of a body are kept; others are read again from their functions."""
 
 
-class BodyTarget:
+class CalledFunction:
     """The body of a function that an op calls, or of one of the library that is entered by its own name.
 
     `outer` is the graph, or the body, that it was entered from; `root` the graph itself.
     """
 
-    def __init__(self, outer: LiveTarget | BodyTarget, entrance: Entrance) -> None:
+    def __init__(self, outer: OpenedGraph | CalledFunction, entrance: Entrance) -> None:
         self.outer, self.entrance = outer, entrance
-        self.root: LiveTarget = outer if isinstance(outer, LiveTarget) else outer.root
+        self.root: OpenedGraph = outer if isinstance(outer, OpenedGraph) else outer.root
         self._is_named = entrance.op not in outer.index.ids
         self._handles: tuple[str, ...] = (entrance.op,)  # the op, or the function's name; one more after each edit
         self._caller_index: GraphIndex | None = None  # of the caller, when it was asked what it calls: `_current_name`
@@ -132,7 +132,7 @@ class BodyTarget:
     # Edits
 
     @property
-    def caller(self) -> LiveTarget | BodyTarget:
+    def caller(self) -> OpenedGraph | CalledFunction:
         """The graph that `Patch.caller` of an edit changes: the one that it was entered from, or all at once."""
         return self.root if self.entrance.everywhere or self._is_named else self.outer
 
@@ -203,7 +203,7 @@ class BodyTarget:
     def _of_root(self, patch: edits.Patch, change: edits.Patch) -> edits.Patch:
         """The patch of this body, and of each caller up to the graph, which `change` is for."""
         caller = self.caller
-        outer = caller._of_root(edits.Patch(), change) if isinstance(caller, BodyTarget) else caller.fit(change)
+        outer = caller._of_root(edits.Patch(), change) if isinstance(caller, CalledFunction) else caller.fit(change)
         return replace(patch, caller=outer)
 
     def _at_root(self, patch: edits.Patch) -> edits.Patch:
@@ -324,6 +324,6 @@ def change_of(target: object, patch: edits.Patch, place: object) -> edits.Patch 
     Returns:
         The part of the patch that changes `target`; None when `target` does not call `place`.
     """
-    while place is not target and isinstance(place, BodyTarget) and patch.caller is not None:
+    while place is not target and isinstance(place, CalledFunction) and patch.caller is not None:
         place, patch = place.caller, patch.caller
     return patch if place is target else None

@@ -1,0 +1,240 @@
+"""A file's graph that TensorFlow has not imported: what is different when the graph is a file.
+
+Edits exchange its NodeDefs, and nothing runs. The values of variables are read from the file's checkpoint. A session is
+asked for by importing the graph as it is now, once; see `imported`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tfgraphwidget import edits, export, sources
+from tfgraphwidget.editor.places.live_graph import LiveGraph
+from tfgraphwidget.editor.places.node_def_graph import NodeDefGraph
+from tfgraphwidget.graph import GraphIndex, VariableDef, build, definitions, handles
+from tfgraphwidget.runtime import live
+from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.places.opened_graph import OpenedGraph
+    from tfgraphwidget.edits import Patch
+    from tfgraphwidget.sources import Body, Source
+
+
+def _slice_of(read: Callable[[], object], variable: VariableDef) -> object:
+    return sources.variable_slice(read(), variable)
+
+
+def _with_initializers(index: GraphIndex) -> GraphIndex:
+    """The graph with those variables that TensorFlow 1 can make: a file's saved objects have no initializers."""
+    variables = tuple(variable for variable in index.variable_defs if variable.initializer in index.ids)
+    names = {variable.name for variable in variables}
+    collections = {
+        key: tuple(member for member in members if member.kind != "variable" or member.name in names)
+        for key, members in index.collections.items()
+    }
+    return replace(
+        index, variable_defs=variables, collections={key: members for key, members in collections.items() if members}
+    )
+
+
+class OpenedFunction(NodeDefGraph):
+    """The body of a function that was opened itself: edits exchange its NodeDefs, and a tf.Module of it runs."""
+
+    needs_import = False
+
+    def __init__(self, root: OpenedGraph) -> None:
+        self._root, self.source = root, root.source
+        self._stamp = self.source.body.stamp()
+        super().__init__(self._read())
+
+    def _read(self) -> GraphIndex:
+        body = self.source.body
+        parts = body.nodes(0), *body.collections(), frozenset[str]()
+        return build(*parts, typing=body.typing, functions=body.functions(), extras=body, origin=self._root)
+
+    def is_behind(self) -> bool:
+        """Whether the function has changed since it was read; edits are made in what was read first."""
+        return not self.patches and self.source.body.stamp() != self._stamp
+
+    def reread(self) -> None:
+        """Read the function again, unless it was edited."""
+        if not self.patches:
+            self._stamp = self.source.body.stamp()
+            self.index = self.first = self._read()
+
+    def imported(self) -> LiveGraph:
+        """Raise NotRunnable: a function has no graph of its own that a session runs."""
+        self.source.live()
+        raise AssertionError
+
+    @property
+    def live_refusal(self) -> str:
+        """Why TensorFlow cannot import the graph, as a sentence; "" if it can."""
+        return self.source.live_refusal
+
+    @property
+    def new_names(self) -> dict[str, str]:
+        """No names: an editor's history has the ops that were renamed."""
+        return {}
+
+    def fit(self, patch: Patch) -> Patch:
+        """The patch itself: NodeDefs can be changed in every way."""
+        return patch
+
+    def refit(self, patch: Patch) -> Patch:
+        """The patch itself."""
+        return patch
+
+    def check_placed(self, patch: Patch, origin: Graph | None) -> None:  # noqa: ARG002
+        """Raise SessionRefused for devices that are no names of devices.
+
+        Args:
+            patch: The change.
+            origin: Without effect: nothing runs.
+        """
+        live.placement.check_file_devices(patch)
+
+    def envelope(self) -> GraphDef:
+        """A GraphDef with the versions and the library of the graph, and no nodes."""
+        graph_def: GraphDef = self.source.body.envelope()
+        return graph_def
+
+    def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
+        """The NodeDefs themselves.
+
+        Args:
+            nodes: The NodeDefs.
+        """
+        return list(nodes)
+
+    def is_unedited(self) -> bool:
+        """Whether the graph is still the one that was opened."""
+        return self.index is self.first
+
+    def names_after_failures(self) -> frozenset[str]:
+        """No names: an edit that failed has left nothing."""
+        return frozenset()
+
+    def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:  # noqa: ARG002
+        """No readers: the function has captured what it reads."""
+        return {}
+
+
+class FileGraph(OpenedFunction):
+    """A file's graph that TensorFlow can import, and has not.
+
+    `closed` is what a session held that an undo has closed; the next one begins with it.
+    """
+
+    needs_import = True
+
+    def __init__(self, root: OpenedGraph) -> None:
+        super().__init__(root)
+        self.closed: sessions.SessionContents | None = None
+        self._present_file: tuple[GraphIndex, Source] | None = None  # the file after its edits, opened by itself
+        self._before_import: tuple[Body, tuple[str, ...], bool] | None = None  # of the source
+
+    def imported(self) -> LiveGraph:
+        """The graph as TensorFlow has imported it now: it never sees what edits have removed, or changed, before.
+
+        Raises NotRunnable, and the file is as it was.
+        """
+        source = self.source
+        self._before_import = source.body, source.notices, source.has_values
+        readers = self.value_readers(self.patches) if self.patches else {}  # the import has all others
+        try:
+            body = self._import_edited() if self.patches else self._import_original()
+            graph = LiveGraph(self._root, self, body)
+            assert source.session is not None  # the import has opened it
+            values = sessions.SessionContents({handle: read() for handle, read in readers.items()})
+            source.notices += sessions.load_contents(values, source.session, source.live())
+            graph.begin_new_variables(self.patches)
+            self._root.saved.load(graph.index, self.patches)
+            if self.closed is not None:
+                source.notices += sessions.load_contents(self.closed, source.session, source.live())
+        except BaseException:
+            self.close_session()
+            raise
+        return graph
+
+    def close_session(self) -> None:
+        """Let the source be a file again that TensorFlow has not imported."""
+        source = self.source
+        if source.graph is None or self._before_import is None:
+            return
+        if source.session is not None:
+            source.session.close()
+        source.graph = source.session = None
+        source.body, source.notices, source.has_values = self._before_import
+
+    def _import_original(self) -> Body:
+        """Import the file as it is, and return that."""
+        body = self.source.body
+        self.source.live()
+        return body
+
+    def _import_edited(self) -> Body:
+        """Import the file as edits have made it, and return it as it would be written."""
+        source, present = self.source, self._open_present_file()
+        assert present.revive is not None  # it is a file's, too
+        imported, new_names = present.revive(), edits.rewire.new_names(self.patches, {})
+        saved_names = {new_names.get(handle, handle): name for handle, name in source.body.saved_names.items()}
+        source.take(replace(imported, body=sources.GraphBody(imported.graph, saved_names=saved_names)))
+        past = source.find_obstacles()[0] if source.find_obstacles is not None else ()
+        others = [notice for notice in source.notices if notice not in (*past, *present.notices)]
+        source.notices = (*present.notices, *others)
+        return present.body
+
+    def _open_present_file(self) -> Source:
+        """The graph, opened as if edits had been made before it was written."""
+        source = self.source
+        assert source.open_edited is not None  # it is a file's
+        if self._present_file is None or self._present_file[0] is not self.index:
+            notices: list[str] = []
+            original = None if source.stored is None else source.stored.meta()
+            meta_graph = export.file_meta_graph(
+                _with_initializers(self.index), self.envelope(), self.index.nodes, original, notices.append
+            )
+            present = source.open_edited(meta_graph)
+            present.notices += tuple(notices)
+            self._present_file = self.index, present
+        return self._present_file[1]
+
+    @property
+    def live_refusal(self) -> str:
+        """Why TensorFlow cannot import the file as edits have made it, as a sentence; "" if it can."""
+        refusal = self.source.live_refusal
+        return self._open_present_file().live_refusal if refusal and self.patches else refusal
+
+    def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:
+        """Readers of the values that a file has for variables, by the names that their handle ops have now.
+
+        Args:
+            patches: The edits of the file, oldest first.
+        """
+        stored, origins = self.source.stored, dict[str, str | Callable[[], object]]()
+        for patch in patches:
+            origins |= {new: origins.pop(old, old) for old, new in patch.renamed}
+            origins |= dict(patch.values)
+        closed_values = {} if self.closed is None else self.closed.variables
+        saved_values = self._root.saved.values(self.patches)
+        readers: dict[str, Callable[[], object]] = {}
+        if not closed_values and not saved_values and not origins and (stored is None or not stored.has_values):
+            return readers  # a file may have 100,000 variables
+        for variable in definitions(self.index, handles(self.index)).values():
+            origin = origins.get(variable.handle, variable.handle)
+            tensor = saved_values.get(variable.handle)
+            if variable.handle in closed_values:
+                readers[variable.handle] = partial(closed_values.__getitem__, variable.handle)
+            elif tensor is not None:
+                readers[variable.handle] = partial(_slice_of, tensor.read, variable)
+            elif not isinstance(origin, str):
+                readers[variable.handle] = origin
+            elif stored is not None and stored.key(origin) is not None:
+                readers[variable.handle] = partial(stored.value, origin)
+        return readers

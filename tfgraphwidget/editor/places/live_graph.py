@@ -1,0 +1,588 @@
+"""A live graph, which other cells change too: the one place that applies patches to a `tf.Graph`.
+
+The index follows the graph: ops that came since are read when the index is next asked for. Ops hidden by an undo (see
+`live.patch_application`), and whatever was built on them, are left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfgraphwidget import edits, sources
+from tfgraphwidget.cancellation import let_in
+from tfgraphwidget.editor.transaction import Transaction, one_thread, transaction
+from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo, SessionRefused
+from tfgraphwidget.graph import (
+    GraphIndex,
+    Shape,
+    build,
+    definitions,
+    effects_of,
+    handles,
+    persistent_state,
+    places_in_order,
+    reachable_functions,
+)
+from tfgraphwidget.naming import free_name
+from tfgraphwidget.runtime import live
+from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.places.file_graph import FileGraph
+    from tfgraphwidget.editor.places.opened_graph import OpenedGraph
+    from tfgraphwidget.edits import Change, Patch
+    from tfgraphwidget.graph import Member
+    from tfgraphwidget.sources import Body
+
+    Members = Mapping[str, tuple[Member, ...]]
+
+_SESSION_CLOSED = (
+    "TensorFlow imported the file after this edit and cannot take it back, so the session was closed; the next one "
+    "begins with its values."
+)
+
+
+def _nothing() -> None:
+    """Do nothing more."""
+
+
+_Stamp = tuple[Any, int, int, int]
+"""What the body says, how often ops were hidden or shown, and changed in place; whose body it is."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A graph as it was read: its index, how many of its ops are in that or left out of it, and its stamp by then."""
+
+    index: GraphIndex
+    ops: int
+    stamp: _Stamp
+
+
+def _variables(index: GraphIndex) -> frozenset[str]:
+    """The names of the variables of a graph ("w:0")."""
+    return frozenset(variable.name for variable in index.variable_defs)
+
+
+def _add_members(collections: Members, file_members: Members, names: frozenset[str]) -> dict[str, tuple[Member, ...]]:
+    """Collections with the entries that others have for variables of these names."""
+    new_members = {
+        key: tuple(member for member in members if member.name in names) for key, members in file_members.items()
+    }
+    return dict(collections) | {
+        key: (*collections.get(key, ()), *members)
+        for key, members in new_members.items()
+        if members or not file_members[key]
+    }
+
+
+def _in_order(collections: Members, order: Members) -> Members:
+    """Collections with the entries that `order` has in that order, whatever is between them."""
+    ordered = dict(collections)
+    for key, members in order.items():
+        entries = list(collections.get(key, ()))
+        places = places_in_order(entries, members)
+        for (at, _), (source, _) in zip(places, sorted(places, key=lambda place: place[1]), strict=True):
+            entries[at] = collections[key][source]
+        ordered[key] = tuple(entries)
+    return ordered
+
+
+def _without(patch: Patch, names: frozenset[str]) -> Patch:
+    """The patch without variables of these names, and without entries of collections for them."""
+
+    def rest(change: Change) -> Change:
+        members = tuple(entry for entry in change.members if entry[1].name not in names)
+        variables = tuple(variable for variable in change.variables if variable.name not in names)
+        return replace(change, members=members, variables=variables)
+
+    return replace(patch, add=rest(patch.add), remove=rest(patch.remove))
+
+
+class LiveGraph:
+    """The graph of a `tf.Graph`, with the session that runs it if there is one.
+
+    `file` is what was imported into it, if it was a file; the edits of that are the first ones.
+    """
+
+    needs_import = False
+    live_refusal = ""
+
+    def __init__(self, root: OpenedGraph, file: FileGraph | None = None, body: Body | None = None) -> None:
+        """Read the graph; `body` is the file as it was imported, with the edits that were made in it."""
+        source = root.source
+        self._root, self.source, self.file = root, source, file
+        self._shapes: dict[tuple[str, int], Shape] = {}  # what edits have made of static shapes
+        if source.session is not None:
+            sessions.variable_values.check_session(source.session, source.live())
+            sessions.watch_partial_runs(source.session)
+        self._members: dict[int, tuple[Patch, Members]] = {}  # by id: a patch, and what collections held before it
+        self._built_on_hidden: set[str] = set()
+        self._reserved: frozenset[str] = frozenset()
+        # Variables of a file's saved objects: TensorFlow 1's importer makes no tf.Variables of them.
+        self._objectless: frozenset[str] = frozenset()
+        self._reading: _Reading
+        if file is not None:
+            # Of what a Saver does not restore, TensorFlow needs further ops to assign values.
+            live.hide_all_but(source.live(), file.index.names)
+            self._reserved, self._objectless = file.reserved, _variables(file.index)
+            self._reading = _Reading(file.index, 0, self._present_stamp())  # whose collections have these variables
+        self.reread()
+        self._imported = self._reading.index  # before all edits in TensorFlow
+        self._form = None if body is None else sources.FileForm(body, self._imported.nodes, source.repaired)
+
+    def imported(self) -> LiveGraph:
+        """The graph itself."""
+        return self
+
+    @property
+    def patches(self) -> tuple[Patch, ...]:
+        """No edits: TensorFlow's graph has what they have made, and an editor's history has them."""
+        return ()
+
+    @property
+    def index(self) -> GraphIndex:
+        """The graph as it is now."""
+        if self.is_behind():
+            with one_thread():
+                stamp = self._present_stamp()
+                grew = stamp[1:] == self._reading.stamp[1:]  # else another editor has hidden, shown or changed ops
+                self._take(stamp, grown=grew)
+        return self._reading.index
+
+    def is_behind(self) -> bool:
+        """Whether the graph has changed since it was read last."""
+        return self._present_stamp() != self._reading.stamp
+
+    def reread(self) -> None:
+        """Read the whole graph again, edges that other code has changed in place included."""
+        self._take(self._present_stamp(), grown=False)
+
+    def graph(self) -> Graph:
+        """The graph that can be changed and run."""
+        return self.source.live()
+
+    def envelope(self) -> GraphDef:
+        """A GraphDef with the versions and the library of the graph, as its file has them, and no nodes."""
+        graph_def: GraphDef = self.source.body.envelope()
+        if self._form is not None:
+            graph_def = self._form.envelope(graph_def)
+        return graph_def
+
+    def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
+        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them.
+
+        Args:
+            nodes: The NodeDefs, in the order of the graph.
+        """
+        return list(nodes) if self._form is None else self._form.nodes(nodes)
+
+    def is_unedited(self) -> bool:
+        """Whether a file's graph, its variables and its tables are still those of the file."""
+        if self._form is None:
+            return False
+        index, first = self.index, self._root.first
+        if self.as_in_file(index.nodes) != list(first.nodes) or index.collections != self._imported.collections:
+            return False
+        return not any(kind.startswith("Mutable") for kind in index.types) and self._has_saved_values()
+
+    def _has_saved_values(self) -> bool:
+        source, index = self.source, self.index
+        if source.session is None or source.stored is None:
+            return False
+        reads = {v.handle: v.snapshot or v.name for v in definitions(index, handles(index)).values()}
+        try:
+            now = source.session.run(reads) if reads else {}
+            saved = {handle: np.asarray(source.stored.value(handle)) for handle in reads}
+        except Exception:  # whatever TensorFlow finds: then they are no more the saved ones
+            return False
+        return all(np.asarray(now[key]).tobytes() == value.tobytes() for key, value in saved.items())
+
+    def _record(self) -> live.Record:
+        return live.record_of(self.graph())
+
+    def _present_stamp(self) -> _Stamp:
+        record = self._record()
+        return self.source.body.stamp(), record.generation, record.rewire_count, id(self.source.body)
+
+    def _take(self, stamp: _Stamp, *, grown: bool) -> None:
+        """Read the graph, and store the result in one step: if reading fails, nothing has changed."""
+        base, read_before = (self._reading.index, self._reading.ops) if grown else (None, 0)
+        built_on_hidden = set(self._built_on_hidden) if grown else set()
+        file_members = self._reading.index.collections if self._objectless else {}
+        body, hidden = self.source.body, self._record().hidden
+        whole = body.nodes(read_before)
+        read = live.in_place_changes.without_veils(self.graph(), whole)
+        there = base.ids if base is not None else {}
+        nodes = list({node.name: node for node in read if node.name not in there}.values())
+        collections, variables = body.collections()
+        if self._objectless:
+            self._objectless -= {variable.name for variable in variables}
+            collections = _add_members(collections, file_members, self._objectless)
+        if hidden:
+            # Not hidden for good: who shows again what they were built on shows them too.
+            built_on_hidden |= edits.dependents_of(nodes, hidden | built_on_hidden)
+            hidden = hidden | built_on_hidden
+            nodes = [node for node in nodes if node.name not in hidden]
+            collections, variables = edits.without_hidden(collections, variables, hidden)
+        record = self._record()
+        if record.functions:  # who imports what was saved before an undo calls functions that the undo has hidden
+            record.functions -= reachable_functions(body.functions(), body, nodes).keys()
+            record.failed_functions &= record.functions
+        functions = body.functions() - record.functions
+        if base is not None:
+            index = base.with_new_nodes(nodes, collections, variables, functions)
+        else:
+            reserved = edits.reserved_names(hidden - record.failed.keys()) | self._reserved
+            reserved |= {name.lower() for name in record.functions - record.failed_functions}
+            typing = body.typing.with_shapes(self._shapes) if self._shapes else body.typing
+            index = build(
+                nodes,
+                collections,
+                variables,
+                reserved,
+                typing=typing,
+                functions=functions,
+                extras=body,
+                origin=self._root,
+            )
+        self._reading = _Reading(index, read_before + len(whole), stamp)
+        self._built_on_hidden = built_on_hidden
+
+    def apply(
+        self,
+        patch: Patch,
+        steps: Transaction,
+        *,
+        load: Callable[[], None] = _nothing,
+        origin: Graph | None = None,
+        renew: bool = True,
+    ) -> tuple[str, ...]:
+        """Apply a patch and load the values of new variables, as steps of an edit.
+
+        Args:
+            patch: The change.
+            steps: The transaction of the edit.
+            load: Loads the values. It is called when the ops are in the graph.
+            origin: The graph that has the originals of copied ops, if it is another one.
+            renew: Whether the session is renewed after changes in place.
+
+        Returns:
+            A sentence for each thing that the renewal loses.
+
+        Raises:
+            GraphEditError: The graph has changed since the patch was planned, or cannot be changed now.
+            NotTrusted: TensorFlow may run an op of a file to know the shapes of those that the patch adds.
+            SessionRefused: The session cannot be renewed, or a value cannot be loaded.
+        """
+        steps.enter_context(self._record().lock)
+        import_count = self._record().import_count
+        self.index  # noqa: B018 - what came since is read before the graph changes
+        before = self._reading
+        live.check_not_growing(self.graph())
+        edits.check_unchanged(self.index, patch)
+        self._check_trust(patch)
+        renewal = self._renewal() if patch.changed and renew else None
+        load_renamed_state = self._renamed_state(patch, is_renewed=renewal is not None or not patch.changed)
+        generation = self._record().generation
+        if renewal:
+            steps.on_failure(self._renew_again, renewal)  # behind the undoing of what follows here
+        steps.on_failure(setattr, self, "_shapes", self._shapes)
+        steps.on_failure(setattr, self, "_objectless", self._objectless)
+        # With the names before, which an undo gives back.
+        self._objectless |= {f"{new}:0" for old, new in patch.renamed if f"{old}:0" in self._objectless}
+        # After a failure the generation has grown, so that the index is read again when it is next asked for.
+        in_graph = _without(patch, self._objectless) if self._objectless else patch
+        steps.enter_context(
+            live.patch_application.live_patch(in_graph, self.graph(), origin, session=self.source.session)
+        )
+        if patch.renamed:
+            record = self._record()
+            steps.on_failure(setattr, record, "renamed", record.renamed)
+            record.renamed = edits.rewire.new_names([patch], record.renamed)
+        let_in()
+        load()
+        self._initialize(patch)
+        let_in()
+        self._follow(before, patch, generation, import_count)
+        if renewal:
+            let_in()
+            renewal.apply()
+        losses = load_renamed_state()
+        keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
+        members = {key: before.index.collections.get(key, ()) for key in keys}
+        self._members[id(patch)] = patch, members
+        # The notes of the patch, which its preview shows too, list what was known when it was planned.
+        return (*(renewal.losses if renewal else ()), *(loss for loss in losses if loss not in patch.notes))
+
+    @property
+    def new_names(self) -> Mapping[str, str]:
+        """The present names of the ops of a live graph that edits have renamed, those of other editors too."""
+        return self._record().renamed
+
+    def _renew_again(self, renewal: sessions.Renewal) -> None:
+        """Let the session follow a graph that was put back behind its renewal; it keeps what it holds now."""
+        if renewal.is_done:
+            again = self._renewal()
+            if again:
+                again.apply()
+
+    def _initialize(self, patch: Patch) -> None:
+        """Give variables that an edit adds what a closed session held, or what their initializers compute."""
+        session = self.source.session
+        closed = None if self.file is None else self.file.closed
+        closed_values = {} if closed is None else closed.variables
+        if session is None or not (patch.captured or closed_values):
+            return
+        new = [v for v in patch.add.variables if not sessions.variable_values.has_value(session, v.snapshot or v.name)]
+        values = {v.handle: closed_values[v.handle] for v in new if v.handle in closed_values}
+        sessions.load_contents(sessions.SessionContents(values), session, self.graph())
+        if patch.captured:
+            others = [v for v in new if v.handle not in values]
+            live.traced_ops.initialize(sessions.TimedSession(session), others, ())
+
+    def begin_new_variables(self, patches: Sequence[Patch]) -> None:
+        """Give the variables that edits of the file have added first values, unless the file or the user has some.
+
+        Args:
+            patches: The edits.
+        """
+        session, new_names = self.source.session, edits.rewire.new_names(patches, {})
+        begun = [v for patch in patches if patch.init != "none" or patch.captured for v in patch.add.variables]
+        handles = {new_names.get(variable.handle, variable.handle) for variable in begun}
+        if session is None or not handles:
+            return
+        new = [v for v in self.index.variable_defs if v.handle in handles and v.initializer in self.index.ids]
+        without = [v for v in new if not sessions.variable_values.has_value(session, v.snapshot or v.name)]
+        live.traced_ops.initialize(sessions.TimedSession(session), without, ())
+
+    def check_placed(self, patch: Patch, origin: Graph | None) -> None:
+        """Raise SessionRefused when the session could not place what a patch adds, as `apply` does.
+
+        Args:
+            patch: The change.
+            origin: The live graph that it copies from; None for a file.
+        """
+        live.placement.check_patch_placement(self.source.session, self.graph(), patch, origin)
+
+    def fit(self, patch: Patch) -> Patch:
+        """The patch as this graph can carry it out: the ops of a live graph cannot be changed in every way."""
+        if patch.order:
+            raise GraphEditError(
+                "sort: TensorFlow lists the ops of a live graph in the order in which they were made; save the graph "
+                "to a file, and sort that."
+            )
+        new = {node.name for node in patch.add.nodes}
+        keeper = next((node.name for node in patch.remove.nodes if node.name in new), None)
+        if keeper is not None:
+            free = free_name(keeper, self.index.used_names() | {name.lower() for name in new})
+            raise NameTaken(
+                f"TensorFlow keeps the op that is {keeper!r} now, so that no other can have this name; choose another "
+                f"name, such as one that makes it {free!r}.",
+                [keeper],
+            )
+        return edits.replace_fixed_ops(self.index, patch)
+
+    def refit(self, patch: Patch) -> Patch:
+        """The patch of an edit that was undone, as it can be carried out if TensorFlow has imported the file since."""
+        return self.fit(replace(patch, order=()))
+
+    def _check_trust(self, patch: Patch) -> None:
+        """Raise NotTrusted if a shape would hang on an op that does more than compute: TensorFlow computes it then."""
+        trust = self.source.trust
+        if not trust.is_given and (patch.add.nodes or patch.changed):
+            trust.check(
+                effects_of(edits.apply_patch(self.index, patch), trust).at_import(), "the graph was not changed"
+            )
+
+    def _renewal(self) -> sessions.Renewal | None:
+        """The state of the session, to be transferred when it is renewed; None without a session."""
+        session = self.source.session
+        return None if session is None else sessions.Renewal.read(session, self.graph())
+
+    def _renamed_state(self, patch: Patch, *, is_renewed: bool) -> Callable[[], tuple[str, ...]]:
+        """Read what the session holds under keys that a patch renames; what loads it and returns what is lost."""
+        session, graph = self.source.session, self.graph()
+        if not patch.renamed:
+            return tuple
+        old, new = ({node.name: node for node in change.nodes} for change in (patch.remove, patch.add))
+        pairs = ((old[before], new[after]) for before, after in patch.renamed if before in old and after in new)
+        state = sessions.RenamedState.read(session, graph, pairs, is_renewed=is_renewed)
+        return partial(state.load, session, graph)
+
+    def _follow(self, before: _Reading, patch: Patch, generation: int, import_count: int) -> None:
+        """Let the index be what the graph is after the patch; `import_count` counts the ops of edits before it.
+
+        When other threads have added to the graph meanwhile it is behind, and reads on when it is next asked for.
+        """
+        self._shapes = {**self._shapes, **patch.new_shapes}
+        # Ops that are shown again come back at their old places in graph order.
+        if patch.add.nodes and self._record().generation != generation:
+            if self._objectless:  # only a reading has their entries of collections
+                self._reading = replace(before, index=edits.apply_patch(before.index, patch))
+            self.reread()
+            return
+        stamp, ops = self._present_stamp(), live.operation_count(self.graph())
+        after = edits.apply_patch(before.index, patch)
+        if patch.remove.nodes or not after.is_sorted(len(before.index)):
+            # TensorFlow imports first what is ready, and a later reading finds the ops in that order. It is that of the
+            # NodeDefs where each stands behind what it reads
+            # (test_tensorflow_facts.py::test_ops_are_imported_in_the_order_of_their_nodes_where_that_is_possible).
+            place = {op.name: k for k, op in enumerate(self.graph().get_operations()[before.ops :])}
+            nodes = tuple(sorted(patch.add.nodes, key=lambda node: place[node.name]))
+            after = edits.apply_patch(before.index, replace(patch, add=replace(patch.add, nodes=nodes)))
+        is_alone = ops - before.ops == self._record().import_count - import_count and self._is_all(
+            patch, before, after, stamp
+        )
+        self._reading = _Reading(after, ops, stamp) if is_alone else replace(before, index=after)
+
+    def _is_all(self, patch: Patch, before: _Reading, after: GraphIndex, stamp: _Stamp) -> bool:
+        """Whether nothing but the patch has changed the collections and the functions."""
+        if self.source.body.functions() - self._record().functions != after.functions:
+            return False
+        then, now = before.stamp[0].collections, stamp[0].collections
+        grown = Counter(key for key, _ in (*patch.add.members, *patch.add.runners))
+        grown.subtract(key for key, _ in (*patch.remove.members, *patch.remove.runners))
+        contexts = live.COLLECTIONS.values() if patch.add.contexts or patch.remove.contexts else ()
+
+        def is_right(key: str) -> bool:
+            had, holds = then.get(key, ()), now.get(key, ())
+            return len(holds) - len(had) == grown[key] if key in grown else holds == had
+
+        return all(is_right(key) for key in {*then, *now}.difference(contexts))
+
+    def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+        """Undo an edit. On a live graph what it added is hidden.
+
+        Args:
+            patch: The patch of the edit.
+            steps: The transaction of the undo.
+            renew: Whether the session is renewed after changes in place.
+
+        Returns:
+            The patch that undoes the edit, and a sentence for each thing that the undo loses. The patch also removes
+            later ops that depend on those of the edit.
+
+        Raises:
+            NothingTo: Another editor has undone the edit already.
+        """
+        if not self._is_in_import(patch):
+            return self._revert_live(patch, steps, renew=renew)
+        if self._can_revert_live(patch):
+            with suppress(GraphEditError), transaction() as attempt:
+                return self._revert_live(patch, attempt, renew=renew)
+        return self._revert_in_file(patch, steps)
+
+    def _is_in_import(self, patch: Patch) -> bool:
+        """Whether an edit was made in the file before TensorFlow imported it."""
+        return self.file is not None and any(each is patch for each in self.file.patches)
+
+    def _can_revert_live(self, patch: Patch) -> bool:
+        """Whether TensorFlow's graph can become what the file was: no op another one, and no new state."""
+        inverse = replace(patch.inverse(), order=())
+        if edits.replace_fixed_ops(self.index, inverse) is not inverse:
+            return False
+        after = edits.apply_patch(self.index, inverse)
+        return not persistent_state(after)[[after.ids[node.name] for node in inverse.add.nodes]].any()
+
+    def _check_only_file_ops(self, patch: Patch) -> None:
+        """Raise NothingTo when other code has added ops since the import: a file cannot have them."""
+        assert self.file is not None
+        names = set(self._imported.names)
+        for later in reversed(self.file.patches):
+            if later is patch:
+                break
+            names |= {node.name for node in later.remove.nodes}
+        foreign = next((name for name in self.index.names if name not in names), None)
+        if foreign is not None:
+            raise NothingTo(
+                f"This edit was made before TensorFlow imported the file, and the graph without it has no op "
+                f"{foreign!r}, which was added since; open the file again for a graph without the edit.",
+                [foreign],
+            )
+
+    def _revert_live(self, patch: Patch, steps: Transaction, *, renew: bool) -> tuple[Patch, tuple[str, ...]]:
+        """Undo an edit in TensorFlow's graph; see `revert`."""
+        index = self.index
+        self._check_revertible(patch)
+        inverse = replace(patch.inverse(), order=())
+        edits.check_unchanged(index, inverse)
+        inverse = inverse.with_dependents(index)
+        losses = self.apply(inverse, steps, renew=renew)
+        self._members.pop(id(inverse), None)
+        # TensorFlow's collections take what comes back at their ends.
+        order = self._members.pop(id(patch), (None, {}))[1]
+        reordered = live.patch_application.put_in_order(self.graph(), order)
+        if self._objectless:
+            now = self._reading.index
+            ordered = now.with_new_nodes((), _in_order(now.collections, order), now.variable_defs)
+            self._reading, reordered = replace(self._reading, index=ordered), True
+        if reordered:
+            self.reread()
+        return inverse, losses
+
+    def _revert_in_file(self, patch: Patch, steps: Transaction) -> tuple[Patch, tuple[str, ...]]:
+        """Undo an edit that was made in the file: the graph is a file again, and its session is closed."""
+        file = self.file
+        assert file is not None
+        self._check_only_file_ops(patch)
+        contents, losses = self._contents()
+        self._root.become(file)
+        file.closed = file.closed if contents is None else contents
+        while file.patches[-1] is not patch:  # those were undone in TensorFlow's graph
+            file.revert(file.patches[-1], steps)
+        return file.revert(patch, steps)[0], (_SESSION_CLOSED, *losses)
+
+    def _contents(self) -> tuple[sessions.SessionContents | None, tuple[str, ...]]:
+        """What the session holds, or a sentence on why that is lost."""
+        graph, session = self.graph(), self.source.session
+        if session is None:
+            return None, ()
+        try:
+            return sessions.read_contents(session, graph, {op.name for op in graph.get_operations()}), ()
+        except SessionRefused as refusal:
+            return None, (refusal.why,)
+
+    def _check_revertible(self, patch: Patch) -> None:
+        """Raise NothingTo when another editor has taken away what an edit added, or put back what it removed."""
+        ids, added = self.index.ids, {node.name for node in patch.add.nodes}
+        missing_op = next((node.name for node in patch.add.nodes if node.name not in ids), None)
+        if missing_op is not None:
+            now = self.new_names.get(missing_op, "")
+            if now in ids:
+                raise NothingTo(
+                    f"Another editor has renamed op {missing_op!r} to {now!r} since; undo that there first.", [now]
+                )
+            raise NothingTo(
+                f"Another editor has undone this already, or has removed op {missing_op!r}; redo it there, or undo the "
+                "removal there, first."
+            )
+        present_op = next(
+            (node.name for node in patch.remove.nodes if node.name in ids and node.name not in added), None
+        )
+        if present_op is not None:
+            raise NothingTo(
+                f"Another editor has put op {present_op!r} back, or has made one of that name; undo that there first.",
+                [present_op],
+            )
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Let no op that is added from now on take these names, which are in lower case."""
+        self._reserved |= set(names)
+        self.reread()
+
+    def names_after_failures(self) -> frozenset[str]:
+        """Names, in lower case, that an edit which failed has left taken for all edits but itself."""
+        return edits.reserved_names(self._record().failed.keys() - self._record().ungrown)
+
+    def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:  # noqa: ARG002
+        """No readers: the session has the values."""
+        return {}

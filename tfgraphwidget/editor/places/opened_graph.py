@@ -1,0 +1,254 @@
+"""The graph that was opened, wherever it lives now: in a file, in TensorFlow, or in a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tfgraphwidget import sources
+from tfgraphwidget.editor.clone_values import GraphSession
+from tfgraphwidget.editor.places.file_graph import FileGraph, OpenedFunction
+from tfgraphwidget.editor.places.live_graph import LiveGraph
+from tfgraphwidget.editor.places.saved_state import SavedState
+from tfgraphwidget.graph import GraphIndex, handles
+from tfgraphwidget.runtime import live
+from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef, Variable
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.transaction import Transaction
+    from tfgraphwidget.edits import Patch
+    from tfgraphwidget.sources import Body, Source
+
+
+def _nothing() -> None:
+    """Load nothing."""
+
+
+class OpenedGraph:
+    """A graph that was opened: `place` is where it lives, and an import exchanges that.
+
+    `first` is the graph before all edits, `saved` what an archive holds besides it.
+    """
+
+    place: FileGraph | LiveGraph | OpenedFunction
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.saved = source, SavedState(source)
+        if source.graph is not None:
+            self.place = LiveGraph(self)
+        else:
+            self.place = OpenedFunction(self) if source.refusal or source.revive is None else FileGraph(self)
+        self.first = self.place.index
+
+    @property
+    def body(self) -> Body:
+        """The body that the graph is read from."""
+        return self.source.body
+
+    @property
+    def index(self) -> GraphIndex:
+        """The graph as it is now."""
+        return self.place.index
+
+    def is_behind(self) -> bool:
+        """Whether the graph has changed since it was read last."""
+        return self.place.is_behind()
+
+    def reread(self) -> None:
+        """Read the whole graph again, edges that other code has changed in place included."""
+        self.place.reread()
+
+    # Where it lives
+
+    @property
+    def is_file(self) -> bool:
+        """Whether this is a file's graph that TensorFlow has not imported."""
+        return self.place.needs_import
+
+    def graph(self) -> Graph:
+        """The graph that can be changed and run; a file is imported now. Raises NotRunnable."""
+        self.place = self.place.imported()
+        return self.place.graph()
+
+    def become(self, file: FileGraph) -> None:
+        """Let the graph be a file again that TensorFlow has not imported.
+
+        Args:
+            file: The file as it was when it was imported.
+        """
+        if self.place is not file:
+            file.close_session()
+            self.place = file
+
+    def file_restorer(self) -> Callable[[], None]:
+        """Return a function that undoes a later import of the file."""
+        return partial(self.become, self.place) if isinstance(self.place, FileGraph) else _nothing
+
+    @property
+    def live_refusal(self) -> str:
+        """Why TensorFlow cannot import the graph as edits have made it, as a sentence; "" if it can, or has."""
+        return self.place.live_refusal
+
+    # Edits
+
+    def fit(self, patch: Patch) -> Patch:
+        """The patch as this graph can carry it out: the ops of a live graph cannot be changed in every way."""
+        return self.place.fit(patch)
+
+    def refit(self, patch: Patch) -> Patch:
+        """The patch of an edit that was undone, as it can be carried out if TensorFlow has imported the file since."""
+        return self.place.refit(patch)
+
+    def apply(
+        self,
+        patch: Patch,
+        steps: Transaction,
+        *,
+        load: Callable[[], None] = _nothing,
+        origin: Graph | None = None,
+        renew: bool = True,
+    ) -> tuple[str, ...]:
+        """Apply a patch and load the values of new variables, as steps of an edit.
+
+        Args:
+            patch: The change.
+            steps: The transaction of the edit.
+            load: Loads the values. It is called when the ops are in the graph.
+            origin: The graph that has the originals of copied ops, if it is another one.
+            renew: Whether the session is renewed after changes in place.
+
+        Returns:
+            A sentence for each thing that is lost.
+        """
+        return self.place.apply(patch, steps, load=load, origin=origin, renew=renew)
+
+    def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+        """Undo an edit. On a live graph what it added is hidden.
+
+        Args:
+            patch: The patch of the edit.
+            steps: The transaction of the undo.
+            renew: Whether the session is renewed after changes in place.
+
+        Returns:
+            The patch that undoes the edit, and a sentence for each thing that the undo loses.
+        """
+        return self.place.revert(patch, steps, renew=renew)
+
+    def reserve(self, names: Iterable[str]) -> None:
+        """Let no op that is added from now on take these names, which are in lower case."""
+        self.place.reserve(names)
+
+    def names_after_failures(self) -> frozenset[str]:
+        """Names, in lower case, that an edit which failed has left taken for all edits but itself."""
+        return self.place.names_after_failures()
+
+    @property
+    def new_names(self) -> Mapping[str, str]:
+        """The present names of the ops of a live graph that edits have renamed, those of other editors too."""
+        return self.place.new_names
+
+    def check_placed(self, patch: Patch, origin: OpenedGraph) -> None:
+        """Raise SessionRefused when the session could not place what a patch adds.
+
+        Args:
+            patch: The change.
+            origin: The graph that it copies from.
+        """
+        self.place.check_placed(patch, origin.source.graph)
+
+    def placing_notices(self, patch: Patch) -> tuple[str, ...]:
+        """A sentence for each device that a patch pins ops to and that is not there."""
+        return live.placement.device_notices(self.source.session, self.source.graph, patch)
+
+    # What files are written of
+
+    def envelope(self) -> GraphDef:
+        """A GraphDef with the versions and the library of the graph, as its file has them, and no nodes."""
+        return self.place.envelope()
+
+    def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
+        """NodeDefs of the graph as its file has them: without the attributes that TensorFlow added to them.
+
+        Args:
+            nodes: The NodeDefs, in the order of the graph.
+        """
+        return self.place.as_in_file(nodes)
+
+    def is_unedited(self) -> bool:
+        """Whether a file's graph, its variables and its tables are still those of the file."""
+        return self.place.is_unedited()
+
+    # Values
+
+    def graph_session(self) -> GraphSession:
+        """The graph, imported now if it is a file's, with its index and session."""
+        self.graph()
+        return self.present_graph()
+
+    def present_graph(self) -> GraphSession:
+        """The index, with the graph and the session unless it is a file's that is not imported."""
+        signature = self.source.signature
+        ends = {} if signature is None else dict((*signature.outputs, *signature.inputs))
+        return GraphSession(
+            self.index,
+            self.source.graph,
+            self.source.session,
+            ends,
+            sources.SavedNames(self.source, {}).of,
+            self.graph_session,
+            trust=self.source.trust,
+        )
+
+    def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:
+        """Readers of the values that a file has for variables, by the names that their handle ops have now.
+
+        Args:
+            patches: The edits of the file, oldest first.
+        """
+        return self.place.value_readers(patches)
+
+    def take_saved_values(self) -> None:
+        """Take the values with which the editor was written for those of the graph as it is now."""
+        self.saved.edits = self.place.patches
+        self.saved.load(self.index, self.saved.edits)
+
+    def saved_names(self) -> dict[str, str]:
+        """The names that ops had when the editor was written, if it was, by those that they have now."""
+        return self.saved.names(self.place.patches)
+
+    def load_saved_values_of(self, patch: Patch) -> None:
+        """Load the values with which the editor was written into the variables that an edit has added.
+
+        Args:
+            patch: The edit, one of those of the archive that are made again: later ones read the values.
+        """
+        self.saved.load_into_new(self.index, patch)
+
+    def has_values(self) -> bool:
+        """Whether the variables have values: those of a checkpoint, or what a person gave the session since."""
+        source = self.source
+        if not source.has_values and source.session is not None:
+            first = next((v for v in self.index.variable_defs if v.snapshot or not v.resource), None)
+            source.has_values = first is not None and sessions.variable_values.has_value(
+                source.session, first.snapshot or first.name
+            )
+        return source.has_values
+
+    def came_without_values(self) -> bool:
+        """Whether this is a file's graph whose variables have no values, from a checkpoint or the session."""
+        return self.source.revive is not None and bool(handles(self.index)) and not self.has_values()
+
+    def variables(self, patch: Patch) -> tuple[Variable, ...]:
+        """The `tf.Variable`s that a patch has made, in graph order."""
+        return self.variables_of(v.handle for v in patch.add.variables)
+
+    def variables_of(self, handles: Iterable[str]) -> tuple[Variable, ...]:
+        """The `tf.Variable`s of some handle ops.
+
+        Args:
+            handles: The names of the handle ops.
+        """
+        return live.patch_application.variables_of(self.graph(), [f"{handle}:0" for handle in handles])
