@@ -158,7 +158,7 @@ editor.save("edited_queue.meta")
 assert tgw.edit(pathlib.Path("graph.pb").read_bytes()).index.names == tgw.edit("graph.pb").index.names
 module = tgw.edit("module")
 assert module.find("type:MatMul") and module.scene()
-x, y = module.core.executor.function_ends()[0][0], next(node.name for node in module.index.nodes if node.op == "Relu")
+x, y = module.core.executor.ends[0][0], next(node.name for node in module.index.nodes if node.op == "Relu")
 for part in (module.extract(x, y), *module.split(next(n.name for n in module.index.nodes if n.op == "MatMul"), x, y)):
     assert not {"resource"} & {dtype for op in part.inputs for dtype in part.index.dtypes(part.index.op(op))}
 part = module.extract(x, y)

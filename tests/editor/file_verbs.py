@@ -64,7 +64,7 @@ def result(editor: GraphEditor) -> str:
 
 def results(editor: GraphEditor) -> list[str] | None:
     """What `freeze` keeps: a function that is called keeps all its results."""
-    return None if editor.core.executor.in_function else [result(editor)]
+    return None if editor.core.executor.boundary is not None else [result(editor)]
 
 
 def named(editor: GraphEditor) -> tuple[str, str]:

@@ -236,11 +236,11 @@ def test_a_module_reads_another_tensor_in_place_of_one() -> None:
         return tf.nn.relu(a) * 10.0 + b
 
     editor = tgw.edit(f)
-    a, b = editor.core.executor.function_ends()[0]
+    a, b = editor.core.executor.ends[0]
     relu = editor.find("type:Relu").ops[0]
     copy = editor.clone(into="both", replace={b: f"{relu}:0"})
     assert copy(tf.constant(2.0), tf.constant(0.0)).numpy() == 22.0
-    part = editor.clone([b], [editor.core.executor.function_ends()[1].popitem()[1]], into="part", replace={a: b})
+    part = editor.clone([b], [editor.core.executor.ends[1].popitem()[1]], into="part", replace={a: b})
     assert part(tf.constant(3.0)).numpy() == 33.0
     with pytest.raises(NotClonable, match="is computed from"):
         editor.clone(into="loop", replace={a: f"{relu}:0"})
@@ -370,7 +370,7 @@ def test_a_preview_of_a_clone_into_a_graph_changes_nothing(model: keras.Model) -
 def test_a_function_s_body_in_a_saved_model_goes_into_a_graph(model: keras.Model, tmp_path: Path) -> None:
     model.export(str(tmp_path / "saved"), verbose=False)
     editor = tgw.edit(str(tmp_path / "saved"))
-    assert editor.core.executor.in_function
+    assert editor.core.executor.boundary is not None
     graph, expected = tf.Graph(), model(X)
     with session_of(graph) as session:
         copy = editor.clone(into="copy", graph=graph, session=session)
@@ -452,7 +452,7 @@ def test_a_clone_of_an_edited_function_is_the_edited_function() -> None:
         return {"relu": tf.nn.relu(x)}
 
     editor = tgw.edit(f)
-    (result,) = editor.core.executor.function_ends()[1].values()
+    (result,) = editor.core.executor.ends[1].values()
     editor.insert(result, tf.negative)
     editor.grow(result, tf.exp, into="head")
     given = tf.constant([1.0])

@@ -57,7 +57,7 @@ def tanh_of(editor: tgw.GraphEditor) -> str:
 
 def test_it_runs_and_runs_edited(editor: tgw.GraphEditor) -> None:
     close(editor.module()(tf.constant(X)), expected(X))
-    (output,) = editor.core.executor.function_ends()[1].values()
+    (output,) = editor.core.executor.ends[1].values()
     close(editor.probe(output, {"x": X})[output].value, expected(X))
     assert editor.measure(output, {"x": X})
     editor.bypass(tanh_of(editor))
@@ -79,7 +79,7 @@ def test_it_is_saved_edited(editor: tgw.GraphEditor, name: str, tmp_path: Path) 
         close(tf.saved_model.load(path).signatures["serving_default"](x=tf.constant(X)), value)
         return
     again = tgw.edit(path)
-    if again.core.executor.in_function:
+    if again.core.executor.boundary is not None:
         again.leave(0)
     (fed,) = [op for op in again.of_type("Placeholder").ops if op in ("x", "serving_default_x")]
     output = (
@@ -98,6 +98,6 @@ def test_a_gradient_is_refused_in_a_sentence_and_only_where_one_is_asked_for(edi
 
 
 def test_a_part_that_begins_in_a_loop_is_refused_in_a_sentence(editor: tgw.GraphEditor) -> None:
-    (output,) = editor.core.executor.function_ends()[1].values()
+    (output,) = editor.core.executor.ends[1].values()
     with pytest.raises(NotClonable, match=r"is inside v1 (loop|conditional) .*; choose boundaries wholly before"):
         editor.clone([f"{tanh_of(editor)}:0"], [output])

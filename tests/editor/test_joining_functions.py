@@ -218,7 +218,7 @@ def test_a_keras_model_is_joined_to_another_and_trained_with_it(model: keras.Mod
     keras.utils.set_random_seed(1)
     first = keras.Sequential([keras.Input([2]), keras.layers.Dense(4, activation="tanh")])
     editor = tgw.edit(first)
-    (result,) = editor.core.executor.function_ends()[1].values()
+    (result,) = editor.core.executor.ends[1].values()
     joined = editor.add(model, connect={"features": result})
     given = np.ones([3, 2], np.float32)
     module = editor.module()
@@ -247,10 +247,10 @@ def test_a_model_with_a_table_is_joined_to_a_function(tmp_path: Path) -> None:
         editor = tgw.edit(
             tf.function(tf.strings.lower, autograph=False), signature=[tf.TensorSpec([None, 1], tf.string)]
         )
-        ((argument, *_), ends) = editor.core.executor.function_ends()
+        ((argument, *_), ends) = editor.core.executor.ends
         other = tgw.edit(source)
         other.leave(0)
-        key = other.signatures[0].inputs[0][0] if other.signatures else other.core.executor.function_ends()[0][0]
+        key = other.signatures[0].inputs[0][0] if other.signatures else other.core.executor.ends[0][0]
         editor.add(source, into="ids", connect={key: next(iter(ends.values()))})
         assert argument
         assert results_of(editor, given)[-1].tolist() == [[2], [0]]
@@ -264,7 +264,7 @@ def test_what_cannot_be_joined_to_a_function_is_refused_and_nothing_has_changed(
         session.run(v1.global_variables_initializer())
         editor = tgw.edit(model)
         names = editor.index.names
-        (features,) = (name for name in editor.core.executor.function_ends()[0] if "features" in name)
+        (features,) = (name for name in editor.core.executor.ends[0] if "features" in name)
         for source, connect, error, words in (
             (
                 model,

@@ -138,7 +138,7 @@ def test_a_mutable_table_of_a_session_goes_along_with_its_present_content(tmp_pa
     editor.mark("x:0", "y:0")
     assert editor.function()(tf.constant(words)).numpy().tolist() == expected
     function = tgw.edit(tf.function(tf.strings.lower, autograph=False), signature=[tf.TensorSpec([None], tf.string)])
-    (lower,) = function.core.executor.function_ends()[1].values()
+    (lower,) = function.core.executor.ends[1].values()
     function.add(editor, into="numbers", connect={"x": lower})
     assert tf.nest.flatten(function.module()(tf.constant(["A", "B", "C"])))[-1].numpy().tolist() == expected
     copy = editor.clone(["x:0"], ["y:0"], into="copy")

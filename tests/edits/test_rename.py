@@ -364,7 +364,7 @@ def test_in_a_function_a_result_may_have_another_name_and_state_may_not() -> Non
     editor = tgw.edit(called)
     result = editor.core.view.body.returns["output_0"].partition(":")[0]
     editor.rename(result, "result")
-    assert editor.core.executor.function_ends() == (("x:0",), {"output_0": "result:0"})
+    assert editor.core.executor.ends == (("x:0",), {"output_0": "result:0"})
     with pytest.raises(GraphEditError, match="'w' stands for state that the function shares with its callers"):
         editor.rename("w", "v")
     editor.undo()

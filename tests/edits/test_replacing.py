@@ -158,7 +158,7 @@ def test_the_result_of_a_function_follows() -> None:
     result = editor.core.view.body.returns["output_0"].partition(":")[0]
     before = list(editor.index.nodes)
     editor.replace(result, lambda x: x + 1.0, "new", remove=True)
-    assert editor.core.executor.function_ends() == (("x:0",), {"output_0": "new/add:0"})
+    assert editor.core.executor.ends == (("x:0",), {"output_0": "new/add:0"})
     assert result not in editor.index.ids
     editor.undo()
     assert list(editor.index.nodes) == before

@@ -168,7 +168,7 @@ class Run:
 
     def _check_result(self, call: Call, result: Any) -> None:
         """What a call returned computes what it must."""
-        editor, in_function = self.editor, self.editor.core.executor.in_function
+        editor, in_function = self.editor, self.editor.core.executor.boundary is not None
         if call.verb == "save":
             self._check_saved(result)
             seed = len(editor.history.done)
@@ -208,7 +208,7 @@ class Run:
         """What was saved opens, and has the ops that the editor shows."""
         if path.suffix == ".tgw":
             self._check_saved_editor(path)
-        in_function = self.editor.core.executor.in_function
+        in_function = self.editor.core.executor.boundary is not None
         if path.suffix not in (".pb", ".pbtxt", ".meta") or path.name == "frozen.pb" or in_function:
             return
         saved = tgw.edit(path).index

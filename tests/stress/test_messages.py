@@ -305,7 +305,7 @@ class Page(RuleBasedStateMachine):
     @precondition(
         lambda self: (
             getattr(self.editor.core.source.body, "graph", None) is not None
-            and not self.editor.core.executor.in_function
+            and self.editor.core.executor.boundary is None
         )
     )
     @rule()

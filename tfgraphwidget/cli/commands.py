@@ -85,7 +85,7 @@ def export(options: argparse.Namespace) -> int:
         if (
             options.signature is not None
             and ends == {"inputs": None, "outputs": None}
-            and not editor.core.executor.in_function
+            and editor.core.executor.boundary is None
         ):
             ends = {"signatures": _signature_ends(editor, options.signature)}
         _check_outputs(editor, options, **ends)
@@ -330,7 +330,7 @@ def _check_outputs(
     editor: GraphEditor, options: argparse.Namespace, outputs: Names = None, signatures: object = None, **_: object
 ) -> None:
     """Refuse formats that need outputs when there are none, and name the option to use."""
-    if outputs or signatures or editor.signatures or editor.outputs or editor.core.executor.in_function:
+    if outputs or signatures or editor.signatures or editor.outputs or editor.core.executor.boundary is not None:
         return
     if options.frozen:
         raise GraphEditError(f"A frozen graph is what its outputs need: give --outputs NAMES{_SEE_INFO}.")

@@ -448,7 +448,7 @@ class AnalysisAPI(ArgumentChecks):
             (<ModuleCopy 'edited': 0 variables of its own, 0 shared>, [-2.0, 6.0])
         """
         core = self._core
-        if core.executor.in_function:
+        if core.executor.boundary is not None:
             core.source.trust.check(effects_of(core.index, core.source.trust).of_graph(), "no function was made of it")
             return core.executor.edited_module(name)
         from tfgraphwidget.editor.joining import graph_module

@@ -73,7 +73,7 @@ class ArgumentResolver:
 
     def _name_of_captured(self, item: object) -> Any:
         """The name of the op that stands for a captured variable, whose own name another one can have, too."""
-        if not self._executor.in_function or not hasattr(item, "assign"):
+        if self._executor.boundary is None or not hasattr(item, "assign"):
             return item
         state = self._executor.state()
         return next((name for name in sorted(state.names) if is_same_variable(state.live(name), item)), item)
@@ -382,7 +382,7 @@ class ArgumentResolver:
         if inputs is None and outputs is None:
             inputs, outputs = self._view.boundary
             inputs = inputs or None
-            outputs = outputs or tuple(self._executor.function_ends()[1].values()) or edits.freeze.results(index)
+            outputs = outputs or tuple(self._executor.ends[1].values()) or edits.freeze.results(index)
         ends = (() if inputs is None else inputs, () if outputs is None else outputs)
         signature = export.parse_signatures(index, self.names, None, None, {name: ends})[0]
         if inputs is None:
@@ -403,7 +403,7 @@ class ArgumentResolver:
         executor, index, boundary = self._executor, self._index, self._view.boundary
         is_graph, signatures = self._view.body is self._source.body, executor.signatures
         is_chosen = not is_graph or export.is_chosen(boundary, index, self._source.signature, signatures)
-        returns = tuple(executor.function_ends()[1].values())
+        returns = tuple(executor.ends[1].values())
         names = (boundary[1] if use_selection and is_chosen else ()) or returns
         if not names and is_graph:
             names = tuple(dict.fromkeys(name for signature in signatures for _, name in signature.outputs))

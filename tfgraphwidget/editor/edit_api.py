@@ -312,7 +312,7 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         tensors = tuple(name if ":" in name else f"{name}:0" for name in self._core.arguments.names(at))
         if into is None:
             # A result of a function has the scope's name as its key.
-            beside = () if self._core.executor.in_function else tensors[:1]
+            beside = () if self._core.executor.boundary is not None else tensors[:1]
             into = self._core.arguments.free_name_for(function, beside)
         grown: Any = self._core.executor.run(edits.Grow(tensors, function, into))[0][0]
         return grown  # type: ignore[no-any-return]

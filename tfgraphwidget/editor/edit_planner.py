@@ -67,8 +67,8 @@ class EditPlanner:
         """
         context, place = self.executor.plan_context(), self.view.target
         planned = runtime.plan(edits.rebind_selections(command, context.index), context)
-        if self.executor.in_function:
-            edits.check_called(place.index, self.executor.function_ends(), planned)
+        if place.boundary is not None:
+            edits.check_called(place.index, place.boundary, planned)
         patch = place.fit(planned)
         change = change_of(self.target, patch, place)
         assert change is not None  # every graph here is the source's, or in it
@@ -164,16 +164,16 @@ class EditPlanner:
         if function_executor(command.graph) is not None:
             return self._preview_modules(alone(command), self.clonable_state())
         target = self.copies_target(command)
-        if executor.in_function and target is self.target:
+        if executor.boundary is not None and target is self.target:
             return self._preview_modules(command, executor.state())
-        if executor.in_function:
+        if executor.boundary is not None:
             return with_notices(self._body_copies(command, target).patch, target)
         patch = executor.plans.sample(command, executor.index, target.index)
         target.check_placed(patch, self.target)
         return with_notices(patch, target)
 
     def _preview_modules(self, command: Clone, state: BodyState) -> edits.Preview:
-        return function_bodies.preview(command, self.source, state, self.view, self.executor.function_ends())
+        return function_bodies.preview(command, self.source, state, self.view, self.executor.ends)
 
     def copies(self, command: Clone) -> PlannedEdit:
         """Plan a clone: copies in a graph, or tf.Modules that are copies of a part of a function's body.
@@ -182,10 +182,10 @@ class EditPlanner:
             command: The clone.
         """
         command = edits.rebind_selections(command, self.executor.index)
-        if self.executor.in_function and command.graph is None:
+        if self.executor.boundary is not None and command.graph is None:
             return self._modules(command)
         target = self.copies_target(command)
-        marking = ((), ()) if self.executor.in_function else (command.inputs, command.outputs)
+        marking = ((), ()) if self.executor.boundary is not None else (command.inputs, command.outputs)
         self.steps.on_failure(target.file_restorer())
         return self._planned_copies(self.graph_copies(command, target), target, marking)
 
@@ -196,7 +196,7 @@ class EditPlanner:
             command: The clone.
             target: The graph that the copies go into.
         """
-        if self.executor.in_function:
+        if self.executor.boundary is not None:
             return self._body_copies(command, target)
         self.view.names((*command.inputs, *command.outputs))
 
@@ -208,7 +208,7 @@ class EditPlanner:
     def _body_copies(self, command: Clone, target: OpenedGraph) -> GraphCopies:
         """Plan copies of a part of a function's body, which is made a graph first."""
         executor = self.executor
-        ends = executor.function_ends()
+        ends = executor.ends
         body_graph = OpenedGraph(function_bodies.graph_source(self.source, executor.state(), self.view, ends))
         if command.selection is None and not command.outputs:
             command = replace(command, outputs=tuple(dict.fromkeys(ends[1].values())))
@@ -242,7 +242,7 @@ class EditPlanner:
                     [scope],
                 )
         modules = function_bodies.clone_modules(
-            command, self.source, executor.state(), self.view, executor.function_ends()
+            command, self.source, executor.state(), self.view, executor.ends
         )
         return PlannedEdit(None, edits.Edits.of(edits.Patch()), lambda _: Outcome(edits.Patch(), modules))
 
@@ -256,7 +256,7 @@ class EditPlanner:
             NotClonable: Nothing in the function is given for an input.
         """
         read = dict(command.replace)
-        state, ends = self.clonable_state(), self.executor.function_ends()
+        state, ends = self.clonable_state(), self.executor.ends
         modules = function_bodies.clone_modules(alone(command), self.source, state, self.view, ends)
         missing = [name for name in modules[0].inputs if name not in read]
         if missing:
@@ -270,7 +270,7 @@ class EditPlanner:
     def clonable_state(self) -> BodyState:
         """The state behind the ops of the current graph, of which a part becomes a function."""
         executor = self.executor
-        if executor.in_function:
+        if executor.boundary is not None:
             return executor.state()
         return function_bodies.graph_state(self.source, executor.index, executor.patches())
 
@@ -300,9 +300,9 @@ class EditPlanner:
             return None
         index, readers, origin = executor.index, executor.value_readers(), target.present_graph()
         constants: Mapping[str, NodeDef] = {}
-        if executor.in_function:
+        if executor.boundary is not None:
             constants = self.view.body.constants
-            part = edits.clone.excerpt(index, executor.state().names, *ends, arguments=executor.function_ends()[0])
+            part = edits.clone.excerpt(index, executor.state().names, *ends, arguments=executor.ends[0])
             has_all = all(name in readers or name in constants for name in map(index.names.__getitem__, part.reused))
             if not has_all or _needs_gradients(index, part.ops):
                 return None  # tables, and what `tf.custom_gradient` made, are TensorFlow's
@@ -326,7 +326,7 @@ class EditPlanner:
 
         self.executor.navigator.leave(0)
         command = replace(command, connect=tuple((name, self.view.names(own)[0]) for name, own in command.connect))
-        if self.executor.in_function:
+        if self.executor.boundary is not None:
             patch, function = join(command, self.executor.plan_context())
             return self._brought_in(patch, function)
         other, readers = _opened_target(command)
@@ -355,7 +355,7 @@ class EditPlanner:
         """
         from tfgraphwidget.editor import traced_growth
 
-        if self.executor.in_function:
+        if self.executor.boundary is not None:
             patch = self.view.target.fit(runtime.plan(command, self.executor.plan_context()))
             ops = tuple(node.name for node in patch.add.nodes)
             variables = tuple(value for value in patch.traced.captured.values() if hasattr(value, "assign"))
@@ -407,7 +407,7 @@ def function_executor(graph: object) -> EditExecutor | None:
     """
     core = getattr(graph, "core", None)
     executor: EditExecutor | None = getattr(core, "executor", None)
-    return executor if executor is not None and executor.in_function else None
+    return executor if executor is not None and executor.boundary is not None else None
 
 
 def alone(command: Clone) -> Clone:

@@ -303,7 +303,7 @@ class Evaluator:
         fetches = self._arguments.fetches(tensors)
         with executor.transaction():
             run = None
-            if not executor.in_function:
+            if executor.boundary is None:
                 index = executor.index
                 waiting = waiting_tensors(index, needed_ops(index, fed, fetches), fed, fetches)
                 run = runtime.measure.probe.session_runner(

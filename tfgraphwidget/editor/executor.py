@@ -78,9 +78,14 @@ class EditExecutor:
         return self.view.index
 
     @property
-    def in_function(self) -> bool:
-        """Whether the current graph is a function's body, whose clones are modules."""
-        return len(self.navigator.path) > 1 or bool(self.source.refusal)
+    def boundary(self) -> FunctionBoundary | None:
+        """The arguments and results of the current function, whose clones are modules; None in a graph."""
+        return self.view.target.boundary
+
+    @property
+    def ends(self) -> FunctionBoundary:
+        """The arguments and results of the current function; none in a graph."""
+        return self.boundary or ((), {})
 
     def read_only(self) -> str:
         """Why the current graph cannot run and grow as a live graph does, with a way out; "" if it can."""
@@ -182,13 +187,6 @@ class EditExecutor:
         removed = {edit.name for edit in done if isinstance(edit, edits.SignatureRemoval)}
         return {name: tensors for name, tensors in self.source.missing_ends.items() if name not in removed}
 
-    def function_ends(self) -> FunctionBoundary:
-        """The arguments and results of the current function after the edits."""
-        target, body = self.view.target, self.view.body
-        if isinstance(target, CalledFunction):
-            return target.edition.ends
-        return edits.track_boundary(body.arguments, body.returns, self.patches())
-
     def edited_module(self, name: str) -> ModuleCopy:
         """The current function as edits have left it, as a tf.Module; see `AnalysisAPI.module`.
 
@@ -199,7 +197,7 @@ class EditExecutor:
         signature = next((s for s in self.signatures if default is not None and s.name == default.name), None)
         source = dataclasses.replace(self.source, signature=signature)  # with the keys that edits have renamed
         self._check_traceable()
-        return function_bodies.edited_module(source, self.state(), self.view, self.function_ends(), name)
+        return function_bodies.edited_module(source, self.state(), self.view, self.ends, name)
 
     def signature_modules(self) -> dict[str, ModuleCopy]:
         """The current function, if it is what was opened, as a tf.Module for each signature that edits gave it."""
@@ -241,8 +239,8 @@ class EditExecutor:
 
     def _called_for(self) -> tuple[str, ...]:
         """The tensors that callers of this graph name: ends of signatures, arguments and results of functions."""
-        if self.in_function:
-            arguments, returns = self.function_ends()
+        if self.boundary is not None:
+            arguments, returns = self.boundary
             return tuple(dict.fromkeys((*arguments, *returns.values())))
         ends = [(*signature.inputs, *signature.outputs) for signature in self.signatures]
         return tuple(dict.fromkeys(name for pairs in ends for _, name in pairs))
@@ -308,13 +306,13 @@ class EditExecutor:
             self.view,
             self.target.graph,
             function=self.navigator.function,
-            arguments=lambda: self.function_ends()[0] if self.in_function else (),
-            ends=self.function_ends if self.in_function and len(self.navigator.path) == 1 else None,
+            boundary=self.view.target.boundary,
+            is_opened=self.view.target is self.target,
             external_tensors=self._called_for,
             signatures=lambda: self.signatures,
             missing_ends=lambda: self.missing_ends,
             new_names=self.new_names,
-            refusal=self.read_only() if self.in_function else "",
+            refusal="" if self.boundary is None else self.read_only(),
             state=self.state,
             readers=self.value_readers,
         )

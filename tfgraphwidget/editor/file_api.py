@@ -186,15 +186,15 @@ class FileAPI(ArgumentChecks):
 
         core, arguments, index = self._core, self._core.arguments, self._core.index
         ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
-        in_function = core.executor.in_function
-        if in_function and not core.target.is_file:
+        is_function = core.executor.boundary is not None
+        if is_function and not core.target.is_file:
             return self._extract_function(*ends)
         part = _with_whole_loops(upstream(index, *ends[1], stop_at=ends[0]), ends[0])
         behind = [name for name in ends[0] if index.op(name) in part.ids and ":" not in name]
         whole = part - ops(index, *behind) if behind else part
         init = core.executor.default_init()
         source = saving.file_extract(core, arguments.clone(whole, None, "", {"init": init, "graph": core.target}), ends)
-        if source is None and in_function:
+        if source is None and is_function:
             return self._extract_function(*ends)
         if source is None:
             graph, session = edit_values.new_session(index.extras.versions())
@@ -218,7 +218,7 @@ class FileAPI(ArgumentChecks):
         core = self._core
         command = core.arguments.clone(inputs, outputs, "part", {})
         (module,) = function_bodies.clone_modules(
-            command, core.source, core.executor.state(), core.view, core.executor.function_ends()
+            command, core.source, core.executor.state(), core.view, core.executor.ends
         )
         editor: Any = type(self)
         part = editor(open_source(module.run), core.show)

@@ -38,7 +38,6 @@ _DEPRECATED = {
     "fresh": "core.executor.latest_ops",
     "do": "core.executor.clone",
     "told": "core.executor.preview",
-    "in_function": "core.executor.in_function",
     "read_only": "core.executor.read_only",
     "default_init": "core.executor.default_init",
     "outermost": "core.target.index",

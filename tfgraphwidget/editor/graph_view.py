@@ -35,7 +35,7 @@ from tfgraphwidget.visible import ROOT_ASPECT, Direction, ViewSpec, find_shown_o
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Transaction
-    from tfgraphwidget.edits import Patch
+    from tfgraphwidget.edits import FunctionBoundary, Patch
     from tfgraphwidget.sources import Body
 
 Names: TypeAlias = OpsLike
@@ -62,8 +62,15 @@ class EditTarget(Protocol):
     def index(self) -> GraphIndex:
         """The graph as it is now."""
 
+    @property
+    def boundary(self) -> FunctionBoundary | None:
+        """The arguments and results of a function; None for a graph."""
+
     def fit(self, patch: Patch) -> Patch:
         """The patch as this graph can carry it out."""
+
+    def refit(self, patch: Patch) -> Patch:
+        """The patch of an edit that was undone, as this graph can carry it out now."""
 
     def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
         """Apply a patch as a step of an edit.

@@ -175,7 +175,7 @@ class Inspection:
             shapes = [] if reference.label == "cond" else [index.shape(op, k) for k in range(len(index.dtypes(op)))]
             for sort, name, text in definition_signature(index.extras.function(reference.function), shapes):
                 yield f"{reference.label} {sort}" if len(self.functions) > 1 else sort, name, text
-        arguments, returns = core.executor.function_ends()
+        arguments, returns = core.executor.ends
         ends = {split_tensor(tensor)[0] for tensor in (*arguments, *returns.values())}
         if self.name in ends or (self.name.strip("/") == "" and ends):
             yield from body_signature(index, arguments, returns)

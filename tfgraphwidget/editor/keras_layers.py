@@ -232,7 +232,7 @@ def _check_same(model: KerasModel, executor: EditExecutor) -> None:
     rng = np.random.default_rng(0)
     batch = [rng.normal(size=(shape[0] or _BATCH, *shape[1:])).astype(dtype) for shape, dtype in specs]
     results = model(keras.tree.pack_sequence_as(functional_ends(model)[0], batch), training=False)
-    keys = list(executor.function_ends()[1])
+    keys = list(executor.ends[1])
     outputs = results if isinstance(results, dict) else dict(zip(keys, keras.tree.flatten(results), strict=True))
     expected = executor.edited_module("edited").signature(*batch)
     for key, value in outputs.items():

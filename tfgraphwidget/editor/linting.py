@@ -60,7 +60,7 @@ def lint_editor(
         target=target,
         trust=core.source.trust,
         is_file=core.target.is_file,
-        in_function=core.executor.in_function,
+        in_function=core.executor.boundary is not None,
         others=lambda: _other_graphs(core),
     )
     return lint.lint(context, only, never)

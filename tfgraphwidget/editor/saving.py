@@ -252,8 +252,8 @@ def export_request(
         edits=lambda: document(records_of(core.executor.history.done)),
         stored_values=lambda: stored_values(core),
         editor=write_editor,
-        modules=_functions(core, *ends) if core.executor.in_function else None,
-        file_part=partial(_file_part, core, ends) if core.executor.in_function else None,
+        modules=_functions(core, *ends) if core.executor.boundary is not None else None,
+        file_part=partial(_file_part, core, ends) if core.executor.boundary is not None else None,
         read_only=core.executor.read_only() or _why_elsewhere(core),
         lacks_values=target.came_without_values,
         trust=source.trust,
@@ -262,7 +262,7 @@ def export_request(
 
 def _why_elsewhere(core: EditorCore) -> str:
     """Why a file's graph cannot run here that edits have placed on other machines, as a sentence; "" if it can."""
-    if not core.target.is_file or core.executor.in_function:
+    if not core.target.is_file or core.executor.boundary is not None:
         return ""
     pinned = absent_devices((node.name, node.device) for node in core.target.index.nodes if node.device)
     return next(iter(pinned_notices([ops for ops in pinned if ops.elsewhere], soft=True)), "")
@@ -358,7 +358,7 @@ def ends_without_refused_ops(
     is_part = frozen or is_folder or suffix in CONVERSIONS
     if is_folder and core.source.stored is not None and core.source.stored.folder() is not None:
         return None  # a SavedModel keeps its other files, and needs no run for that
-    if not is_part or not core.target.is_file or not core.target.live_refusal or core.executor.in_function:
+    if not is_part or not core.target.is_file or not core.target.live_refusal or core.executor.boundary is not None:
         return None
     ends = requested_signatures(core, inputs, outputs, signatures)
     input_tensors = [tensor for signature in ends for _, tensor in signature.inputs]
@@ -525,7 +525,7 @@ def _functions(
     def modules() -> dict[str, Module]:
         if inputs is outputs is signatures is None:
             return {export.DEFAULT: core.executor.edited_module("edited"), **core.executor.signature_modules()}
-        arguments, returns = core.executor.function_ends()
+        arguments, returns = core.executor.ends
         ends = (arguments if inputs is None else inputs, returns if outputs is None else outputs)
         parts = requested_signatures(core, *(ends if signatures is None else (None, None)), signatures)
         return {part.name: core.executor.part_module(part) for part in parts}
@@ -539,7 +539,7 @@ def _file_part(
     """The request of a function of a file as a graph with variables; None where TensorFlow has to make it one."""
     if not core.target.is_file:
         return None
-    arguments, returns = core.executor.function_ends()
+    arguments, returns = core.executor.ends
     signatures = requested_signatures(core, *ends) if any(end is not None for end in ends) else ()
     if not signatures:
         keys = {} if core.source.signature is None else signature_ends(core.source.signature, core.view).inputs

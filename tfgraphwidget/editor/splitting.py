@@ -211,8 +211,8 @@ def keys_of(core: EditorCore) -> dict[str, str]:
         core: The parts of the editor.
     """
     executor = core.executor
-    if executor.in_function:
-        return {tensor: key for key, tensor in reversed(executor.function_ends()[1].items())}
+    if executor.boundary is not None:
+        return {tensor: key for key, tensor in reversed(executor.ends[1].items())}
     ends = (end for each in executor.signatures for end in (*each.inputs, *each.outputs))
     return {tensor: key for key, tensor in reversed([*ends])}
 
@@ -370,9 +370,9 @@ def _tensor(index: GraphIndex, name: str) -> str:
 
 def _own_ends(core: EditorCore, ends: PartEnds) -> tuple[Sequence[str], Sequence[str]]:
     """The inputs and outputs of a part, by the names that they have in its own graph."""
-    if not core.executor.in_function:
+    if core.executor.boundary is None:
         return ends.inputs, ends.outputs
-    arguments, results = core.executor.function_ends()
+    arguments, results = core.executor.ends
     return [_tensor(core.index, name) for name in arguments], [*results.values()]
 
 

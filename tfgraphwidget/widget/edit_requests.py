@@ -181,7 +181,7 @@ class EditRequests:
     def _signatures(self) -> Iterator[p.SignatureRow]:
         """The signatures, with a button that removes each; without any the likely one, with a button that adds it."""
         core = self._editor.core
-        if len(core.navigator.path) > 1 or core.executor.in_function:
+        if len(core.navigator.path) > 1 or core.executor.boundary is not None:
             return
         signatures = core.executor.signatures
         for signature in signatures:

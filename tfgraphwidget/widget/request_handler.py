@@ -365,7 +365,7 @@ class RequestHandler:
             warnings=editor.notices,
             untrusted=untrusted_sentences(editor),
             # The clone of a function's body is a tf.Module; the body itself stays as it is.
-            editable="" if executor.in_function else executor.read_only(),
+            editable="" if executor.boundary is not None else executor.read_only(),
             expression=_selection_text(selection),
             ops=len(index),
             variables=count_variables(index, range(len(index))),

@@ -171,7 +171,7 @@ def frozen_outputs(editor: GraphEditor) -> tuple[str, ...] | None:
     Args:
         editor: The editor.
     """
-    if editor.core.executor.in_function or editor.outputs or editor.signatures:
+    if editor.core.executor.boundary is not None or editor.outputs or editor.signatures:
         return None
     try:
         return editor.core.arguments.outputs(None)
@@ -198,16 +198,16 @@ def _notebook_stem(editor: GraphEditor) -> str:
 def _refusal(editor: GraphEditor, kind: SaveFormat) -> str:
     """Why a format cannot be written now, or ""."""
     executor = editor.core.executor
-    if kind.kind in _RUNNABLE and (stopped := executor.read_only()) and not executor.in_function:
+    if kind.kind in _RUNNABLE and (stopped := executor.read_only()) and executor.boundary is None:
         return stopped
     if kind.group == "Model" and not editor.index.names:
         return "the graph has no ops"
     valueless = handles(editor.index) and executor.default_init() != "current"
-    if kind.kind in _RUNNABLE and valueless and (kind.kind != "meta" or executor.in_function):
+    if kind.kind in _RUNNABLE and valueless and (kind.kind != "meta" or executor.boundary is not None):
         if editor.core.source.graph is None:
             return "there is no checkpoint beside the file with the values of its variables"
         return "it was opened without the session that has the values of its variables"
-    if kind.kind == "saved_model" and not executor.in_function and not (editor.outputs or editor.signatures):
+    if kind.kind == "saved_model" and executor.boundary is None and not (editor.outputs or editor.signatures):
         return "mark its outputs in the drawing first"
     if kind.kind == "frozen" and frozen_outputs(editor) == ():
         return "mark its outputs in the drawing first"

@@ -129,6 +129,11 @@ class CalledFunction:
         """The body as it was read."""
         return self.edition.body
 
+    @property
+    def boundary(self) -> edits.FunctionBoundary:
+        """The arguments and results of the function now."""
+        return self.edition.ends
+
     # Edits
 
     @property

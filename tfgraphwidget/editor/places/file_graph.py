@@ -1,7 +1,7 @@
 """A file's graph that TensorFlow has not imported: what is different when the graph is a file.
 
 Edits exchange its NodeDefs, and nothing runs. The values of variables are read from the file's checkpoint. A session is
-asked for by importing the graph as it is now, once; see `imported`.
+asked for by importing the graph as it is now, once; see `import_graph`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.places.opened_graph import OpenedGraph
-    from tfgraphwidget.edits import Patch
+    from tfgraphwidget.edits import FunctionBoundary, Patch
     from tfgraphwidget.sources import Body, Source
 
 
@@ -50,6 +50,7 @@ class OpenedFunction(NodeDefGraph):
     def __init__(self, root: OpenedGraph) -> None:
         self._root, self.source = root, root.source
         self._stamp = self.source.body.stamp()
+        self._boundary: tuple[GraphIndex, FunctionBoundary] | None = None  # of that state of the body
         super().__init__(self._read())
 
     def _read(self) -> GraphIndex:
@@ -67,10 +68,18 @@ class OpenedFunction(NodeDefGraph):
             self._stamp = self.source.body.stamp()
             self.index = self.first = self._read()
 
-    def imported(self) -> LiveGraph:
+    def import_graph(self) -> LiveGraph:
         """Raise NotRunnable: a function has no graph of its own that a session runs."""
         self.source.live()
         raise AssertionError
+
+    @property
+    def boundary(self) -> FunctionBoundary | None:
+        """The arguments and results of the function after the edits."""
+        if self._boundary is None or self._boundary[0] is not self.index:
+            body = self.source.body
+            self._boundary = self.index, edits.track_boundary(body.arguments, body.returns, self.patches)
+        return self._boundary[1]
 
     @property
     def live_refusal(self) -> str:
@@ -132,6 +141,7 @@ class FileGraph(OpenedFunction):
     """
 
     needs_import = True
+    boundary = None
 
     def __init__(self, root: OpenedGraph) -> None:
         super().__init__(root)
@@ -139,7 +149,7 @@ class FileGraph(OpenedFunction):
         self._present_file: tuple[GraphIndex, Source] | None = None  # the file after its edits, opened by itself
         self._before_import: tuple[Body, tuple[str, ...], bool] | None = None  # of the source
 
-    def imported(self) -> LiveGraph:
+    def import_graph(self) -> LiveGraph:
         """The graph as TensorFlow has imported it now: it never sees what edits have removed, or changed, before.
 
         Raises NotRunnable, and the file is as it was.

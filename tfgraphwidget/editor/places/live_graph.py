@@ -115,6 +115,7 @@ class LiveGraph:
 
     needs_import = False
     live_refusal = ""
+    boundary = None
 
     def __init__(self, root: OpenedGraph, file: FileGraph | None = None, body: Body | None = None) -> None:
         """Read the graph; `body` is the file as it was imported, with the edits that were made in it."""
@@ -133,13 +134,13 @@ class LiveGraph:
         if file is not None:
             # Of what a Saver does not restore, TensorFlow needs further ops to assign values.
             live.hide_all_but(source.live(), file.index.names)
-            self._reserved, self._objectless = file.reserved, _variables(file.index)
+            self._reserved, self._objectless = file.index.reserved, _variables(file.index)
             self._reading = _Reading(file.index, 0, self._present_stamp())  # whose collections have these variables
         self.reread()
         self._imported = self._reading.index  # before all edits in TensorFlow
         self._form = None if body is None else sources.FileForm(body, self._imported.nodes, source.repaired)
 
-    def imported(self) -> LiveGraph:
+    def import_graph(self) -> LiveGraph:
         """The graph itself."""
         return self
 

@@ -38,11 +38,6 @@ class NodeDefGraph:
         """The edits that are in force, oldest first."""
         return tuple(self._patches)
 
-    @property
-    def reserved(self) -> frozenset[str]:
-        """Names, in lower case, that no new op may take."""
-        return self.index.reserved
-
     def reserve(self, names: Iterable[str]) -> None:
         """Let no op that is added from now on take these names, which are in lower case."""
         self.index = replace(self.index, reserved=self.index.reserved | set(names))

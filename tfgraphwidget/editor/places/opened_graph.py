@@ -18,7 +18,7 @@ from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef, Variable
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.transaction import Transaction
-    from tfgraphwidget.edits import Patch
+    from tfgraphwidget.edits import FunctionBoundary, Patch
     from tfgraphwidget.sources import Body, Source
 
 
@@ -63,13 +63,18 @@ class OpenedGraph:
     # Where it lives
 
     @property
+    def boundary(self) -> FunctionBoundary | None:
+        """The arguments and results of a function that was opened itself; None for a graph."""
+        return self.place.boundary
+
+    @property
     def is_file(self) -> bool:
         """Whether this is a file's graph that TensorFlow has not imported."""
         return self.place.needs_import
 
     def graph(self) -> Graph:
         """The graph that can be changed and run; a file is imported now. Raises NotRunnable."""
-        self.place = self.place.imported()
+        self.place = self.place.import_graph()
         return self.place.graph()
 
     def become(self, file: FileGraph) -> None:
