@@ -273,7 +273,7 @@ def test_planning_asks_the_context_for_what_tensorflow_knows(editor: tgw.GraphEd
     for command in commands:
         with pytest.raises(GraphEditError, match=r"cannot be planned without TensorFlow.*call editor\.edit\(command\)"):
             command.plan(IndexContext(editor.index))
-        context = SourceContext(editor.core.source, editor.core.view.body, editor.core.view, editor.core.target.graph)
+        context = SourceContext(editor.core.executor)
         patch = plan(command, context)
         assert editor.edit(command).added == tuple(node.name for node in patch.add.nodes)
     assert less(editor) == -2.0

@@ -241,9 +241,7 @@ class EditPlanner:
                     f"{free_name(scope, set(copies))!r} is free.",
                     [scope],
                 )
-        modules = function_bodies.clone_modules(
-            command, self.source, executor.state(), self.view, executor.ends
-        )
+        modules = function_bodies.clone_modules(command, self.source, executor.state(), self.view, executor.ends)
         return PlannedEdit(None, edits.Edits.of(edits.Patch()), lambda _: Outcome(edits.Patch(), modules))
 
     def growths(self, command: Clone) -> tuple[edits.Grow, ...]:

@@ -12,7 +12,7 @@ from tfgraphwidget import edits, runtime
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.edit_planner import EditPlanner, function_executor
-from tfgraphwidget.editor.places import CalledFunction, OpenedGraph, change_of
+from tfgraphwidget.editor.places import OpenedGraph, change_of
 from tfgraphwidget.editor.plan_cache import PlanCache
 from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread, undone
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.edits.clone import Clone
     from tfgraphwidget.graph import BodyState, GraphIndex, Signature
     from tfgraphwidget.runtime.functions import ModuleCopy
-    from tfgraphwidget.sources import Source
+    from tfgraphwidget.sources import Body, Source
 
 Cloned: TypeAlias = "live.Copy | ModuleCopy | GrowthResult"
 """What a clone gives: ops of a graph, a tf.Module, or ops of a function that was opened itself."""
@@ -86,6 +86,29 @@ class EditExecutor:
     def ends(self) -> FunctionBoundary:
         """The arguments and results of the current function; none in a graph."""
         return self.boundary or ((), {})
+
+    @property
+    def opened_boundary(self) -> FunctionBoundary | None:
+        """The arguments and results of a function that was opened itself, if it is the current one."""
+        return self.boundary if self.view.target is self.target else None
+
+    @property
+    def body(self) -> Body:
+        """The current graph as it was read."""
+        return self.view.body
+
+    @property
+    def function(self) -> str:
+        """The name of the function that an op calls, if the current graph is its body; else ""."""
+        return self.navigator.function
+
+    def import_graph(self) -> None:
+        """Import the graph that was opened into TensorFlow, if it is a file's. Raises NotRunnable."""
+        self.target.graph()
+
+    def refusal(self) -> str:
+        """Why the current function's body cannot be imported, as a sentence; "" for a graph."""
+        return "" if self.boundary is None else self.read_only()
 
     def read_only(self) -> str:
         """Why the current graph cannot run and grow as a live graph does, with a way out; "" if it can."""
@@ -151,7 +174,7 @@ class EditExecutor:
             return ()
         # Found once for each state of the graph: every selection paints it again.
         if self._unused is None or self._unused[0] is not index or self._unused[1] != inputs_and_outputs:
-            ends = (*self._called_for(), *inputs_and_outputs[0], *inputs_and_outputs[1])
+            ends = (*self.external_tensors(), *inputs_and_outputs[0], *inputs_and_outputs[1])
             ops = edits.rewrite.find_unused_ops(index, patches, ends, self.new_names())
             self._unused = index, inputs_and_outputs, tuple(index.names[op] for op in ops)
         return self._unused[2]
@@ -237,7 +260,7 @@ class EditExecutor:
         patches = (change_of(self.target, step.patch, step.place) for step in self.history.done)
         return {name: live for patch in patches if patch is not None for name, live in patch.new_state.items()}
 
-    def _called_for(self) -> tuple[str, ...]:
+    def external_tensors(self) -> tuple[str, ...]:
         """The tensors that callers of this graph name: ends of signatures, arguments and results of functions."""
         if self.boundary is not None:
             arguments, returns = self.boundary
@@ -300,22 +323,7 @@ class EditExecutor:
 
     def plan_context(self) -> runtime.SourceContext:
         """The current graph, for planning."""
-        return runtime.SourceContext(
-            self.source,
-            self.view.body,
-            self.view,
-            self.target.graph,
-            function=self.navigator.function,
-            boundary=self.view.target.boundary,
-            is_opened=self.view.target is self.target,
-            external_tensors=self._called_for,
-            signatures=lambda: self.signatures,
-            missing_ends=lambda: self.missing_ends,
-            new_names=self.new_names,
-            refusal="" if self.boundary is None else self.read_only(),
-            state=self.state,
-            readers=self.value_readers,
-        )
+        return runtime.SourceContext(self)
 
     def value_readers(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values of a file's variables in the current graph, unless TensorFlow has imported it."""

@@ -7,9 +7,9 @@ to a command's patch the static shapes that follow from it, and to a refusal the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -55,67 +55,79 @@ from tfgraphwidget.tf_types import FunctionDef, NodeDef, TensorProto
 MAX_DEPTH = 32  # calls in calls that an edit of the whole graph goes into: models have under ten
 
 
-class _EditedGraph(Protocol):
-    """A graph that is edited: live, or a draft."""
+class CurrentGraph(Protocol):
+    """The graph that an edit is planned on: what an editor knows of it now. What takes time is a method."""
+
+    @property
+    def source(self) -> Source:
+        """What is open."""
+
+    @property
+    def body(self) -> Body:
+        """The graph, or the function's body, as it was read."""
 
     @property
     def index(self) -> GraphIndex:
         """The graph as it is now."""
+
+    @property
+    def function(self) -> str:
+        """The name of the function whose body it is; "" for a graph, and for a function that no op calls."""
+
+    @property
+    def boundary(self) -> FunctionBoundary | None:
+        """The arguments and results of a function; None for a graph."""
+
+    @property
+    def opened_boundary(self) -> FunctionBoundary | None:
+        """The arguments and results of a function that was opened itself, which no op calls; None for all else."""
+
+    @property
+    def signatures(self) -> tuple[Signature, ...]:
+        """The signatures of the graph that was opened."""
+
+    @property
+    def missing_ends(self) -> Mapping[str, tuple[str, ...]]:
+        """The tensors that the graph does not have, by the signatures of the file that name them."""
+
+    def external_tensors(self) -> tuple[str, ...]:
+        """The tensors that signatures or callers name."""
+
+    def new_names(self) -> Mapping[str, str]:
+        """The names of the ops that edits have renamed, by those before."""
+
+    def refusal(self) -> str:
+        """Why a function's body cannot be imported, as a sentence; "" for a graph."""
+
+    def state(self) -> BodyState | None:
+        """What ops of a function's body stand for, after edits."""
+
+    def value_readers(self) -> Mapping[str, Callable[[], object]]:
+        """Readers of the values of a file's variables, by their handle ops."""
+
+    def import_graph(self) -> None:
+        """Import the graph of a file into TensorFlow."""
 
 
 class SourceContext:
     """A graph of a source, or a function's body in it, as a `PlanContext`.
 
     Args:
-        source: What is open.
-        body: The graph or the function's body that is edited.
-        edited: The graph to read the index of.
-        import_graph: Imports the source's graph into TensorFlow if it is a file's.
-        function: The name of the function whose body is edited; "" for a graph.
-        arguments: Finds the tensors that its callers pass in, which takes time after many edits.
-        ends: Finds the arguments and results of a function that no op calls.
-        external_tensors: Finds the tensors that signatures or callers name.
-        signatures: Finds the signatures of the graph that was opened.
-        missing_ends: Finds the tensors that the graph does not have, by the signatures of the file that name them.
-        new_names: Finds the names of the ops that edits have renamed, by those before.
-        refusal: Why a function's body cannot be imported.
-        state: Finds what ops of a function's body stand for, after edits.
-        readers: Finds what reads the values of a file's variables, by their handle ops.
+        graph: The graph that is edited.
     """
 
     depth = 0  # of the calls through which the graph was entered
 
-    def __init__(
-        self,
-        source: Source,
-        body: Body,
-        edited: _EditedGraph,
-        import_graph: Callable[[], object],
-        *,
-        function: str = "",
-        arguments: Callable[[], tuple[str, ...]] = tuple,
-        ends: Callable[[], FunctionBoundary] | None = None,
-        external_tensors: Callable[[], tuple[str, ...]] = tuple,
-        signatures: Callable[[], tuple[Signature, ...]] = tuple,
-        missing_ends: Callable[[], Mapping[str, tuple[str, ...]]] = dict,
-        new_names: Callable[[], Mapping[str, str]] = dict,
-        refusal: str = "",
-        state: Callable[[], BodyState] | None = None,
-        readers: Callable[[], Mapping[str, Callable[[], object]]] = dict,
-    ) -> None:
-        self._source, self._body, self._edited, self._import_graph = source, body, edited, import_graph
+    def __init__(self, graph: CurrentGraph) -> None:
+        self._graph, self._source, self._body = graph, graph.source, graph.body
         self._index: GraphIndex | None = None
-        self._find_arguments, self._find_external_tensors = arguments, external_tensors
-        self._find_ends, self._find_signatures, self._find_new_names = ends, signatures, new_names
-        self._find_missing_ends = missing_ends
-        self._refusal, self._find_state, self._find_readers = refusal, state, readers
-        self.function = function
+        self.function = graph.function
 
     @property
     def index(self) -> GraphIndex:
         """The graph, the same for all of a plan unless that imports it."""
         if self._index is None:
-            self._index = self._edited.index
+            self._index = self._graph.index
         return self._index
 
     @property
@@ -126,32 +138,38 @@ class SourceContext:
     @cached_property
     def arguments(self) -> tuple[str, ...]:
         """The tensors that callers of the function pass in."""
-        return self._find_arguments()
+        boundary = self._graph.boundary
+        return () if boundary is None else boundary[0]
 
     @cached_property
     def ends(self) -> FunctionBoundary | None:
         """The arguments and results of a function that no op calls."""
-        return None if self._find_ends is None else self._find_ends()
+        return self._graph.opened_boundary
 
     @cached_property
     def external_tensors(self) -> tuple[str, ...]:
         """The tensors that signatures or callers name."""
-        return self._find_external_tensors()
+        return self._graph.external_tensors()
 
     @cached_property
     def new_names(self) -> Mapping[str, str]:
         """The names of the ops that edits have renamed, by those before."""
-        return self._find_new_names()
+        return self._graph.new_names()
 
     @cached_property
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of the graph that was opened."""
-        return self._find_signatures()
+        return self._graph.signatures
 
     @cached_property
     def missing_ends(self) -> Mapping[str, tuple[str, ...]]:
         """The tensors that the graph does not have, by the signatures of the file that name them."""
-        return self._find_missing_ends()
+        return self._graph.missing_ends
+
+    @cached_property
+    def _refusal(self) -> str:
+        """Why a function's body cannot be imported, as a sentence; "" for a graph."""
+        return self._graph.refusal()
 
     @property
     def has_values(self) -> bool:
@@ -167,7 +185,7 @@ class SourceContext:
         """Import the graph of a file. Raises NotRunnable for a function's body."""
         if self._refusal:
             raise NotRunnable(self._refusal)
-        self._import_graph()
+        self._graph.import_graph()
         self._index = None
 
     def trace(self, function: object, specs: Sequence[tuple[str, Shape]], options: Options = ()) -> TracedFunction:
@@ -184,7 +202,7 @@ class SourceContext:
         traced = trace_op_type(function, specs, dict(options))
         if traced is not None:
             return traced
-        if self._find_ends is not None or (self._refusal and is_eager_by_default()):
+        if self.ends is not None or (self._refusal and is_eager_by_default()):
             return traced_ops.trace_in_function(function, specs, dict(options))
         traced = traced_ops.trace_function(function, specs, dict(options))
         if traced.has_state:
@@ -269,7 +287,9 @@ class SourceContext:
         Raises:
             GraphEditError: TensorFlow cannot compute a tensor.
         """
-        return edit_values.compute_nodes(nodes, tensors, self._source.trust, seconds)
+        # TensorFlow runs functions by its own rules, whatever the versions of their graph are.
+        versions = None if self.function else self.index.extras.versions()
+        return edit_values.compute_nodes(nodes, tensors, self._source.trust, seconds, versions)
 
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:
         """Return the values from the session, the checkpoint, or the captured variables."""
@@ -280,37 +300,48 @@ class SourceContext:
     def _present(self, variables: Iterable[VariableDef]) -> Mapping[str, Array]:
         """The values of variables as arrays, by handle op."""
         variables = tuple(variables)
-        readers = self._find_readers()
+        readers = self._graph.value_readers()
         if variables and all(variable.handle in readers for variable in variables):
             return {variable.handle: np.asarray(readers[variable.handle]()) for variable in variables}
-        state = self._find_state() if self._find_state is not None and self._refusal else None
+        state = self._graph.state() if self._refusal else None
         return edit_values.read_variables(self._source, self._body, variables, state)
 
 
 @dataclass(frozen=True, eq=False)
-class _Library:
-    """A body with the functions that edits have brought to it."""
+class _Callee:
+    """The body of a function that an op calls, as the graph that an edit of the caller is planned on."""
 
+    source: Source
     body: Body
     index: GraphIndex
+    function: str
+    boundary: FunctionBoundary
+    why: str
+    opened_boundary: None = None
+    signatures: tuple[Signature, ...] = ()
+    missing_ends: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.body, name)
+    def external_tensors(self) -> tuple[str, ...]:
+        """The arguments and results."""
+        return (*self.boundary[0], *self.boundary[1].values())
 
-    @property
-    def library(self) -> _Library:
-        return self
+    def new_names(self) -> Mapping[str, str]:
+        """No names: it is read as it is now."""
+        return {}
 
-    def functions(self) -> frozenset[str]:
-        return self.index.functions
+    def refusal(self) -> str:
+        """Why it cannot be imported."""
+        return self.why
 
-    def function(self, name: str) -> FunctionDef:
-        return self.index.extras.function(name)
+    def state(self) -> None:
+        """No state: the caller passes it in."""
 
+    def value_readers(self) -> Mapping[str, Callable[[], object]]:
+        """No readers."""
+        return {}
 
-@dataclass(frozen=True, eq=False)
-class _Index:
-    index: GraphIndex
+    def import_graph(self) -> None:
+        """Import nothing."""
 
 
 class CalleeContext(SourceContext):
@@ -331,7 +362,7 @@ class CalleeContext(SourceContext):
         node = caller.nodes[caller.ids[op]]
         name = next(door.function for door in called_functions(node, caller.functions) if door.label == label)
         self._definition = caller.extras.function(name)
-        node_body = open_function(name, _Library(body, caller), caller, caller.ids[op])
+        node_body = open_function(name, body, caller, caller.ids[op])
         placeholders = {node.name: node for node in node_body.nodes()}
         self._fixed = {name: placeholders[name] for name in node_body.constants if name in placeholders}
         argument_shapes = dict(
@@ -353,17 +384,9 @@ class CalleeContext(SourceContext):
         )
         holders = {origin: name for name, origin in (body.origins or {}).items()}
         self.caller_handles = {name: holders.get(origin, origin) for name, origin in (node_body.origins or {}).items()}
-        ends = tuple(node_body.arguments), dict(node_body.returns)
-        super().__init__(
-            source,
-            node_body,
-            _Index(index),
-            lambda: None,
-            function=name,
-            arguments=lambda: ends[0],
-            external_tensors=lambda: (*ends[0], *ends[1].values()),
-            refusal=f"{name!r} is a function that {op!r} calls.",
-        )
+        boundary = tuple(node_body.arguments), dict(node_body.returns)
+        why = f"{name!r} is a function that {op!r} calls."
+        super().__init__(_Callee(source, node_body, index, name, boundary, why))
 
     def rewrite(self, patch: Patch, name: str) -> tuple[FunctionDef, tuple[int, ...]]:
         """The function after the edit of a patch, under a name; see `FunctionContext.rewrite`."""

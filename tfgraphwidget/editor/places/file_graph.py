@@ -208,7 +208,7 @@ class FileGraph(OpenedFunction):
             notices: list[str] = []
             original = None if source.stored is None else source.stored.meta()
             meta_graph = export.file_meta_graph(
-                _with_initializers(self.index), self.envelope(), self.index.nodes, original, notices.append
+                _with_initializers(self.index), self.envelope(), self.index.nodes, original, notices
             )
             present = source.open_edited(meta_graph)
             present.notices += tuple(notices)
