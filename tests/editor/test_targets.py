@@ -120,7 +120,7 @@ def test_an_edit_with_nobody_else_about_reads_nothing_again(
         raise AssertionError("the graph was read again")
 
     with monkeypatch.context() as context:
-        context.setattr(editor.core.target, "_take", refuse)
+        context.setattr(editor.core.target.place, "_take", refuse)
         EDITS[verb](editor)
         assert editor.index
     names = list(editor.index.names)

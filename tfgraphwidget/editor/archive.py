@@ -498,7 +498,7 @@ def _with_edits(core: EditorCore, saved: SavedEditor, new_core: Callable[[Source
     try:
         _make_edits(core, saved)
     except GraphEditError:
-        if not core.target.is_file or not tf_protos.is_tensorflow_installed():
+        if not core.target.place.needs_import or not tf_protos.is_tensorflow_installed():
             raise
         core = new_core(core.source)
         core.target.graph()

@@ -33,13 +33,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.edits.clone import Add, Clone
     from tfgraphwidget.graph import BodyState
 
-_STALE = (
-    "TensorFlow's own tensors keep the static shapes that they had ({} of them); the editor and what it saves have the "
-    "new ones."
-)
 _SIGNATURES_GONE = "Signatures that lost inputs or outputs are in no file that is saved from here: {}."
-_UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
-_TRACED = "Code that calls {} goes on running it as TensorFlow has traced it; editor.function() is the edited one."
 
 
 class EditPlanner:
@@ -83,22 +77,18 @@ class EditPlanner:
             place,
             edits.Edits.of(patch, notes=self._cuts(change)),
             apply,
-            notes=lambda: (*self._lost_signatures(signatures, change), *self._notes(change)),
+            notes=lambda: (
+                *self._lost_signatures(signatures, change),
+                *self._notes(change),
+            ),
             reserved=self._names_in_use(change),
-            imported=(is_exchanged or command.asks_for_session) and self._holds_imported_file(),
+            imported=(is_exchanged or command.asks_for_session) and self.target.place.file is not None,
         )
-
-    def _holds_imported_file(self) -> bool:
-        """Whether TensorFlow holds the graph of a file."""
-        return self.source.graph is not None and self.source.revive is not None
 
     def _apply(self, patch: edits.Patch, steps: Transaction, load: Callable[[], None] | None) -> tuple[str, ...]:
         """Apply a patch of the current graph; variables and tables that a function made get their first values."""
-        traced, renew = patch.traced, self.renew != "never"
-        traces = {id(trace): trace for _, trace in patch.traces}
-        for trace in (*traces.values(), *([] if traced is None else [traced])):
-            if self.source.graph is not None:
-                live.traced_ops.keep_alive(self.source.graph, trace)
+        renew = self.renew != "never"
+        self.target.place.keep_alive(patch)
         if load is None:
             return self.view.target.apply(patch, steps, renew=renew)
         return self.target.apply(patch, steps, load=load, renew=renew)
@@ -115,7 +105,7 @@ class EditPlanner:
     def _names_in_use(self, patch: edits.Patch) -> tuple[str, ...]:
         """The names that new ops of a patch do not have because hidden ops have them, which no done step removed."""
         target = self.target
-        names_in_use = target.index.reserved if self.source.graph is not None else frozenset()
+        names_in_use = target.place.hidden_names()
         functions = [function.signature.name for function in patch.add.functions]
         new = [node.name for node in patch.add.nodes]
         new += [name for name in functions if not name.startswith("__")]  # those TensorFlow numbers by itself
@@ -132,18 +122,9 @@ class EditPlanner:
         removed = [name for name in (getattr(each, "name", "") for each in before) if name not in remaining]
         return (_SIGNATURES_GONE.format(names_text(removed)),) if removed and not change.signature_edits else ()
 
-    def _notes(self, patch: edits.Patch) -> tuple[str, ...]:
-        """Notes about changes that TensorFlow cannot follow; `patch` is of the source's own graph."""
-        if self.source.graph is None:
-            if patch == edits.Patch(signature_edits=patch.signature_edits):
-                return ()
-            return (_TRACED.format(self.source.title),) if self.source.refusal else ()
-        stale = patch.known_shapes
-        notes = [_STALE.format(len(stale))] if stale else []
-        if patch.changed and (self.renew == "never" or self.source.session is None):
-            first, others = repr(patch.changed[0].name), len(patch.changed) - 1
-            notes.append(_UNSEEN.format(f"{first}, or another of {others + 1} ops," if others else first))
-        return tuple(notes)
+    def _notes(self, change: edits.Patch) -> tuple[str, ...]:
+        """Notes about changes that TensorFlow cannot follow; `change` is of the source's own graph."""
+        return self.target.place.notes(change, renewed=self.renew != "never")
 
     def _cuts(self, patch: edits.Patch) -> tuple[str, ...]:
         """A sentence for each partial run that a patch of the source's own graph is going to cut."""
@@ -293,9 +274,9 @@ class EditPlanner:
             GraphEditError: A part of a function's body cannot stand alone, or a variable has no value.
         """
         executor, target = self.executor, self.target
-        command = edits.rebind_selections(command, executor.index)
-        if not target.is_file:
+        if not target.place.needs_import:
             return None
+        command = edits.rebind_selections(command, executor.index)
         index, readers, origin = executor.index, executor.value_readers(), target.present_graph()
         constants: Mapping[str, NodeDef] = {}
         if executor.boundary is not None:
@@ -335,9 +316,7 @@ class EditPlanner:
         def plan(index: GraphIndex, target: GraphIndex) -> edits.Patch:
             signed = (name for s in source.signatures for _, name in (*s.inputs, *s.outputs))
             external = tuple(name for name in signed if split_tensor(name)[0] in index.ids)
-            if other.is_file:  # TensorFlow imports no variables of objects, which have no initializers
-                variables = tuple(v for v in index.variable_defs if v.initializer in index.ids)
-                index = replace(index, variable_defs=variables)
+            index = other.place.as_imported(index)
             return whole.plan(
                 edits.IndexContext(index, target, has_values=source.has_values, external_tensors=external)
             )
@@ -447,7 +426,7 @@ def _opened_target(command: Add) -> tuple[OpenedGraph, Mapping[str, Callable[[],
         target = OpenedGraph(source)
         view, patches = opened_navigator(source, target).outermost, ()
     if source.graph is not None or source.revive is not None or not source.refusal:
-        return target, target.value_readers(patches) if target.is_file else {}
+        return target, target.value_readers(patches)
     ends = edits.track_boundary(view.body.arguments, view.body.returns, patches)
     state = function_bodies.edited_state(source, view.body, view.index, patches)
     return OpenedGraph(function_bodies.graph_source(source, state, view, ends)), {}

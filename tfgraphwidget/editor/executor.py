@@ -122,9 +122,9 @@ class EditExecutor:
 
     def default_init(self) -> Literal["current", "initial", "none"]:
         """The default of `init`: "current" where the session or a checkpoint has values."""
-        if self.source.graph is None or self.source.session is not None:
-            return "current" if self.target.has_values() else "initial"
-        return "none"
+        if not self.target.place.can_hold_values():
+            return "none"
+        return "current" if self.target.has_values() else "initial"
 
     def free_scope(self, base: str = "copy") -> str:
         """`base`, or with a number appended: a scope name that is not taken."""
@@ -327,8 +327,6 @@ class EditExecutor:
 
     def value_readers(self) -> Mapping[str, Callable[[], object]]:
         """Readers of the values of a file's variables in the current graph, unless TensorFlow has imported it."""
-        if not self.target.is_file:
-            return {}
         readers = self.target.value_readers(self.patches_of(self.navigator.outermost))
         if self.view.target is self.target:
             return readers

@@ -186,7 +186,7 @@ class FileAPI(ArgumentChecks):
         core, arguments, index = self._core, self._core.arguments, self._core.index
         ends = arguments.boundary(inputs, outputs)[0], arguments.outputs(outputs, use_selection=inputs is None)
         is_function = core.executor.boundary is not None
-        if is_function and not core.target.is_file:
+        if is_function and not core.target.place.needs_import:
             return self._extract_function(*ends)
         part = _with_whole_loops(upstream(index, *ends[1], stop_at=ends[0]), ends[0])
         behind = [name for name in ends[0] if index.op(name) in part.ids and ":" not in name]

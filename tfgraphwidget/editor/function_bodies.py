@@ -105,9 +105,9 @@ def clone_modules(
     Raises:
         GraphEditError: A module cannot be the part; NotClonable, NoPath, SessionRefused and others say why.
     """
-    command, view = _with_replaced(command, view)
-    inputs, outputs, also, notices = _module_ends(command, view)
-    index, (arguments, returns) = view.index, ends
+    command, index = _with_replaced(command, view.index)
+    inputs, outputs, also, notices = _module_ends(command, index)
+    arguments, returns = ends
     source.trust.check(effects_of(index, source.trust).of_run(outputs, inputs), "no function was made of it")
     structure = _edited_structure(source, view, state, arguments)
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
@@ -194,13 +194,13 @@ def preview(command: Clone, source: Source, state: BodyState, view: GraphView, e
     Raises:
         GraphEditError: The part cannot be copied.
     """
-    command, view = _with_replaced(command, view)
-    inputs, outputs, also, notices = _module_ends(command, view)
+    command, index = _with_replaced(command, view.index)
+    inputs, outputs, also, notices = _module_ends(command, index)
     arguments, returns = ends
     variables = command.variables if isinstance(command.variables, str) else dict(command.variables)
-    _devices(command, view.index)
+    _devices(command, index)
     copy_preview = runtime.functions.module_clone.preview(
-        *(view.index, state, (inputs, outputs), command.into, variables, also),
+        *(index, state, (inputs, outputs), command.into, variables, also),
         (arguments, _by_key(source, view, returns)),
         _edited_structure(source, view, state, arguments),
     )
@@ -242,19 +242,8 @@ def _with_notices(report: Preview, notices: tuple[str, ...]) -> Preview:
     return dataclasses.replace(report, dropped=(*notices, *report.dropped))
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _ReplacedView:
-    """The view of a body in which some tensors are read in place of others."""
-
-    view: GraphView
-    index: GraphIndex
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.view, name)
-
-
-def _with_replaced(command: Clone, view: GraphView) -> tuple[Clone, Any]:
-    """A command that has no `replace`, and the view of a body whose ops read what that says.
+def _with_replaced(command: Clone, index: GraphIndex) -> tuple[Clone, GraphIndex]:
+    """A command that has no `replace`, and a body whose ops read what that says.
 
     A module reads nothing of the original, so what is read instead is computed in the module too.
 
@@ -262,8 +251,8 @@ def _with_replaced(command: Clone, view: GraphView) -> tuple[Clone, Any]:
         NotClonable: What is read instead has another dtype, or is computed from what it replaces.
     """
     if not command.replace:
-        return command, view
-    index, rewriter = view.index, edits.rewrite.ConsumerRewriter(view.index)
+        return command, index
+    rewriter = edits.rewrite.ConsumerRewriter(index)
     for old, new in command.replace:
         end, other = edits.rewrite.tensor(index, old), edits.rewrite.tensor(index, new)
         if index.dtypes(end[0])[end[1]] != index.dtypes(other[0])[other[1]]:
@@ -283,11 +272,11 @@ def _with_replaced(command: Clone, view: GraphView) -> tuple[Clone, Any]:
         if edits.rewrite.tensor_name(index, edits.rewrite.tensor(index, name)) not in replaced
     )
     rewired = edits.apply_patch(index, edits.Patch(changed=rewriter.changes()))
-    return dataclasses.replace(command, inputs=inputs, replace=()), _ReplacedView(view, rewired)
+    return dataclasses.replace(command, inputs=inputs, replace=()), rewired
 
 
 def _module_ends(
-    command: Clone, view: GraphView
+    command: Clone, index: GraphIndex
 ) -> tuple[tuple[str, ...], tuple[str, ...], Collection[int], tuple[str, ...]]:
     """Inputs that the outputs use, outputs, further ops, and the notice for other inputs.
 
@@ -297,12 +286,10 @@ def _module_ends(
     if command.selection is None:
         unused: tuple[str, ...] = ()
         if command.inputs and command.outputs:  # else it is the whole function, or all that its results need
-            unused = unused_inputs(
-                view.index, command.inputs, between(view.index, command.inputs, command.outputs).mask
-            )
+            unused = unused_inputs(index, command.inputs, between(index, command.inputs, command.outputs).mask)
         used_inputs = tuple(name for name in command.inputs if name not in unused)
         return used_inputs, command.outputs, (), unused_inputs_notice(unused, command.outputs)
-    selection = command.selection.on(view.index)
+    selection = command.selection.on(index)
     inputs, outputs = selection.ends
     return inputs, outputs, selection.ids, ()
 

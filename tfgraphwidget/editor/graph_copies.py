@@ -67,20 +67,23 @@ def plan_copies(
     Raises:
         GraphEditError: The ops cannot be copied; NotClonable, NotTrusted, SessionRefused and others say why.
     """
-    if origin.is_file or target.is_file:
-        patch = plan(origin.index, target.index)
-        check_copied(patch, origin, target)
-        if stays_in_file(patch, origin.index, origin, target):
-            own, pairs = origin.present_graph(), patch.add.copies
-            patch = _with_values(patch, own, target, readers())
-            return GraphCopies(own, replace(patch, preview=with_notices(patch, target)), pairs, _nothing)
-        target.check_placed(patch, origin)
-    source, destination = origin.graph_session(), target.graph_session()
+    own = origin.present_graph()
+    there = own.index if origin is target else target.index
+    patch = plan(own.index, there)
+    check_copied(patch, origin, target)
+    if stays_in_file(patch, own.index, origin, target):
+        pairs = patch.add.copies
+        patch = _with_values(patch, own, target, readers())
+        return GraphCopies(own, replace(patch, preview=with_notices(patch, target)), pairs, _nothing)
+    if origin.place.needs_import or target.place.needs_import:
+        target.check_placed(patch, origin)  # else it is when the patch is applied
+    source = origin.graph_session()
+    destination = source if origin is target else target.graph_session()
     initial_values = origin.source.initial_values
     if initial_values is not None:
         source = replace(source, fresh=partial(initial_values, reseed))
-    patch = plan(source.index, destination.index)
-    check_copied(patch, origin, target)
+    if source.index is not own.index or destination.index is not there:  # a file was imported
+        patch = plan(source.index, destination.index)
     patch = replace(patch, preview=with_notices(patch, target))
     load = clone_values.value_loader(patch, source, destination)
     return GraphCopies(source, patch, patch.add.copies, load)
@@ -96,7 +99,7 @@ def stays_in_file(patch: Patch, index: GraphIndex, origin: OpenedGraph, target: 
         target: What the copies go into.
     """
     is_held = not (tf_protos.is_tensorflow_installed() and clone_values.needs_session(patch, index))
-    return origin.is_file and target.is_file and is_held
+    return is_held and origin.place.needs_import and target.place.needs_import
 
 
 def check_copied(patch: Patch, source: OpenedGraph, target: OpenedGraph) -> None:
@@ -160,7 +163,7 @@ def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
         assert original.graph is not None
         return target.variables(patch), (runtime.sync.Model(original.graph, original.session), copied)
 
-    if not target.is_file:
+    if origin.graph is not None:
         in_graph()
 
     def share(items: tuple[_Item, ...], k: int) -> tuple[_Item, ...]:

@@ -59,7 +59,7 @@ def lint_editor(
         convert=lambda: _conversion(core, target, save),
         target=target,
         trust=core.source.trust,
-        is_file=core.target.is_file,
+        is_file=core.target.place.needs_import,
         in_function=core.executor.boundary is not None,
         others=lambda: _other_graphs(core),
     )

@@ -150,7 +150,7 @@ def _breakage(core: EditorCore, path: Path, *, is_folder: bool) -> list[Finding]
     with suppress(OSError):  # of a name that no file can have
         is_folder |= path.is_dir()
     is_graph = is_folder or not path.suffix or path.suffix.lower() in (*export.GRAPH_DEFS, ".meta")
-    if not core.target.is_file or not is_graph:
+    if not core.target.place.needs_import or not is_graph:
         return []
     return [finding for finding in lint_editor(core, "", lint.BROKEN, ()) if finding.severity == "error"]
 
@@ -320,7 +320,7 @@ class _EnteredGraph(_OpenedGraph):
 
 def _why_elsewhere(core: EditorCore) -> str:
     """Why a file's graph cannot run here that edits have placed on other machines, as a sentence; "" if it can."""
-    if not core.target.is_file or core.executor.boundary is not None:
+    if not core.target.place.needs_import or core.executor.boundary is not None:
         return ""
     pinned = absent_devices((node.name, node.device) for node in core.target.index.nodes if node.device)
     return next(iter(pinned_notices([ops for ops in pinned if ops.elsewhere], soft=True)), "")
@@ -416,7 +416,7 @@ def ends_without_refused_ops(
     is_part = frozen or is_folder or suffix in export.CONVERSIONS
     if is_folder and core.source.stored is not None and core.source.stored.folder() is not None:
         return None  # a SavedModel keeps its other files, and needs no run for that
-    if not is_part or not core.target.is_file or not core.target.live_refusal or core.executor.boundary is not None:
+    if not is_part or not core.target.live_refusal or core.executor.boundary is not None:
         return None
     ends = requested_signatures(core, inputs, outputs, signatures)
     input_tensors = [tensor for signature in ends for _, tensor in signature.inputs]
@@ -583,7 +583,7 @@ class _OpenFunction:
 
     def without_tensorflow(self, request: export.ExportRequest) -> export.ExportRequest | None:
         core, index = self.core, self.core.index
-        if not core.target.is_file:
+        if not core.target.place.needs_import:
             return None
         arguments, returns = core.executor.ends
         signatures = requested_signatures(core, *self.ends) if any(end is not None for end in self.ends) else ()

@@ -199,7 +199,8 @@ class CalledFunction:
     def _without_broken(self, graph: GraphIndex, call: edits.Patch) -> edits.Patch:
         """The patch of a file's graph, removing also the functions that it leaves without callers, if one is broken."""
         root = self.root
-        if not root.is_file or root.source.signatures:  # those of a SavedModel have names in its objects, too
+        has_objects = bool(root.source.signatures)  # of a SavedModel, in which functions have names, too
+        if has_objects or not root.place.needs_import:
             return call
         alone = edits.without_uncalled_functions(graph, call)
         uncalled = {function.signature.name for function in alone.remove.functions} & root.first.functions

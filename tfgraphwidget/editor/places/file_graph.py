@@ -42,10 +42,14 @@ def _with_initializers(index: GraphIndex) -> GraphIndex:
     )
 
 
+_TRACED = "Code that calls {} goes on running it as TensorFlow has traced it; editor.function() is the edited one."
+
+
 class OpenedFunction(NodeDefGraph):
     """The body of a function that was opened itself: edits exchange its NodeDefs, and a tf.Module of it runs."""
 
     needs_import = False
+    file = None
 
     def __init__(self, root: OpenedGraph) -> None:
         self._root, self.source = root, root.source
@@ -125,6 +129,39 @@ class OpenedFunction(NodeDefGraph):
         """Whether the graph is still the one that was opened."""
         return self.index is self.first
 
+    def can_hold_values(self) -> bool:
+        """Whether its variables can have values: those that the function has captured."""
+        return True
+
+    def as_imported(self, index: GraphIndex) -> GraphIndex:
+        """The graph itself.
+
+        Args:
+            index: A state of the graph.
+        """
+        return index
+
+    def keep_alive(self, patch: Patch) -> None:
+        """Hold nothing: the patch, which a history has, holds what a Python function has made.
+
+        Args:
+            patch: The change that brings the ops in.
+        """
+
+    def hidden_names(self) -> frozenset[str]:
+        """No names: NodeDefs are never hidden."""
+        return frozenset()
+
+    def notes(self, patch: Patch, *, renewed: bool) -> tuple[str, ...]:  # noqa: ARG002
+        """A sentence on code that goes on calling the function as it was.
+
+        Args:
+            patch: The change.
+            renewed: Without effect, as nothing runs.
+        """
+        is_of_signatures = patch == edits.Patch(signature_edits=patch.signature_edits)
+        return () if is_of_signatures else (_TRACED.format(self.source.title),)
+
     def names_after_failures(self) -> frozenset[str]:
         """No names: an edit that failed has left nothing."""
         return frozenset()
@@ -148,6 +185,23 @@ class FileGraph(OpenedFunction):
         self.closed: sessions.SessionContents | None = None
         self._present_file: tuple[GraphIndex, Source] | None = None  # the file after its edits, opened by itself
         self._before_import: tuple[Body, tuple[str, ...], bool] | None = None  # of the source
+
+    def as_imported(self, index: GraphIndex) -> GraphIndex:
+        """The graph with the variables that TensorFlow's importer makes.
+
+        Args:
+            index: A state of the graph.
+        """
+        return _with_initializers(index)
+
+    def notes(self, patch: Patch, *, renewed: bool) -> tuple[str, ...]:  # noqa: ARG002
+        """No sentences: nothing runs that could be behind.
+
+        Args:
+            patch: The change.
+            renewed: Without effect.
+        """
+        return ()
 
     def import_graph(self) -> LiveGraph:
         """The graph as TensorFlow has imported it now: it never sees what edits have removed, or changed, before.

@@ -44,6 +44,11 @@ if TYPE_CHECKING:
 
     Members = Mapping[str, tuple[Member, ...]]
 
+_STALE = (
+    "TensorFlow's own tensors keep the static shapes that they had ({} of them); the editor and what it saves have the "
+    "new ones."
+)
+_UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
 _SESSION_CLOSED = (
     "TensorFlow imported the file after this edit and cannot take it back, so the session was closed; the next one "
     "begins with its values."
@@ -125,7 +130,7 @@ class LiveGraph:
         if source.session is not None:
             sessions.variable_values.check_session(source.session, source.live())
             sessions.watch_partial_runs(source.session)
-        self._members: dict[int, tuple[Patch, Members]] = {}  # by id: a patch, and what collections held before it
+        self._members: list[tuple[Patch, Members]] = []  # patches, and what collections held before each
         self._built_on_hidden: set[str] = set()
         self._reserved: frozenset[str] = frozenset()
         # Variables of a file's saved objects: TensorFlow 1's importer makes no tf.Variables of them.
@@ -320,7 +325,7 @@ class LiveGraph:
         losses = load_renamed_state()
         keys = {key for change in (patch.add, patch.remove) for key, _ in change.members}
         members = {key: before.index.collections.get(key, ()) for key in keys}
-        self._members[id(patch)] = patch, members
+        self._members.append((patch, members))
         # The notes of the patch, which its preview shows too, list what was known when it was planned.
         return (*(renewal.losses if renewal else ()), *(loss for loss in losses if loss not in patch.notes))
 
@@ -518,9 +523,9 @@ class LiveGraph:
         edits.check_unchanged(index, inverse)
         inverse = inverse.with_dependents(index)
         losses = self.apply(inverse, steps, renew=renew)
-        self._members.pop(id(inverse), None)
         # TensorFlow's collections take what comes back at their ends.
-        order = self._members.pop(id(patch), (None, {}))[1]
+        order: Members = next((members for each, members in self._members if each is patch), {})
+        self._members = [pair for pair in self._members if pair[0] is not patch and pair[0] is not inverse]
         reordered = live.patch_application.put_in_order(self.graph(), order)
         if self._objectless:
             now = self._reading.index
@@ -579,6 +584,45 @@ class LiveGraph:
         """Let no op that is added from now on take these names, which are in lower case."""
         self._reserved |= set(names)
         self.reread()
+
+    def can_hold_values(self) -> bool:
+        """Whether there is a session that holds values of variables."""
+        return self.source.session is not None
+
+    def as_imported(self, index: GraphIndex) -> GraphIndex:
+        """The graph itself: TensorFlow has imported it.
+
+        Args:
+            index: A state of the graph.
+        """
+        return index
+
+    def keep_alive(self, patch: Patch) -> None:
+        """Let TensorFlow's graph hold what a Python function has made, as long as ops of it may be used.
+
+        Args:
+            patch: The change that brings the ops in.
+        """
+        for trace in (*(trace for _, trace in patch.traces), *([] if patch.traced is None else [patch.traced])):
+            live.traced_ops.keep_alive(self.graph(), trace)
+
+    def hidden_names(self) -> frozenset[str]:
+        """Names, in lower case, that no new op can have, since hidden ops have them."""
+        return self.index.reserved
+
+    def notes(self, patch: Patch, *, renewed: bool) -> tuple[str, ...]:
+        """Sentences on changes that TensorFlow cannot follow.
+
+        Args:
+            patch: The change.
+            renewed: Whether a session that has run the changed ops was renewed.
+        """
+        stale = patch.known_shapes
+        notes = [_STALE.format(len(stale))] if stale else []
+        if patch.changed and (not renewed or self.source.session is None):
+            first, others = repr(patch.changed[0].name), len(patch.changed) - 1
+            notes.append(_UNSEEN.format(f"{first}, or another of {others + 1} ops," if others else first))
+        return tuple(notes)
 
     def names_after_failures(self) -> frozenset[str]:
         """Names, in lower case, that an edit which failed has left taken for all edits but itself."""

@@ -67,11 +67,6 @@ class OpenedGraph:
         """The arguments and results of a function that was opened itself; None for a graph."""
         return self.place.boundary
 
-    @property
-    def is_file(self) -> bool:
-        """Whether this is a file's graph that TensorFlow has not imported."""
-        return self.place.needs_import
-
     def graph(self) -> Graph:
         """The graph that can be changed and run; a file is imported now. Raises NotRunnable."""
         self.place = self.place.import_graph()
