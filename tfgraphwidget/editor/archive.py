@@ -136,7 +136,7 @@ class EditorArchive:
     core: EditorCore
 
     def write(self, path: Path, notices: list[str]) -> None:
-        """Write it to a file, and add a sentence for each thing that is not in it."""
+        """Write it to the file `path`; `notices` gets a sentence on each thing that is not in it."""
         with path.open("wb") as file:
             notices += write(self.core, file)
 

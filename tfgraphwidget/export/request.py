@@ -33,7 +33,7 @@ class GraphToExport(Protocol):
         """The versions and the function library of the graph, in a message of its own without nodes."""
 
     def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
-        """Nodes of the graph as the file had them from which they were read."""
+        """The NodeDefs `nodes` of the graph as the file had them from which they were read."""
 
     def file_meta_graph(self) -> MetaGraphDef | None:
         """The MetaGraphDef of that file, if it holds one."""
@@ -65,7 +65,7 @@ class Document(Protocol):
     """What a file holds that TensorFlow does not load: a drawing, a page, edits, an editor."""
 
     def write(self, path: Path, notices: list[str]) -> None:
-        """Write it to a file, and add a sentence for each thing that is not in it."""
+        """Write it to the file `path`; `notices` gets a sentence on each thing that is not in it."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class Picture:
     paint: Paint
 
     def write(self, path: Path, _: list[str]) -> None:
-        """Write it to a file."""
+        """Write it to the file `path`."""
         from tfgraphwidget.scene.rendering import picture_files
 
         picture_files.save(self.scene, path, paint=self.paint)
@@ -36,7 +36,7 @@ class Dot:
     index: GraphIndex
 
     def write(self, path: Path, _: list[str]) -> None:
-        """Write it to a file."""
+        """Write it to the file `path`."""
         path.write_text(dot.text(self.index), encoding="utf-8")
 
 
@@ -47,7 +47,7 @@ class GraphML:
     index: GraphIndex
 
     def write(self, path: Path, _: list[str]) -> None:
-        """Write it to a file."""
+        """Write it to the file `path`."""
         import_package("networkx", "A '.graphml' file needs networkx")
         from tfgraphwidget.graph import nx
 
@@ -69,7 +69,7 @@ class EditScript:
     steps: Sequence[Step]
 
     def write(self, path: Path, _: list[str]) -> None:
-        """Write it to a file."""
+        """Write it to the file `path`."""
         beside = path.with_suffix(".npz")
         code = script(self.opened, self.path, self.steps, beside.name)
         path.write_text(code.text, encoding="utf-8")
@@ -84,5 +84,5 @@ class EditRecords:
     steps: Sequence[Step]
 
     def write(self, path: Path, _: list[str]) -> None:
-        """Write them to a file."""
+        """Write them to the file `path`."""
         path.write_text(document(records_of(self.steps)), encoding="utf-8")

@@ -47,7 +47,7 @@ class Page:
     page_input: PageInput
 
     def write(self, path: Path, _: list[str]) -> None:
-        """Write it to a file."""
+        """Write it to the file `path`."""
         path.write_text(page(self.page_input), encoding="utf-8")
 
 
