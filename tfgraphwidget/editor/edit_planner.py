@@ -344,13 +344,11 @@ class EditPlanner:
         trust = self.source.trust
         trust.check(effects_of(self.executor.index, trust).at_import(command.at), "the function was not called")
 
-        def call(steps: Transaction) -> Outcome:
-            patch, outputs = traced_growth.grow(target, command, steps)
-            ops = tuple(node.name for node in patch.add.nodes)
-            grown = traced_growth.GrowthResult(command.into, outputs, target.variables(patch), ops)
-            return Outcome(patch, (grown,))
-
-        return PlannedEdit(target, edits.Edits.of(edits.Patch()), call)
+        # What a function adds is known once it was called; an interrupt ends it at any moment.
+        patch, outputs = traced_growth.grow(target, command, self.steps)
+        ops = tuple(node.name for node in patch.add.nodes)
+        grown = traced_growth.GrowthResult(command.into, outputs, target.variables(patch), ops)
+        return PlannedEdit(target, edits.Edits.of(patch), lambda _: Outcome(patch, (grown,)))
 
     def _brought_in(self, patch: edits.Patch, grown: GrowthResult) -> PlannedEdit:
         """The edit of the current function by what comes into it."""

@@ -151,7 +151,7 @@ def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
         copies: What was applied.
         target: What the copies are in.
     """
-    patch, origin, preview = copies.patch, copies.origin, copies.patch.preview
+    patch, origin, preview = _with_pairs(copies.patch, copies.pairs), copies.origin, copies.patch.preview
     assert preview is not None  # every clone has one
     count = len(preview.scopes)
 

@@ -167,7 +167,11 @@ class OpenedFunction(NodeDefGraph):
         return frozenset()
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:  # noqa: ARG002
-        """No readers: the function has captured what it reads."""
+        """No readers: the function has captured what it reads.
+
+        Args:
+            patches: Without effect.
+        """
         return {}
 
 

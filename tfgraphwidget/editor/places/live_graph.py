@@ -629,5 +629,9 @@ class LiveGraph:
         return edits.reserved_names(self._record().failed.keys() - self._record().ungrown)
 
     def value_readers(self, patches: Iterable[Patch]) -> dict[str, Callable[[], object]]:  # noqa: ARG002
-        """No readers: the session has the values."""
+        """No readers: the session has the values.
+
+        Args:
+            patches: Without effect.
+        """
         return {}
