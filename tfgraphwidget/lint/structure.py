@@ -46,7 +46,7 @@ from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorShapeProto
 
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _NAME_IN_FUNCTION = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\\/>-]*")
-_MOST_FINDINGS = 20  # of one rule in one graph: a file of another format may break it at each op
+MOST_FINDINGS = 20  # of one rule in one graph: a file of another format may break it at each op
 _SHOWN = 8  # ops of a cycle in a sentence
 _UNKNOWN_DIM = -1
 _NO_VALUE = "has no value"
@@ -142,7 +142,7 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
         valid = _NAME_IN_FUNCTION if body.is_function else _NAME
         wrong = [op for op, name in enumerate(index.names) if not valid.fullmatch(name)]
         used = index.used_names() if wrong else set()
-        for op in wrong[:_MOST_FINDINGS]:
+        for op in wrong[:MOST_FINDINGS]:
             name = index.names[op]
             new = free_name(valid_name(name, index.types[op]), used)
             yield body.finding(
@@ -153,7 +153,7 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
                 [op],
                 context.fix(Rename(name, new), body),
             )
-        yield from _rest(body, "invalid-names", wrong, "have names that TensorFlow takes for no op")
+        yield from rest_of(body, "invalid-names", wrong, "have names that TensorFlow takes for no op")
 
 
 @rule("wrong-ports", "error")
@@ -169,7 +169,7 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
         of_edges = counts[index.inputs.values]
         edges = np.flatnonzero((of_edges >= 0) & (index.ports >= of_edges))
         owner = index.inputs.owner
-        for edge in edges[:_MOST_FINDINGS].tolist():
+        for edge in edges[:MOST_FINDINGS].tolist():
             source, port, reader = int(index.inputs.values[edge]), int(index.ports[edge]), int(owner[edge])
             name, count = index.names[source], int(counts[source])
             only = Reroute((f"{name}:{port}",), (f"{name}:0",)) if count == 1 else None
@@ -183,7 +183,7 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
                 [reader, source],
                 context.fix(only, body),
             )
-        yield from _rest(body, "wrong-ports", edges.tolist(), "read outputs that are not there")
+        yield from rest_of(body, "wrong-ports", edges.tolist(), "read outputs that are not there")
 
 
 @rule("input-counts", "error")
@@ -197,7 +197,7 @@ def input_counts(context: LintContext) -> Iterator[Finding]:
         index = body.index
         arities, read = _input_counts(index), np.diff(index.inputs.start)
         wrong = np.flatnonzero((arities >= 0) & (arities != read)).tolist()
-        for op in wrong[:_MOST_FINDINGS]:
+        for op in wrong[:MOST_FINDINGS]:
             name, more = index.names[op], int(read[op]) > int(arities[op])
             last = int(read[op]) - 1
             way = (
@@ -213,7 +213,7 @@ def input_counts(context: LintContext) -> Iterator[Finding]:
                 [op],
                 context.fix(Connect((), name, last) if more else None, body),
             )
-        yield from _rest(body, "input-counts", wrong, "read more or fewer tensors than their type takes")
+        yield from rest_of(body, "input-counts", wrong, "read more or fewer tensors than their type takes")
 
 
 @rule("input-order", "error")
@@ -248,7 +248,7 @@ def cycles(context: LintContext) -> Iterator[Finding]:
         index = body.index
         if index.is_sorted():
             continue
-        for ops in _cycles(index)[:_MOST_FINDINGS]:
+        for ops in _cycles(index)[:MOST_FINDINGS]:
             names = [index.names[op] for op in ops]
             path = " → ".join([*names[:_SHOWN], *(["…"] if len(names) > _SHOWN else []), names[0]])
             first = names[0]
@@ -306,7 +306,10 @@ def missing_colocations(context: LintContext) -> Iterator[Finding]:
         if not missing_names:
             continue
         name = index.names[op]
-        fix = RemoveAttr("_class", name, functions=False)
+        remaining = tuple(entry.decode() for entry in entries if colocation(entry) not in missing_names)
+        fix: Command = SetAttr(name, "_class", remaining)
+        if not remaining:
+            fix = RemoveAttr("_class", name, functions=False)
         yield body.finding(
             "missing-colocations",
             "error",
@@ -334,7 +337,7 @@ def attributes(context: LintContext) -> Iterator[Finding]:
             wrong = _wrong_attributes(node, described, index.functions, is_known=definition is not None)
             for name, why, severity, is_removed in wrong:
                 count += 1
-                if count > _MOST_FINDINGS:
+                if count > MOST_FINDINGS:
                     continue
                 fix: Command = RemoveAttr(name, node.name, functions=False)
                 way = fix.code() if is_removed else f"editor.set_attr({node.name!r}, {name!r}, …)"
@@ -347,7 +350,7 @@ def attributes(context: LintContext) -> Iterator[Finding]:
                     [op],
                     context.fix(fix if is_removed else None, body),
                 )
-        yield from _rest(body, "attributes", range(count), "have such attributes")
+        yield from rest_of(body, "attributes", range(count), "have such attributes")
 
 
 @rule("negative-shapes", "error")
@@ -387,6 +390,7 @@ BROKEN = (
     "invalid-names",
     "wrong-ports",
     "input-counts",
+    "input-dtypes",
     "input-order",
     "cycles",
     "loop-frames",
@@ -397,9 +401,16 @@ BROKEN = (
 """The codes of the rules of this module."""
 
 
-def _rest(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Iterator[Finding]:
-    """A finding on those that are beyond the most that are listed."""
-    more = len(all_of_them) - _MOST_FINDINGS
+def rest_of(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Iterator[Finding]:
+    """A finding on those that are beyond the most that are listed.
+
+    Args:
+        body: The graph.
+        code: The code of the rule.
+        all_of_them: The ops, or the edges, that the rule finds.
+        do: What they do, to stand behind "op".
+    """
+    more = len(all_of_them) - MOST_FINDINGS
     if more > 0:
         sentence = f"{count_text(more, 'more op')}{body.where} {do}; fix those above first."
         yield Finding(code, "error", sentence)
