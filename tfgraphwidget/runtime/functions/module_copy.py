@@ -60,7 +60,7 @@ class ModuleCopy(tf.Module):
         )  # not as an attribute: they would be this module's variables
         self._body = functions  # alive as long as the calls that name them
         self.inlined: InlinedModule
-        self.has_v1_control_flow = False
+        self.is_differentiable = True
 
     @property
     def named_variables(self) -> dict[str, tf.Variable]:
@@ -140,36 +140,10 @@ class ModuleCopy(tf.Module):
             )
         values = {self._parameter(name): value for name, value in keywords.items()}
         if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
-            run = self._run_without_gradient if self.has_v1_control_flow else self.run
+            run = self.run if self.is_differentiable else without_gradient(self.run, self.scope, self.variables)
             return run(*arguments, **values)
         with eager_mode():  # a graph of TensorFlow 1 is the default one, which cannot hold the variables
             return self.run(*arguments, **values)
-
-    def _run_without_gradient(self, *arguments: object, **keywords: object) -> Any:
-        """Call the function; a gradient of it is refused in a sentence.
-
-        TensorFlow differentiates v1 loops and conditionals by what Python knew as they were built, which is lost in a
-        function: with an AttributeError, and already as the function is called where a tape watches an argument.
-        """
-        leaves = tf.nest.flatten((arguments, keywords))
-        places = [place for place, leaf in enumerate(leaves) if tf.is_tensor(leaf) or isinstance(leaf, tf.Variable)]
-
-        def refuse(*_: Tensor, **__: object) -> object:
-            raise NotClonable(
-                f"{self.scope!r} has while loops or conditionals of TensorFlow 1, which cannot be differentiated "
-                "inside a function; differentiate the function that it was made of, before it was frozen."
-            )
-
-        @tf.custom_gradient  # type: ignore[untyped-decorator]
-        def run(*tensors: Tensor) -> tuple[Any, Callable[..., object]]:
-            replaced_leaves = [*leaves]
-            for place, tensor in zip(places, tensors, strict=True):
-                replaced_leaves[place] = tensor
-            positional, named = tf.nest.pack_sequence_as((arguments, keywords), replaced_leaves)
-            with stop_recording():
-                return self.run(*positional, **named), refuse
-
-        return run(*(leaves[place] for place in places))
 
     def _parameter(self, name: str) -> str:
         if name in self._structure.specs:
@@ -255,6 +229,46 @@ class ModuleCopy(tf.Module):
     def __repr__(self) -> str:
         own, shared = len(self.own), len(self.shared)
         return f"<ModuleCopy {self.scope!r}: {own} variables of its own, {shared} shared>"
+
+
+def without_gradient(
+    function: Callable[..., Any], name: str, variables: Sequence[tf.Variable] = ()
+) -> Callable[..., Any]:
+    """A function that computes what another one does, and whose gradient is refused in a sentence.
+
+    TensorFlow differentiates v1 loops and conditionals by what Python knew as they were built, which is lost in a
+    function: with an AttributeError, and already as the function is called where a tape watches an argument.
+
+    Args:
+        function: The function.
+        name: What it is, for the sentence.
+        variables: The variables that it reads; a gradient with respect to a trainable one is refused too.
+    """
+
+    def call(*arguments: object, **keywords: object) -> Any:
+        leaves = tf.nest.flatten((arguments, keywords))
+        places = [place for place, leaf in enumerate(leaves) if tf.is_tensor(leaf) or isinstance(leaf, tf.Variable)]
+
+        def refuse(*_: Tensor, **__: object) -> object:
+            raise NotClonable(
+                f"{name!r} has while loops or conditionals of TensorFlow 1, which cannot be differentiated inside a "
+                "function; differentiate the function that it was made of, before it was frozen, or train only what "
+                "comes behind it: editor.freeze(), and tf.stop_gradient of what it is given."
+            )
+
+        @tf.custom_gradient  # type: ignore[untyped-decorator]
+        def run(*tensors: Tensor) -> tuple[Any, Callable[..., object]]:
+            replaced_leaves = [*leaves]
+            for place, tensor in zip(places, tensors, strict=False):
+                replaced_leaves[place] = tensor
+            positional, named = tf.nest.pack_sequence_as((arguments, keywords), replaced_leaves)
+            with stop_recording():
+                return function(*positional, **named), refuse
+
+        trained = [variable.read_value() for variable in variables if variable.trainable]
+        return run(*(leaves[place] for place in places), *trained)
+
+    return call
 
 
 def _is_keras_tensor(value: object) -> bool:
