@@ -17,11 +17,12 @@ from tfgraphwidget.graph import BodyState
 from tfgraphwidget.naming import identifier, known_instead, split_tensor
 from tfgraphwidget.runtime.functions.body_import import InlinedModule
 from tfgraphwidget.runtime.functions.module_state import States
+from tfgraphwidget.runtime.functions.refused_gradients import without_gradient
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
 from tfgraphwidget.sources import CallStructure, is_same_variable
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import Trackable, eager_mode, is_in_keras_layer, stop_recording, typed_function
+from tfgraphwidget.tf_internals import Trackable, eager_mode, is_in_keras_layer, typed_function
 from tfgraphwidget.tf_types import ConcreteFunction, GenericFunction, Tensor, Variable
 
 
@@ -229,46 +230,6 @@ class ModuleCopy(tf.Module):
     def __repr__(self) -> str:
         own, shared = len(self.own), len(self.shared)
         return f"<ModuleCopy {self.scope!r}: {own} variables of its own, {shared} shared>"
-
-
-def without_gradient(
-    function: Callable[..., Any], name: str, variables: Sequence[tf.Variable] = ()
-) -> Callable[..., Any]:
-    """A function that computes what another one does, and whose gradient is refused in a sentence.
-
-    TensorFlow differentiates v1 loops and conditionals by what Python knew as they were built, which is lost in a
-    function: with an AttributeError, and already as the function is called where a tape watches an argument.
-
-    Args:
-        function: The function.
-        name: What it is, for the sentence.
-        variables: The variables that it reads; a gradient with respect to a trainable one is refused too.
-    """
-
-    def call(*arguments: object, **keywords: object) -> Any:
-        leaves = tf.nest.flatten((arguments, keywords))
-        places = [place for place, leaf in enumerate(leaves) if tf.is_tensor(leaf) or isinstance(leaf, tf.Variable)]
-
-        def refuse(*_: Tensor, **__: object) -> object:
-            raise NotClonable(
-                f"{name!r} has while loops or conditionals of TensorFlow 1, which cannot be differentiated inside a "
-                "function; differentiate the function that it was made of, before it was frozen, or train only what "
-                "comes behind it: editor.freeze(), and tf.stop_gradient of what it is given."
-            )
-
-        @tf.custom_gradient  # type: ignore[untyped-decorator]
-        def run(*tensors: Tensor) -> tuple[Any, Callable[..., object]]:
-            replaced_leaves = [*leaves]
-            for place, tensor in zip(places, tensors, strict=False):
-                replaced_leaves[place] = tensor
-            positional, named = tf.nest.pack_sequence_as((arguments, keywords), replaced_leaves)
-            with stop_recording():
-                return function(*positional, **named), refuse
-
-        trained = [variable.read_value() for variable in variables if variable.trainable]
-        return run(*(leaves[place] for place in places), *trained)
-
-    return call
 
 
 def _is_keras_tensor(value: object) -> bool:

@@ -19,7 +19,7 @@ from typing import Any
 
 import keras  # type: ignore[import-untyped]
 
-from tfgraphwidget.runtime.functions.module_copy import without_gradient
+from tfgraphwidget.runtime.functions.refused_gradients import without_gradient
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_keras_safe_mode
