@@ -38,6 +38,7 @@ from tfgraphwidget.naming import (
     count_text,
     free_name,
     names_text,
+    split_tensor,
     text_attribute,
     tried_before,
     valid_name,
@@ -216,6 +217,34 @@ def input_counts(context: LintContext) -> Iterator[Finding]:
         yield from rest_of(body, "input-counts", wrong, "read more or fewer tensors than their type takes")
 
 
+@rule("missing-results", "error")
+def missing_results(context: LintContext) -> Iterator[Finding]:
+    """Functions that return tensors which they do not have.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    for body in context.bodies if context.is_file else ():
+        index = body.index
+        for key, result in body.results.items():
+            name, port = split_tensor(result)
+            op = index.ids.get(name)
+            if op is not None and (port or 0) < (len(index.typing.dtypes(index.nodes[op])) or (port or 0) + 1):
+                continue
+            has = f"{index.types[op]} {name!r} has no output {port}" if op is not None else f"there is no op {name!r}"
+            way = (
+                f"let an op of that name give it: editor.insert(tensor, 'Identity', name={name!r})"
+                if op is None
+                else f"reroute it: editor.reroute({result!r}, to=tensor)"
+            )
+            yield body.finding(
+                "missing-results",
+                "error",
+                f"Result {key!r}{body.where} is {result!r}, and {has}; {way}.",
+                [] if op is None else [op],
+            )
+
+
 @rule("input-order", "error")
 def input_order(context: LintContext) -> Iterator[Finding]:
     """Ops whose control inputs stand before tensors, which is in the order that TensorFlow takes once it is edited.
@@ -334,7 +363,10 @@ def attributes(context: LintContext) -> Iterator[Finding]:
             node = index.nodes[op]
             definition = index.typing.definition(node.op)
             described = {} if definition is None else {attr.name: attr for attr in definition.attr}
-            wrong = _wrong_attributes(node, described, index.functions, is_known=definition is not None)
+            wrong = [
+                *_wrong_attributes(node, described, index.functions, is_known=definition is not None),
+                *_missing_functions(index, node, described),
+            ]
             for name, why, severity, is_removed in wrong:
                 count += 1
                 if count > MOST_FINDINGS:
@@ -391,6 +423,7 @@ BROKEN = (
     "wrong-ports",
     "input-counts",
     "input-dtypes",
+    "missing-results",
     "input-order",
     "cycles",
     "loop-frames",
@@ -517,6 +550,21 @@ def _wrong_attributes(
     for name, attr in described.items():
         if name not in node.attr and not attr.HasField("default_value"):
             yield name, "is missing", "error", False
+
+
+def _missing_functions(
+    index: GraphIndex, node: NodeDef, described: Collection[str]
+) -> Iterator[tuple[str, str, Severity, bool]]:
+    """The attributes by which an op calls functions that the file does not hold, as `_wrong_attributes` gives them."""
+    for name in described:
+        if name not in node.attr:
+            continue
+        value = node.attr[name]
+        called = [value.func] if value.WhichOneof("value") == "func" else list(value.list.func)
+        for function in called:
+            is_op = index.typing.definition(function.name) is not None  # a primitive op can stand for a function
+            if function.name and function.name not in index.functions and not is_op:
+                yield name, f"calls function {function.name!r}, which the file does not hold", "error", False
 
 
 def _negative_dim(value: AttrValue) -> int | None:
