@@ -158,7 +158,7 @@ def sync(
             `tf.saved_model.load`, the prefix of a checkpoint or the folder of a CheckpointManager, a file of Keras's
             weights for a Keras model, or what `tgw.edit` opens: a graph, a session, a `tf.function`, a SavedModel's
             folder.
-        target: Another model. A file cannot be one.
+        target: Another model. Of a file the editor: its session gets the values, saving writes them; it stays.
         names: Which variables belong together. None for those of equal name, compared without the name scopes of copies
             and of Keras models, or of equal place in two objects of one structure, as in a checkpoint; a mapping
             {source: target} of variables, scopes or Keras layers (names, paths or the objects); some of these that both

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.cli import main
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused, UnknownName
+from tfgraphwidget.sources import tf_protos
 
 
 def model(*names: str, width: int = 8) -> keras.Model:
@@ -176,11 +178,171 @@ def test_an_editor_of_a_file_gets_values_and_writes_them_and_the_file_stays(way:
     np.testing.assert_allclose(result(opened()), x @ w + b)
 
 
-def test_a_file_with_two_handles_of_each_variable_is_refused_as_a_target(exported: tuple[keras.Model, str]) -> None:
-    """As exports of Keras have: the function reads one of them, and nothing says which."""
-    source, folder = exported
-    with pytest.raises(SessionRefused, match="is a file, which is not changed in place"):
-        tgw.sync(source, tgw.edit(folder))
+class Net(keras.Model):
+    """A subclassed model with a layer that keeps statistics."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden, self.norm = keras.layers.Dense(8, activation="relu"), keras.layers.BatchNormalization()
+        self.out = keras.layers.Dense(3)
+
+    def call(self, x: Any) -> Any:
+        return self.out(self.norm(self.hidden(x)))
+
+
+class Steps(tf.Module):
+    """A module of TensorFlow with variables of two dtypes, read in a function that another calls."""
+
+    def __init__(self, factor: float = 1.0) -> None:
+        super().__init__()
+        self.w, self.n = tf.Variable(tf.ones([4, 3]) * factor, name="w"), tf.Variable(int(factor), name="n")
+        self.deep = [tf.Variable(tf.fill([3], factor), name="b"), tf.Variable(tf.fill([3], 2 * factor), name="b")]
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32)])
+    def inner(self, x: Any) -> Any:
+        return tf.matmul(x, self.w) * self.deep[1]
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32)])
+    def __call__(self, x: Any) -> Any:
+        return self.inner(x) + self.deep[0] + tf.cast(self.n, tf.float32)
+
+
+def subclassed() -> keras.Model:
+    built = Net()
+    built(tf.ones([1, 4]))
+    for seed, weight in enumerate(built.weights):
+        weight.assign(np.random.default_rng(seed).uniform(0.5, 1.5, size=weight.shape))
+    return built
+
+
+def _export(source: Any, folder: str) -> None:
+    source.export(folder, verbose=False, input_signature=[keras.InputSpec(shape=(None, 4), dtype="float32")])
+
+
+def _archive(source: Any, folder: str) -> None:
+    """An export with two endpoints."""
+    archive = keras.export.ExportArchive()
+    archive.track(source)
+    spec = [tf.TensorSpec([None, 4], tf.float32)]
+    archive.add_endpoint("serve", source.call, input_signature=spec)
+    archive.add_endpoint("twice", lambda x: 2.0 * source(x), input_signature=spec)
+    archive.write_out(folder, verbose=False)
+
+
+def _save(source: Any, folder: str) -> None:
+    served = tf.function(source, input_signature=[tf.TensorSpec([None, 4], tf.float32)])
+    tf.saved_model.save(source, folder, signatures=served)
+
+
+@pytest.mark.parametrize(
+    ("make", "write"),
+    [
+        *((make, write) for make in (model, subclassed) for write in (_export, _archive, _save)),
+        (Steps, _save),
+    ],
+)
+def test_a_saved_model_of_tensorflow_2_gets_values_under_every_handle_of_its_variables(
+    make: Callable[[], Any], write: Callable[[Any, str], None], tmp_path: Path
+) -> None:
+    """Keras exports each variable under several handles, and a SavedModel of TensorFlow 2 has no initializers."""
+    x = np.random.default_rng(7).normal(size=(2, 4)).astype(np.float32)
+    file, source = make(), make()
+    for variable in source.variables:
+        variable.assign(variable * 2 + 1)
+    write(file, str(tmp_path / "file"))
+    editor = tgw.edit(tmp_path / "file")
+    # A subclassed model exports the names of its variables without those of its layers.
+    in_order = make is subclassed and write is not _save
+    pairs = tgw.sync(source, editor, by_order=in_order)
+    assert len(pairs) == len(source.variables)
+    assert not editor.history.done
+    assert set(tgw.drift(source, editor, by_order=in_order).values()) == {0.0}
+    with warnings.catch_warnings(record=True):  # TensorFlow 1 runs no SavedModel that Keras saves by TensorFlow's call
+        warnings.simplefilter("always")
+        editor.save(f"{tmp_path}/written/")
+    expected = source(tf.constant(x)).numpy()
+
+    loaded = tf.saved_model.load(str(tmp_path / "written"))
+    for name, signature in loaded.signatures.items():
+        times = 2.0 if name == "twice" else 1.0
+        np.testing.assert_allclose(*signature(tf.constant(x)).values(), times * expected, rtol=1e-5, atol=1e-5)
+    assert set(tgw.drift(source, str(tmp_path / "written"), by_order=in_order).values()) == {0.0}
+    listed = getattr(loaded, "_all_variables", None)  # those of the layers, which Keras reads
+    if listed is not None:
+        texts = (sorted(str(each.numpy().tolist()) for each in variables) for variables in (listed, loaded.variables))
+        assert next(texts) == next(texts)
+    with tf.Graph().as_default(), v1.Session() as session:
+        if write is _save and make is not Steps:
+            return
+        meta = v1.saved_model.load(session, ["serve"], str(tmp_path / "written"))
+        ends = next(each for name, each in meta.signature_def.items() if name.startswith("serv"))
+        fed, fetched = (next(iter(values.values())).name for values in (ends.inputs, ends.outputs))
+        np.testing.assert_allclose(session.run(fetched, {fed: x}), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(("make", "write"), [(model, _export), (subclassed, _archive), (Steps, _save)])
+def test_values_are_mixed_into_a_saved_model_of_tensorflow_2_and_frozen(
+    make: Callable[[], Any], write: Callable[[Any, str], None], tmp_path: Path
+) -> None:
+    x = np.random.default_rng(7).normal(size=(2, 4)).astype(np.float32)
+    file, source = make(), make()
+    for variable in source.variables:
+        variable.assign(variable * 2 + 1)
+    write(file, str(tmp_path / "file"))
+    in_order = make is subclassed
+    editor = tgw.edit(tmp_path / "file")
+    tgw.sync(source, editor, tau=0.25, by_order=in_order)
+    for variable, other in zip(file.variables, source.variables, strict=True):
+        old, new = np.asarray(variable), np.asarray(other)
+        variable.assign(0.75 * old + 0.25 * new if old.dtype.kind == "f" else new)
+    assert max(tgw.drift(file, editor, by_order=in_order).values()) < 1e-6
+    frozen = tgw.edit(editor.save(tmp_path / "frozen.pb", frozen=True))
+    index = frozen.index
+    calls = [
+        f"{name}:0" for name, kind in zip(index.names, index.types, strict=True) if kind.endswith("PartitionedCall")
+    ]
+    fed = next(name for name, kind in zip(index.names, index.types, strict=True) if kind == "Placeholder")
+    values = frozen.probe(calls, {f"{fed}:0": x})
+    assert any(np.allclose(each.value, file(tf.constant(x)), rtol=1e-5, atol=1e-5) for each in values.values())
+
+
+def test_a_refused_sync_into_a_saved_model_of_tensorflow_2_changes_nothing(tmp_path: Path) -> None:
+    file = model()
+    _export(file, str(tmp_path / "file"))
+    editor = tgw.edit(tmp_path / "file")
+    with pytest.raises(GraphEditError, match="shape"):
+        tgw.sync(model(width=9), editor)
+    assert set(tgw.drift(file, editor).values()) == {0.0}
+    assert len(tgw.sync(changed(model()), editor, names=["last"])) == 2
+    distances = tgw.drift(file, editor)
+    assert [name.split("/")[1] for name, distance in distances.items() if distance] == ["last", "last"]
+
+
+def test_a_file_that_cannot_run_is_refused_with_the_reason(tmp_path: Path) -> None:
+    _export(model(), str(tmp_path / "file"))
+    path = tmp_path / "file" / "saved_model.pb"
+    saved = tf_protos.SavedModel.FromString(path.read_bytes())
+    functions = saved.meta_graphs[0].graph_def.library.function
+    for function in functions:
+        for node in function.node_def:
+            node.op = "NoSuchOp" if node.op == "MatMul" else node.op
+    path.write_bytes(saved.SerializeToString())
+    editor = tgw.edit(tmp_path / "file")
+    for _ in range(2):
+        with pytest.raises(GraphEditError, match=r"sync.*NoSuchOp"):
+            tgw.sync(model(), editor)
+
+
+def test_two_files_exchange_values(tmp_path: Path) -> None:
+    one, other = model(), changed(model())
+    _export(one, str(tmp_path / "one"))
+    _save(other, str(tmp_path / "other"))
+    editor = tgw.edit(tmp_path / "one")
+    assert len(tgw.sync(tgw.edit(tmp_path / "other"), editor)) == 4
+    assert set(tgw.drift(editor, other).values()) == {0.0}
+    editor.insert(f"{next(name for name in editor.index.names if name.endswith('BiasAdd'))}:0", tf.nn.tanh)
+    assert len(tgw.sync(one, editor)) == 4
+    assert set(tgw.drift(str(tmp_path / "one"), editor).values()) == {0.0}
 
 
 def test_functions_editors_and_modules_that_were_cloned_take_and_give_values() -> None:

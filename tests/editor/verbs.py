@@ -214,6 +214,33 @@ def consumer(editor: GraphEditor) -> tuple[str, int]:
     return reader.name, next(k for k, text in enumerate(reader.input) if text.partition(":")[0] == name)
 
 
+def one_of(names: Iterable[str]) -> str:
+    """The first of some names; LookupError if there is none."""
+    name = next(iter(names), "")
+    if not name:
+        raise LookupError("names")
+    return name
+
+
+def private_attribute(editor: GraphEditor) -> str:
+    """An attribute that TensorFlow's Python has written to an op."""
+    return one_of(key for node in editor.index.nodes for key in node.attr if key.startswith("_"))
+
+
+def control_input(editor: GraphEditor) -> tuple[str, str]:
+    """An op that waits for another one, and that one."""
+    editor.leave(0)
+    waiting = one_of(n.name for n in editor.index.nodes if any(text.startswith("^") for text in n.input))
+    inputs = editor.index.nodes[editor.index.op(waiting)].input
+    return waiting, one_of(text[1:] for text in inputs if text.startswith("^"))
+
+
+def with_signature(editor: GraphEditor) -> GraphEditor:
+    """The editor, whose file or function has one more signature."""
+    editor.add_signature("middle", inputs={"x": ends(editor)[0][0]}, outputs={"y": ends(editor)[1][0]})
+    return editor
+
+
 def constant(editor: GraphEditor) -> str:
     """The constant 2.0."""
     editor.leave(0)
@@ -290,10 +317,17 @@ EDITS: dict[str, Verb] = {
     "obfuscate_names": lambda e, _: e.obfuscate_names(),
     "place": lambda e, _: e.place(relu(e), "/cpu:0"),
     "quantize_weights": lambda e, _: e.quantize_weights(minimum=8),
+    "order_signature": lambda e, _: with_signature(e).order_signature("middle", ["x"], ["y"]),
     "remove": lambda e, _: e.remove(relu(e), readers=True),
+    "remove_attr": lambda e, _: e.remove_attr(private_attribute(e)),
+    "remove_collection": lambda e, _: e.remove_collection(one_of(e.index.collections)),
+    "remove_control_inputs": lambda e, _: e.remove_control_inputs(*control_input(e)),
     "remove_devices": lambda e, _: e.remove_devices(),
+    "remove_functions": lambda e, _: e.leave(0) or e.remove_functions(),
     "remove_identities": lambda e, _: e.remove_identities(),
+    "remove_signature": lambda e, _: with_signature(e).remove_signature("middle"),
     "rename": lambda e, _: e.rename(relu(e), "renamed"),
+    "rename_signature": lambda e, _: with_signature(e).rename_signature("middle", "between"),
     "rename_type": lambda e, _: e.rename_type("Relu", "Relu6"),
     "replace": lambda e, _: e.replace(relu(e), tf.nn.tanh),
     "replace_all": lambda e, _: relu(e) and e.replace_all("Relu(x)", "Elu(x)"),
@@ -383,8 +417,8 @@ def run_edit(editor: GraphEditor, edit: Verb, folder: Path) -> None:
         editor.save(Path(tempfile.mkdtemp(dir=folder)) / "edited.pb")
     while len(editor.history.done) > done:
         editor.undo()
-        left = editor.diff()
-        assert not left, f"undo leaves {left!r}"
+    left = editor.diff()
+    assert not left, f"undo leaves {left!r}"
 
 
 def cell(result: Outcome, sentences: dict[str, int]) -> str:

@@ -199,7 +199,8 @@ def test_an_empty_list_of_an_unknown_op_takes_what_is_given(custom: tgw.GraphEdi
         ("mode", 3, "does not suit"),
         ("mod", 1, "did you mean 'mode'"),
         ("padding", "SAME", "TensorFlow does not know the type; load its library"),
-        ("_class", ["loc:@b"], "has no attribute '_class', and TensorFlow does not know the type; load its library"),
+        ("_class", ["loc:@gone"], "cannot be placed beside 'gone', which the graph does not have"),
+        ("_class", ["gone"], "cannot be placed beside 'gone', which the graph does not have"),
     ],
 )
 def test_what_an_unknown_op_has_not_or_cannot_hold_is_refused(

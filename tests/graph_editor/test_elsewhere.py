@@ -238,3 +238,111 @@ def test_several_outputs_of_a_loop_are_of_one_copy_whichever_is_copied_first(ord
         for _ in range(3):
             a, b = a * 2.0, b + a
         assert values == [3, a, b]
+
+
+@pytest.mark.parametrize(
+    "kind", [list, tuple, lambda items: dict(zip("iab", items, strict=True)), lambda items: [items]]
+)
+def test_several_outputs_are_copied_by_one_call(kind):
+    """Item by item an output that comes later would find the loop there without what only it needs."""
+    v1.disable_control_flow_v2()
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [], "x")
+        w = v1.get_variable("w", [], initializer=v1.constant_initializer(2.0))
+        outputs = v1.while_loop(lambda i, *_: i < 3, lambda i, a, b: (i + 1, a * w, b + a), [0, x, x], name="loop")
+    to_graph, copied = tf.Graph(), {}
+    copies = ge.copy_to_graph(kind(list(outputs)), to_graph, copied, "n")
+    assert type(copies) is type(kind(list(outputs)))
+    assert list(copied) == ["n/w:0"]
+    assert [op.type for op in to_graph.get_operations()].count("LoopCond") == 1
+    with v1.Session(graph=to_graph) as session, to_graph.as_default():
+        session.run(v1.global_variables_initializer())
+        assert ge.util.flatten_tree(session.run(copies, {"n/x:0": 1.5})) == [3, 12.0, 12.0]
+
+
+def test_ops_tensors_and_variables_are_copied_by_one_call_and_a_generator_is_read_once(fit):
+    to_graph, copied = tf.Graph(), {}
+    train, loss, weight = ge.copy_to_graph((e for e in (fit.train, fit.loss, fit.W)), to_graph, copied)
+    assert (train.name, loss.name, weight.name) == (fit.train.name, fit.loss.name, fit.W.name)
+    assert ge.copy_to_graph([], to_graph) == []
+    with tf.Graph().as_default():
+        other = tf.constant(1.0, name="other")
+    count = len(to_graph.get_operations())
+    with pytest.raises(ValueError, match="'other:0' is of another graph"):
+        ge.copy_to_graph([fit.loss, other], to_graph)
+    with pytest.raises(TypeError, match=r"Expected a tf.Operation or tf.Tensor"):
+        ge.copy_to_graph([fit.loss, "loss"], to_graph)
+    assert len(to_graph.get_operations()) == count
+
+
+def _one(x, w):
+    return v1.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * w + tf.sin(y)), (0, x))[1]
+
+
+def _two(x, w):
+    return v1.while_loop(lambda i, _: i < 2, lambda i, y: (i + 1, tf.cos(y * w)), (0, _one(x, w)))[1]
+
+
+def _nested(x, w):
+    def inner(z):
+        return v1.while_loop(
+            lambda j, _: j < 2,
+            lambda j, z: (j + 1, v1.cond(tf.reduce_sum(z) > 1.0, lambda: tf.sin(z) * w, lambda: z * z)),
+            (0, z),
+        )[1]
+
+    return v1.while_loop(lambda i, _: i < 2, lambda i, y: (i + 1, inner(y) * w), (0, x))[1]
+
+
+def _array(x, w):
+    def body(i, written, y):
+        return i + 1, written.write(i, y * w), y * tf.gather(w, i)
+
+    _, written, y = v1.while_loop(lambda i, *_: i < 3, body, (0, tf.TensorArray(tf.float32, 3), x))
+    return tf.reduce_sum(written.stack(), 0) + y
+
+
+def _growing(x, w):
+    shapes = tf.TensorShape([]), tf.TensorShape([None])
+    body = lambda i, y: (i + 1, tf.concat([y, y * w[:1]], 0))  # noqa: E731
+    return tf.reduce_sum(v1.while_loop(lambda i, _: i < 3, body, (0, x), shape_invariants=shapes)[1]) * w
+
+
+def _conditional(x, w):
+    return v1.cond(tf.reduce_sum(x) > 0, lambda: _one(x, w), lambda: x)
+
+
+@pytest.mark.parametrize("loop", [_one, _two, _nested, _array, _growing, _conditional])
+@pytest.mark.parametrize("way", ["forward first", "gradient first", "both", "copy"])
+@pytest.mark.parametrize("namespace", ["", "ns"])
+def test_a_loop_and_its_gradient_are_copied_in_turn_and_the_copy_has_its_own_gradient(loop, way, namespace):
+    """The ops of a gradient are named below those of the loop, which TensorFlow imports no op under."""
+    v1.disable_control_flow_v2()
+    given = np.array([1.0, 0.5, -0.3], np.float32)
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        x = v1.placeholder(tf.float32, [3], "x")
+        w = v1.get_variable("w", initializer=[2.0, 3.0, 4.0], use_resource=True)
+        y = tf.identity(loop(x, w) * 2.0, "y")
+        gradients = tf.gradients(y, [x, w])
+        gradients[1] = tf.convert_to_tensor(gradients[1])
+        session.run(v1.global_variables_initializer())
+        expected = session.run([y, *gradients], {x: given})
+    to_graph = tf.Graph()
+    if way == "copy":
+        _, info = ge.copy(ge.sgv(graph), to_graph, namespace)
+        copies = [info.transformed(t) for t in (y, *gradients)]
+    elif way == "both":
+        copies = ge.copy_to_graph([y, *gradients], to_graph, namespace=namespace)
+    else:
+        order = [y, *gradients] if way == "forward first" else [gradients[0], y, gradients[1]]
+        of_name = {t.name: ge.copy_to_graph(t, to_graph, namespace=namespace) for t in order}
+        copies = [of_name[t.name] for t in (y, *gradients)]
+    fed = f"{namespace}/x:0" if namespace else "x:0"
+    with to_graph.as_default(), v1.Session() as session:
+        (new_w,) = v1.global_variables()
+        own = tf.gradients(copies[0], [to_graph.get_tensor_by_name(fed), new_w])
+        session.run(v1.global_variables_initializer())
+        got = session.run(copies, {fed: given})
+        got += session.run(list(map(tf.convert_to_tensor, own)), {fed: given})  # an array's gradient runs once a run
+    for value, wanted in zip(got, [*expected, *expected[1:]], strict=True):
+        np.testing.assert_allclose(value, wanted, rtol=1e-4)

@@ -25,7 +25,7 @@ from tfgraphwidget.lint.structure import BROKEN
 
 _NUMBERS = count()  # names of functions: TensorFlow keeps those of all graphs of a process
 _FLOAT = v1.AttrValue(type=1)
-_OUTPUTS = {"Const": "output", "Mul": "z", "Identity": "output", "Placeholder": "output"}
+_OUTPUTS = {"Const": "output", "Mul": "z", "AddN": "sum", "Cast": "y", "Identity": "output", "Placeholder": "output"}
 
 
 def add(graph_def: Any, name: str, op: str, *inputs: str, **attributes: Any) -> Any:
@@ -150,6 +150,39 @@ def set_constant(editor: Any) -> Any:
     return editor.set_constant("gone", 2.0)
 
 
+def number_of_two() -> Any:
+    graph_def = v1.GraphDef()
+    graph_def.versions.producer = 1987
+    constant(graph_def, "number", 2.0)
+    return graph_def
+
+
+def integer(graph_def: Any, name: str) -> None:
+    node = node_of(graph_def, name)
+    node.attr["dtype"].type = 3
+    node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(np.int32(2)))
+
+
+def text(graph_def: Any, name: str) -> None:
+    node = node_of(graph_def, name)
+    node.attr["dtype"].type = 7
+    node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(b"2"))
+
+
+def concatenated(graph_def: Any, dtype: int) -> None:
+    """y = x + x by AddN, which says another dtype."""
+    node = node_of(graph_def, "m")
+    node.op, node.input[:] = "AddN", ["x", "x"]
+    node.attr["T"].type, node.attr["N"].i = dtype, 2
+
+
+def mixed_list(graph_def: Any) -> None:
+    """AddN of x and of x as a whole number."""
+    concatenated(graph_def, 1)
+    add(graph_def, "n", "Cast", "x", SrcT=_FLOAT, DstT=v1.AttrValue(type=3))
+    node_of(graph_def, "m").input[1] = "n"
+
+
 KINDS = {
     "missing": Kind(reading("x", "gone"), "missing-inputs", ("gone", "m"), set_constant),
     "missing port": Kind(
@@ -167,6 +200,18 @@ KINDS = {
     ),
     "too few": Kind(reading("x"), "input-counts", ("m",), lambda e: e.connect("two", "m", 1)),
     "too many": Kind(reading("x", "two", "two"), "input-counts", ("m",)),
+    "dtype of the op": Kind(with_attribute("T", lambda v: setattr(v, "type", 3)), "input-dtypes", ("m", "x")),
+    "dtype of the last op": Kind(below("T", lambda v: setattr(v, "type", 3), "y"), "input-dtypes", ("m", "y")),
+    "dtype of a constant": Kind(lambda g: integer(g, "two"), "input-dtypes", ("m", "two")),
+    "text for a number": Kind(
+        lambda g: text(g, "two"),
+        "input-dtypes",
+        ("m", "two"),
+        lambda e: e.reroute("two", to=f"{e.add(number_of_two(), into='new').scope}/number"),
+        in_functions=False,
+    ),
+    "dtypes of a list": Kind(lambda g: concatenated(g, 3), "input-dtypes", ("m", "x")),
+    "reads a tensor of another dtype in a list": Kind(mixed_list, "input-dtypes", ("m", "n")),
     "controls first": Kind(reading("^two", "x", "two"), "input-order", ("m",)),
     "cycle": Kind(reading("x", "y"), "cycles", ("m", "y"), lambda e: e.connect("two", "m", 1)),
     "reads itself": Kind(reading("x", "m"), "cycles", ("m",), lambda e: e.connect("two", "m", 1)),
@@ -183,6 +228,12 @@ KINDS = {
     "underscore": Kind(named("_x"), "invalid-names", ("_x",), renaming("_x"), in_functions=False),
     "colocation": Kind(
         with_attribute("_class", lambda v: v.list.s.append(b"loc:@gone")),
+        "missing-colocations",
+        ("m",),
+        in_functions=False,
+    ),
+    "one colocation of two": Kind(
+        with_attribute("_class", lambda v: v.list.s.extend([b"loc:@gone", b"loc:@two"])),
         "missing-colocations",
         ("m",),
         in_functions=False,
@@ -267,6 +318,56 @@ def test_a_broken_graph_is_drawn_named_by_lint_and_fixed(name: str, tmp_path: Pa
         editor.undo()
     assert contents(editor) == before
     assert editor.lint(only=BROKEN)[0] == finding
+
+
+def test_only_the_places_beside_ops_that_are_gone_are_taken_out(tmp_path: Path) -> None:
+    editor = tgw.edit(broken_file(KINDS["one colocation of two"], tmp_path))
+    (finding,) = editor.lint(only=BROKEN)
+    assert "'gone'" in finding.sentence
+    editor.edit(finding.fix)
+    assert list(editor.index.nodes[editor.index.ids["m"]].attr["_class"].list.s) == [b"loc:@two"]
+    editor.save(tmp_path / "fixed.pb")
+    assert run(tmp_path / "fixed.pb") == [2.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    ("harm", "reads"),
+    [
+        (lambda g: node_of(g, "x").attr["dtype"].__setattr__("type", 3), {"x:0": "m"}),
+        (
+            lambda g: (integer(g, "two"), node_of(g, "x").attr["dtype"].__setattr__("type", 2)),
+            {"x:0": "m", "two:0": "m"},
+        ),
+    ],
+)
+def test_an_input_of_another_dtype_is_cast(harm: Callable[[Any], Any], reads: dict[str, str], tmp_path: Path) -> None:
+    graph_def = graph_of_a_product()
+    harm(graph_def)
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="incompatible with expected"):
+        tf.import_graph_def(graph_def, name="")
+    editor = tgw.edit(graph_def)
+    findings = editor.lint(only=BROKEN)
+    assert [f"reads {tensor!r}" in each.sentence for tensor, each in zip(reads, findings, strict=True)] == [True] * len(
+        reads
+    )
+    for finding in findings:
+        editor.edit(finding.fix)
+    assert editor.index.types.count("Cast") == len(reads)
+    editor.save(tmp_path / "cast.pb")
+    assert run(tmp_path / "cast.pb") == [2.0, 6.0]
+
+
+def test_a_variable_of_a_reference_can_be_read_and_a_value_cannot_be_assigned_to() -> None:
+    with tf.Graph().as_default() as graph:
+        variable = v1.get_variable("v", [2], use_resource=False)
+        tf.identity(v1.assign_add(variable, tf.identity(variable)), "y")
+    graph_def = graph.as_graph_def()
+    assert not tgw.edit(graph_def).lint(only=BROKEN)
+    node_of(graph_def, "AssignAdd").input[0] = "Identity"
+    (finding,) = tgw.edit(graph_def).lint(only=BROKEN)
+    assert finding.code == "input-dtypes"
+    assert finding.fix is None  # an op reads what the op gives
+    assert "which is float32, at input 0, and takes float32_ref there" in finding.sentence
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if KINDS[name].in_functions])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tfgraphwidget import lint
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from tfgraphwidget.edits import Command, Patch
 
 
-def function_index(name: str, body: Body, caller: GraphIndex) -> GraphIndex:
-    """The body of a function of a graph's library.
+def function_graph(name: str, body: Body, caller: GraphIndex) -> tuple[GraphIndex, Mapping[str, str]]:
+    """The body of a function of a graph's library, and the tensors that it returns, by the names of its results.
 
     Args:
         name: The name of the function.
@@ -22,7 +23,8 @@ def function_index(name: str, body: Body, caller: GraphIndex) -> GraphIndex:
         caller: That graph as edits have left it.
     """
     inside = open_function(name, body, caller)
-    return build(inside.nodes(), typing=inside.typing, functions=caller.functions, extras=inside)
+    index = build(inside.nodes(), typing=inside.typing, functions=caller.functions, extras=inside)
+    return index, inside.returns
 
 
 def is_broken_function(name: str, body: Body, caller: GraphIndex) -> bool:
@@ -40,8 +42,9 @@ def is_broken_function(name: str, body: Body, caller: GraphIndex) -> bool:
     def value(op: str) -> lint.Array:
         raise GraphEditError(f"{op!r} has no value here; enter the function.")
 
+    index, results = function_graph(name, body, caller)
     context = lint.LintContext(
-        function_index(name, body, caller),
+        index,
         find_outputs=tuple,
         signatures=(),
         missing_ends={},
@@ -52,5 +55,6 @@ def is_broken_function(name: str, body: Body, caller: GraphIndex) -> bool:
         convert=lint.Conversion,
         is_file=True,
         in_function=True,
+        results=results,
     )
     return bool(lint.lint(context, lint.BROKEN))

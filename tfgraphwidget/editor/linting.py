@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tfgraphwidget import lint, runtime
-from tfgraphwidget.editor.broken_functions import function_index
+from tfgraphwidget.editor.broken_functions import function_graph
 from tfgraphwidget.editor.inspection import Inspection
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError, NotTrusted, PackageMissing, SessionRefused, TensorFlowMissing
@@ -61,6 +61,7 @@ def lint_editor(
         trust=core.source.trust,
         is_file=core.target.place.needs_import,
         in_function=core.executor.boundary is not None,
+        results=core.executor.ends[1],
         others=lambda: _other_graphs(core),
     )
     return lint.lint(context, only, never)
@@ -74,8 +75,8 @@ def _other_graphs(core: EditorCore) -> Iterator[lint.Body]:
     if core.index is not outermost:
         yield lint.Body(outermost, " of the outermost graph", "editor.leave(0)")
     for name in sorted(outermost.functions - replaced - {current}):
-        index = function_index(name, core.target.body, outermost)
-        yield lint.Body(index, f" of function {name!r}", f"editor.enter({name!r})", is_function=True)
+        index, results = function_graph(name, core.target.body, outermost)
+        yield lint.Body(index, f" of function {name!r}", f"editor.enter({name!r})", is_function=True, results=results)
 
 
 def _conversion(core: EditorCore, target: Target, save: Callable[[Path, float], object] | None) -> lint.Conversion:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
+from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused, UnknownName
 from tfgraphwidget.graph import ChangedValue, build
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.live import Copy
@@ -27,7 +27,6 @@ from tfgraphwidget.runtime.sync import (
     checkpoint_store,
     distances,
     eager_store,
-    has_twins,
     keras_file_store,
     keras_store,
     lacking,
@@ -35,7 +34,6 @@ from tfgraphwidget.runtime.sync import (
     match_list,
     match_objects,
     match_variables,
-    opened_file_store,
     store_of_source,
     transfer,
 )
@@ -83,7 +81,9 @@ def sync(
         return tuple((a.name, b.name) for a, b in both)
     both = tuple((a.definition, b.definition) for a, b in pairs if a.definition and b.definition)
     if isinstance(theirs, OpenedFileStore) and ours is theirs and len(both) == len(pairs):
-        Sync(both, theirs.model, theirs.model).sync(tau)  # within the session: a file's graph may lack initializers
+        # Within the session: a file's graph may lack initializers.
+        every = tuple((a, each) for a, b in both for each in theirs.ops_of(b))
+        Sync(every, theirs.model, theirs.model).sync(tau)
     else:
         transfer(ours, theirs, pairs, tau)
     return tuple((a.handle, b.handle) for a, b in pairs)
@@ -173,8 +173,10 @@ def _target_store(target: object, *, slots: bool) -> VariableStore:
     """The variables that get values; an editor of a file imports its graph, since a file is not changed in place."""
     core = getattr(target, "core", None)
     is_file = isinstance(core, EditorCore) and core.source.stored is not None
-    if core is not None and is_file and not has_twins(core.source, core.target.index) and core.session is not None:
-        return opened_file_store(core.source, core.target.index) or store_of(target, slots=slots)
+    if core is not None and is_file and core.session is None:
+        raise SessionRefused(
+            f"sync: {core.source.title} cannot run, so no session takes values for it: {core.source.refusal}"
+        )
     return store_of(target, slots=slots)
 
 

@@ -6,19 +6,26 @@ colocation, control inputs and library functions follow the copies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from tfgraphwidget.edits import Change, Patch, rename_contexts, rename_runners
 from tfgraphwidget.edits.clone import NodeCopier, copy_functions
-from tfgraphwidget.graph import GraphIndex, Member, VariableDef, side_effects, traversal
+from tfgraphwidget.graph import MERGE, GraphIndex, Member, VariableDef, side_effects, traversal
 from tfgraphwidget.graph_editor.live_ops import make_op, read, scopes_among
 from tfgraphwidget.graph_editor.transforming import Transforming
 from tfgraphwidget.naming import as_input, free_name, split_input, split_tensor
 from tfgraphwidget.runtime.live import apply_live, rebuild_contexts, record_of, remove_contexts
 from tfgraphwidget.runtime.sandbox import check_devices, check_functions
-from tfgraphwidget.tf_internals import find_operation, operation_finder, set_attribute
-from tfgraphwidget.tf_types import NodeDef, Operation, Tensor, Variable
+from tfgraphwidget.tf_internals import (
+    add_control_inputs,
+    find_operation,
+    operation_finder,
+    set_attribute,
+    update_input,
+)
+from tfgraphwidget.tf_types import Graph, NodeDef, Operation, Tensor, Variable
 
 
 class Copier:
@@ -130,19 +137,27 @@ class Copier:
     def _make(self, nodes: dict[Operation, NodeDef], new_inputs: Mapping[Operation, Sequence[Tensor | None]]) -> None:
         """Make the copies, all in one import unless one is to be named as a scope of the destination is."""
         shaped = self._as_shaped(list(nodes), new_inputs)
-        shown_again = record_of(self.info.graph_).hidden
-        scope_names = scopes_among({node.name for node in nodes.values()} - shown_again, self.info.graph_)
-        waiting: list[Operation] = []
-        for op, node in nodes.items():
-            if node.name in scope_names:
-                self._import(nodes, waiting, shaped)
-                find = operation_finder(self.info.graph_)
-                ends = [(find(name), port) for name, port in map(split_input, node.input) if port >= 0]
-                make_op(self.info.graph_, node, [of.outputs[k] for of, k in ends], op if op in shaped else None)
-                waiting = []
+        graph = self.info.graph_
+        new_names = {node.name for node in nodes.values()}
+        scope_names = scopes_among(new_names - record_of(graph).hidden, graph)
+        finished_ops: set[str] = set()
+        back_edges: list[_BackEdge] = []
+        for group in _groups(_sources_first(nodes) if scope_names else nodes, scope_names):
+            names = {nodes[op].name for op in group}
+            back_edges += [edge for op in group for edge in _leave_out(nodes[op], new_names - finished_ops - names)]
+            if names.isdisjoint(scope_names):
+                self._import(nodes, group, shaped)
             else:
-                waiting.append(op)
-        self._import(nodes, waiting, shaped)
+                self._make_alone(nodes[group[0]], group[0] if group[0] in shaped else None)
+            finished_ops |= names
+        for edge in back_edges:
+            edge.connect(graph)
+
+    def _make_alone(self, node: NodeDef, original: Operation | None) -> None:
+        """Make a copy that is named as a scope of the destination is; `original` has its static shapes, or is None."""
+        find = operation_finder(self.info.graph_)
+        ends = [(find(name), port) for name, port in map(split_input, node.input) if port >= 0]
+        make_op(self.info.graph_, node, [of.outputs[k] for of, k in ends], original)
 
     def _import(self, nodes: dict[Operation, NodeDef], ops: list[Operation], shaped: set[Operation]) -> None:
         copies = tuple((op.name, nodes[op].name) for op in ops if op in shaped)
@@ -241,6 +256,77 @@ class Copier:
             slice_info.full_name = self.info.new_key(slice_info.full_name)
             copy = replace(copy, slice_info=slice_info)
         return copy
+
+
+@dataclass(frozen=True)
+class _BackEdge:
+    """An input of a loop's op that is made after the op; `slot` is None for a control input."""
+
+    reader: str
+    source: str
+    slot: int | None
+
+    def connect(self, graph: Graph) -> None:
+        """Connect the op with its input, now that both are there."""
+        find = operation_finder(graph)
+        name, port = split_input(self.source)
+        if self.slot is None:
+            add_control_inputs(find(self.reader), [find(name)])
+        else:
+            update_input(find(self.reader), self.slot, find(name).outputs[port])
+
+
+def _leave_out(node: NodeDef, unmade: Collection[str]) -> Iterator[_BackEdge]:
+    """Let a copy do without the inputs that are made later, and give these.
+
+    A Merge reads what enters the loop for the time being, as `tf.while_loop` makes it.
+    """
+    later = [text for text in node.input if text.startswith("^") and split_input(text)[0] in unmade]
+    for text in later:
+        node.input.remove(text)
+        yield _BackEdge(node.name, text, None)
+    for slot, text in enumerate(node.input):
+        if slot and node.op in MERGE and split_input(text)[0] in unmade:
+            node.input[slot] = node.input[0]
+            yield _BackEdge(node.name, text, slot)
+
+
+def _sources_first(nodes: Mapping[Operation, NodeDef]) -> dict[Operation, NodeDef]:
+    """The copies, each behind those that it reads, in their order otherwise; a loop's Merge is behind what enters it.
+
+    A gradient loop's ops read what TensorFlow has made after them.
+    """
+    of_name = {node.name: op for op, node in nodes.items()}
+    ordered: dict[Operation, NodeDef] = {}
+    visited: set[Operation] = set()
+
+    def sources(op: Operation) -> Iterator[Operation]:
+        texts = nodes[op].input[:1] if nodes[op].op in MERGE else nodes[op].input
+        names = (name for name, port in map(split_input, texts) if port >= 0)
+        return (of_name[name] for name in names if name in of_name)
+
+    for first in nodes:
+        stack = [] if first in visited else [(first, sources(first))]
+        visited.add(first)
+        while stack:
+            op, remaining = stack[-1]
+            source = next((each for each in remaining if each not in visited), None)
+            if source is None:
+                ordered[op] = nodes[op]
+                stack.pop()
+            else:
+                visited.add(source)
+                stack.append((source, sources(source)))
+    return ordered
+
+
+def _groups(nodes: Mapping[Operation, NodeDef], alone: Collection[str]) -> Iterator[list[Operation]]:
+    """The ops in order, as lists of which each is made at once: one for each of the names `alone`."""
+    for is_alone, group in groupby(nodes, lambda op: nodes[op].name in alone):
+        if is_alone:
+            yield from ([op] for op in group)
+        else:
+            yield list(group)
 
 
 def _reads_another_shape(op: Operation, new_inputs: Sequence[Tensor | None]) -> bool:

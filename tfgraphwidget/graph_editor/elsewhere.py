@@ -8,9 +8,9 @@ what that gave once. Variables are new and have no values yet: run their initial
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, MutableMapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.graph import (
@@ -23,11 +23,12 @@ from tfgraphwidget.graph import (
     own_ops,
     persistent_state,
 )
-from tfgraphwidget.graph_editor.lists import check_type
+from tfgraphwidget.graph_editor.lists import check_type, get_unique_graph
 from tfgraphwidget.graph_editor.live_ops import read
 from tfgraphwidget.graph_editor.placeholders import check_scope, scope_finalize
 from tfgraphwidget.graph_editor.transformer import InformedTransformer
 from tfgraphwidget.graph_editor.transforming import CopySettings
+from tfgraphwidget.graph_editor.trees import flatten_tree, transform_tree
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.live import record_of
 from tfgraphwidget.sources import variable_definition
@@ -70,30 +71,53 @@ def copy_variable_to_graph(
 
 
 def copy_to_graph(
-    op_or_tensor: Operation | Tensor, to_graph: Graph, copied_variables: Copied | None = None, namespace: str = ""
+    op_or_tensor: Any, to_graph: Graph, copied_variables: Copied | None = None, namespace: str = ""
 ) -> Any:
     """The copy of an op or tensor in another graph, with everything that it depends on.
 
+    Of a list, tuple or dict of ops and tensors, also of nested ones, all are copied at once, and the result is alike.
+
     Args:
-        op_or_tensor: The op or tensor; a variable gives its tensor.
+        op_or_tensor: The op or tensor, or several; a variable gives its tensor.
         to_graph: The other graph.
         copied_variables: The variables of `to_graph` to use under their names; those that are copied are added.
         namespace: The name scope to put all into; "" keeps the names.
 
     Raises:
         TypeError: `op_or_tensor` is something else, or `to_graph` no graph.
-        ValueError: `to_graph` has another op of a name that is needed, or TensorFlow refuses the copy.
+        ValueError: `to_graph` has another op of a name that is needed, TensorFlow refuses the copy, or the ops and
+            tensors are of several graphs.
     """
     check_type(to_graph, (tf.Graph,))
     check_scope(namespace)
     copies = {} if copied_variables is None else copied_variables
-    if isinstance(op_or_tensor, tf.Variable):
-        return to_graph.get_tensor_by_name(copy_variable_to_graph(op_or_tensor, to_graph, namespace, copies).name)
-    check_type(op_or_tensor, (tf.Operation, tf.Tensor))
-    name = scope_finalize(namespace) + op_or_tensor.name
-    if name in copies:
-        return to_graph.get_tensor_by_name(copies[name].name)
-    return _Copying(op_or_tensor.graph, to_graph, namespace, copies).element(op_or_tensor)
+    scope, there = scope_finalize(namespace), dict(copies)
+    tree = transform_tree(op_or_tensor, lambda leaf: leaf)  # a generator can be read once
+    elements: list[Any] = [leaf for leaf in flatten_tree(tree) if not isinstance(leaf, tf.Variable)]
+    copying = _Copying(_graph_of(elements), to_graph, namespace, copies) if elements else None
+    if copying is not None:
+        copying.copy([split_tensor(each.name)[0] for each in elements if scope + each.name not in there])
+
+    def copy_of(leaf: Any) -> Any:
+        if isinstance(leaf, tf.Variable):
+            return to_graph.get_tensor_by_name(copy_variable_to_graph(leaf, to_graph, namespace, copies).name)
+        if scope + leaf.name in there:
+            return to_graph.get_tensor_by_name(there[scope + leaf.name].name)
+        return cast("_Copying", copying).element(leaf)
+
+    return transform_tree(tree, copy_of)
+
+
+def _graph_of(elements: Sequence[Any]) -> Graph:
+    """The graph of ops and tensors.
+
+    Raises:
+        TypeError: One is something else.
+        ValueError: They are of several graphs.
+    """
+    for element in elements:
+        check_type(element, (tf.Operation, tf.Tensor))
+    return cast("Graph", get_unique_graph(elements))
 
 
 def get_copied(original: Any, graph: Graph, copied_variables: Copied | None = None, namespace: str = "") -> Any:
@@ -151,18 +175,21 @@ class _Copying:
         definition = variable_definition(variable)
         if definition.handle not in self.index.defined_variables:
             self.index = replace(self.index, variable_defs=(*self.index.variable_defs, definition))
-        self._copy([definition.handle])
+        self.copy([definition.handle])
         return record_of(self.to_graph).variables[self.scope + definition.name]
 
     def element(self, top: Operation | Tensor) -> Operation | Tensor:
-        """The copy of an op or tensor."""
+        """The op or tensor that has been copied from another."""
         op, port = split_tensor(top.name)
-        self._copy([op])
         copy = self.to_graph.get_operation_by_name(self._there(op) or self.scope + op)
         return copy if port is None else copy.outputs[port]
 
-    def _copy(self, names: Iterable[str]) -> None:
-        """Copy ops and what they depend on, as far as it is not there; tell the caller of new variables."""
+    def copy(self, names: Iterable[str]) -> None:
+        """Copy ops and what they depend on, as far as it is not there; tell the caller of new variables.
+
+        Args:
+            names: The names of the ops.
+        """
         ops_to_copy, already = self._ops_to_copy([self.index.ids[name] for name in names])
         if not ops_to_copy:
             return

@@ -18,7 +18,8 @@ class AttributeScan:
         noted: Those on which opening the file has noted something, by the private attribute that holds it.
         colocated: Those that are to be placed beside others.
         shaped: Those with an attribute that may hold a shape.
-        odd: Those that may have an attribute without a value, or one that their type does not have, or lack one.
+        odd: Those that may have an attribute without a value, or one that their type does not have, or lack one, and
+            those that name functions.
     """
 
     noted: dict[str, list[int]] = field(
@@ -49,9 +50,8 @@ def scan_attributes(index: GraphIndex) -> AttributeScan:
                 scan.noted[name].append(op)
             elif name == "_class":
                 scan.colocated.append(op)
-            is_odd |= kind is None or (
-                name not in own_names if own_names is not None and name[:1] != "_" else kind == "func"
-            )
+            is_odd |= kind is None or kind == "func" or name == "branches"
+            is_odd |= own_names is not None and name[:1] != "_" and name not in own_names
         if is_odd or lacking:
             scan.odd.append(op)
         if is_shaped:

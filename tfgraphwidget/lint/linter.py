@@ -10,6 +10,7 @@ from tfgraphwidget.lint.rule import RULES, LintContext, check_codes
 
 _MODULES = (
     "structure",
+    "input_dtypes",
     "untrusted",
     "leftovers",
     "placement",

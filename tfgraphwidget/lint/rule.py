@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -31,12 +31,14 @@ class Body:
         where: What it is, to stand behind the name of an op: " of function 'f'"; "" for the current graph.
         way: The call that makes it the current graph.
         is_function: Whether it is a function's body.
+        results: The tensors that the function returns, by the names of its results.
     """
 
     index: GraphIndex
     where: str = ""
     way: str = ""
     is_function: bool = False
+    results: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def attributes(self) -> AttributeScan:
@@ -91,6 +93,7 @@ class LintContext:
         trust: Whether ops may run that do more than compute.
         is_file: Whether TensorFlow does not hold the graph, and so has not accepted its names and edges.
         in_function: Whether the graph is a function's body.
+        results: The tensors that this function returns, by the names of its results.
         others: Reads the other graphs of the file: the bodies of its functions, and the graph around them.
     """
 
@@ -107,12 +110,13 @@ class LintContext:
     trust: Trust = TRUSTED
     is_file: bool = False
     in_function: bool = False
+    results: Mapping[str, str] = field(default_factory=dict)
     others: Callable[[], Iterable[Body]] = tuple
 
     @cached_property
     def bodies(self) -> tuple[Body, ...]:
         """The graph, and the other graphs of its file."""
-        current = Body(self.index, is_function=self.in_function)
+        current = Body(self.index, is_function=self.in_function, results=self.results)
         return (current, *(self.others() if self.is_file else ()))
 
     @cached_property

@@ -38,6 +38,7 @@ from tfgraphwidget.naming import (
     count_text,
     free_name,
     names_text,
+    split_tensor,
     text_attribute,
     tried_before,
     valid_name,
@@ -46,7 +47,7 @@ from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorShapeProto
 
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _NAME_IN_FUNCTION = re.compile(r"[A-Za-z0-9._][A-Za-z0-9_.\\/>-]*")
-_MOST_FINDINGS = 20  # of one rule in one graph: a file of another format may break it at each op
+MOST_FINDINGS = 20  # of one rule in one graph: a file of another format may break it at each op
 _SHOWN = 8  # ops of a cycle in a sentence
 _UNKNOWN_DIM = -1
 _NO_VALUE = "has no value"
@@ -142,7 +143,7 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
         valid = _NAME_IN_FUNCTION if body.is_function else _NAME
         wrong = [op for op, name in enumerate(index.names) if not valid.fullmatch(name)]
         used = index.used_names() if wrong else set()
-        for op in wrong[:_MOST_FINDINGS]:
+        for op in wrong[:MOST_FINDINGS]:
             name = index.names[op]
             new = free_name(valid_name(name, index.types[op]), used)
             yield body.finding(
@@ -153,7 +154,7 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
                 [op],
                 context.fix(Rename(name, new), body),
             )
-        yield from _rest(body, "invalid-names", wrong, "have names that TensorFlow takes for no op")
+        yield from rest_of(body, "invalid-names", wrong, "have names that TensorFlow takes for no op")
 
 
 @rule("wrong-ports", "error")
@@ -169,7 +170,7 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
         of_edges = counts[index.inputs.values]
         edges = np.flatnonzero((of_edges >= 0) & (index.ports >= of_edges))
         owner = index.inputs.owner
-        for edge in edges[:_MOST_FINDINGS].tolist():
+        for edge in edges[:MOST_FINDINGS].tolist():
             source, port, reader = int(index.inputs.values[edge]), int(index.ports[edge]), int(owner[edge])
             name, count = index.names[source], int(counts[source])
             only = Reroute((f"{name}:{port}",), (f"{name}:0",)) if count == 1 else None
@@ -183,7 +184,7 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
                 [reader, source],
                 context.fix(only, body),
             )
-        yield from _rest(body, "wrong-ports", edges.tolist(), "read outputs that are not there")
+        yield from rest_of(body, "wrong-ports", edges.tolist(), "read outputs that are not there")
 
 
 @rule("input-counts", "error")
@@ -197,7 +198,7 @@ def input_counts(context: LintContext) -> Iterator[Finding]:
         index = body.index
         arities, read = _input_counts(index), np.diff(index.inputs.start)
         wrong = np.flatnonzero((arities >= 0) & (arities != read)).tolist()
-        for op in wrong[:_MOST_FINDINGS]:
+        for op in wrong[:MOST_FINDINGS]:
             name, more = index.names[op], int(read[op]) > int(arities[op])
             last = int(read[op]) - 1
             way = (
@@ -213,7 +214,35 @@ def input_counts(context: LintContext) -> Iterator[Finding]:
                 [op],
                 context.fix(Connect((), name, last) if more else None, body),
             )
-        yield from _rest(body, "input-counts", wrong, "read more or fewer tensors than their type takes")
+        yield from rest_of(body, "input-counts", wrong, "read more or fewer tensors than their type takes")
+
+
+@rule("missing-results", "error")
+def missing_results(context: LintContext) -> Iterator[Finding]:
+    """Functions that return tensors which they do not have.
+
+    Args:
+        context: The graph and the target of the check.
+    """
+    for body in context.bodies if context.is_file else ():
+        index = body.index
+        for key, result in body.results.items():
+            name, port = split_tensor(result)
+            op = index.ids.get(name)
+            if op is not None and (port or 0) < (len(index.typing.dtypes(index.nodes[op])) or (port or 0) + 1):
+                continue
+            has = f"{index.types[op]} {name!r} has no output {port}" if op is not None else f"there is no op {name!r}"
+            way = (
+                f"let an op of that name give it: editor.insert(tensor, 'Identity', name={name!r})"
+                if op is None
+                else f"reroute it: editor.reroute({result!r}, to=tensor)"
+            )
+            yield body.finding(
+                "missing-results",
+                "error",
+                f"Result {key!r}{body.where} is {result!r}, and {has}; {way}.",
+                [] if op is None else [op],
+            )
 
 
 @rule("input-order", "error")
@@ -248,7 +277,7 @@ def cycles(context: LintContext) -> Iterator[Finding]:
         index = body.index
         if index.is_sorted():
             continue
-        for ops in _cycles(index)[:_MOST_FINDINGS]:
+        for ops in _cycles(index)[:MOST_FINDINGS]:
             names = [index.names[op] for op in ops]
             path = " → ".join([*names[:_SHOWN], *(["…"] if len(names) > _SHOWN else []), names[0]])
             first = names[0]
@@ -306,7 +335,10 @@ def missing_colocations(context: LintContext) -> Iterator[Finding]:
         if not missing_names:
             continue
         name = index.names[op]
-        fix = RemoveAttr("_class", name, functions=False)
+        remaining = tuple(entry.decode() for entry in entries if colocation(entry) not in missing_names)
+        fix: Command = SetAttr(name, "_class", remaining)
+        if not remaining:
+            fix = RemoveAttr("_class", name, functions=False)
         yield body.finding(
             "missing-colocations",
             "error",
@@ -331,10 +363,13 @@ def attributes(context: LintContext) -> Iterator[Finding]:
             node = index.nodes[op]
             definition = index.typing.definition(node.op)
             described = {} if definition is None else {attr.name: attr for attr in definition.attr}
-            wrong = _wrong_attributes(node, described, index.functions, is_known=definition is not None)
+            wrong = [
+                *_wrong_attributes(node, described, index.functions, is_known=definition is not None),
+                *_missing_functions(index, node, described),
+            ]
             for name, why, severity, is_removed in wrong:
                 count += 1
-                if count > _MOST_FINDINGS:
+                if count > MOST_FINDINGS:
                     continue
                 fix: Command = RemoveAttr(name, node.name, functions=False)
                 way = fix.code() if is_removed else f"editor.set_attr({node.name!r}, {name!r}, …)"
@@ -347,7 +382,7 @@ def attributes(context: LintContext) -> Iterator[Finding]:
                     [op],
                     context.fix(fix if is_removed else None, body),
                 )
-        yield from _rest(body, "attributes", range(count), "have such attributes")
+        yield from rest_of(body, "attributes", range(count), "have such attributes")
 
 
 @rule("negative-shapes", "error")
@@ -387,6 +422,8 @@ BROKEN = (
     "invalid-names",
     "wrong-ports",
     "input-counts",
+    "input-dtypes",
+    "missing-results",
     "input-order",
     "cycles",
     "loop-frames",
@@ -397,9 +434,16 @@ BROKEN = (
 """The codes of the rules of this module."""
 
 
-def _rest(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Iterator[Finding]:
-    """A finding on those that are beyond the most that are listed."""
-    more = len(all_of_them) - _MOST_FINDINGS
+def rest_of(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Iterator[Finding]:
+    """A finding on those that are beyond the most that are listed.
+
+    Args:
+        body: The graph.
+        code: The code of the rule.
+        all_of_them: The ops, or the edges, that the rule finds.
+        do: What they do, to stand behind "op".
+    """
+    more = len(all_of_them) - MOST_FINDINGS
     if more > 0:
         sentence = f"{count_text(more, 'more op')}{body.where} {do}; fix those above first."
         yield Finding(code, "error", sentence)
@@ -506,6 +550,21 @@ def _wrong_attributes(
     for name, attr in described.items():
         if name not in node.attr and not attr.HasField("default_value"):
             yield name, "is missing", "error", False
+
+
+def _missing_functions(
+    index: GraphIndex, node: NodeDef, described: Collection[str]
+) -> Iterator[tuple[str, str, Severity, bool]]:
+    """The attributes by which an op calls functions that the file does not hold, as `_wrong_attributes` gives them."""
+    for name in described:
+        if name not in node.attr:
+            continue
+        value = node.attr[name]
+        called = [value.func] if value.WhichOneof("value") == "func" else list(value.list.func)
+        for function in called:
+            is_op = index.typing.definition(function.name) is not None  # a primitive op can stand for a function
+            if function.name and function.name not in index.functions and not is_op:
+                yield name, f"calls function {function.name!r}, which the file does not hold", "error", False
 
 
 def _negative_dim(value: AttrValue) -> int | None:

@@ -124,6 +124,9 @@ class StoredData(Protocol):
     def variable_name(self, handle: str) -> str:
         """The name of the variable of that handle op: that of its object, where the file stores objects."""
 
+    def twins(self, handle: str) -> tuple[str, ...]:
+        """The other handle ops of a variable that functions read by that one: Keras exports each variable twice."""
+
     def dtype(self, handle: str) -> str:
         """The dtype of the value of the variable of that handle op. Raises SessionRefused when there is none."""
 

@@ -1,6 +1,8 @@
+from .adapters import CASTABLE as CASTABLE
 from .adapters import AdapterType as AdapterType
 from .bypass import Bypass as Bypass
 from .bypass import Detach as Detach
+from .edge_moves import argument_count as argument_count
 from .gradients import has_gradient_ops as has_gradient_ops
 from .gradients import new_names as new_names
 from .operands import is_scope as is_scope

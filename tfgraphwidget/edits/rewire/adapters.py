@@ -20,10 +20,11 @@ from tfgraphwidget.tf_types import NodeDef
 AdapterType = Literal["", "Cast", "Reshape", "Transpose"]
 
 _MOST_DIMENSIONS = 6  # of what is transposed: there are 720 ways to turn six
-_CAST = frozenset({
+CASTABLE = frozenset({
     "bool", "bfloat16", "half", "float16", "float32", "float64", "complex64", "complex128",
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
 })  # fmt: skip
+"""The dtypes that a Cast takes and gives."""
 
 
 def insert_adapters(moves: EdgeMoves, kind: str) -> None:
@@ -39,8 +40,8 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
         choices = ", ".join(map(repr, _ADAPTERS))
         raise GraphEditError(f"mend={kind!r} is not known; it is one of {choices}.")
     adapters: dict[tuple[Tensor, object], int] = {}
-    for slot, old, new in moves.changed_inputs():
-        setting = _ADAPTERS[kind](moves, old, new)
+    for slot, old, new in moves.given_inputs():
+        setting = _ADAPTERS[kind](moves, slot, old, new)
         if setting is not None:
             if (new, setting) not in adapters:
                 adapters[new, setting] = _BUILDERS[kind](moves, slot, new, setting)
@@ -59,13 +60,13 @@ def possible_adapters(moves: EdgeMoves) -> tuple[AdapterType, ...]:
     Args:
         moves: The edges that are moved.
     """
-    edges = [(old, new) for _, old, new in moves.changed_inputs() if new[0] < len(moves.index)]
-    differ = [(old, new) for old, new in edges if _base(moves, old) != _base(moves, new)]
+    edges = [edge for edge in moves.changed_inputs() if edge[2][0] < len(moves.index)]
+    differ = [(slot, old, new) for slot, old, new in edges if _base(moves, old) != _base(moves, new)]
     if differ:
-        return ("Cast",) if all(_cast(moves, old, new) for old, new in differ) else ()
-    shapes = [(old, new) for old, new in edges if moves.index.shape(*old) != moves.index.shape(*new)]
+        return ("Cast",) if all(_cast(moves, *edge) for edge in differ) else ()
+    shapes = [(slot, old, new) for slot, old, new in edges if moves.index.shape(*old) != moves.index.shape(*new)]
     kinds: tuple[AdapterType, ...] = ("Transpose", "Reshape")
-    return tuple(k for k in kinds if shapes and all(_ADAPTERS[k](moves, old, new) is not None for old, new in shapes))
+    return tuple(k for k in kinds if shapes and all(_ADAPTERS[k](moves, *edge) is not None for edge in shapes))
 
 
 def _base(moves: EdgeMoves, tensor: Tensor) -> str:
@@ -75,13 +76,13 @@ def _base(moves: EdgeMoves, tensor: Tensor) -> str:
 # Which adapter fits between the tensor that an input reads (`old`) and a new one; None if none is needed or possible
 
 
-def _cast(moves: EdgeMoves, old: Tensor, new: Tensor) -> str | None:
+def _cast(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str | None:
     """The dtype to cast to."""
-    had, has = _base(moves, old), _base(moves, new)
-    return had if had != has and {had, has} <= _CAST else None
+    had, has = moves.expected_dtype(slot) or _base(moves, old), _base(moves, new)
+    return had if had != has and {had, has} <= CASTABLE else None
 
 
-def _reshape(moves: EdgeMoves, old: Tensor, new: Tensor) -> tuple[int, ...] | None:
+def _reshape(moves: EdgeMoves, _: Slot, old: Tensor, new: Tensor) -> tuple[int, ...] | None:
     """The shape to give, -1 for the one unknown dimension."""
     had, shape = moves.index.shape(*old), moves.index.shape(*new)
     if had is None or had == shape or had.count(None) > 1:
@@ -93,7 +94,7 @@ def _reshape(moves: EdgeMoves, old: Tensor, new: Tensor) -> tuple[int, ...] | No
     return tuple(-1 if size is None else size for size in had)
 
 
-def _transpose(moves: EdgeMoves, old: Tensor, new: Tensor) -> tuple[int, ...] | None:
+def _transpose(moves: EdgeMoves, _: Slot, old: Tensor, new: Tensor) -> tuple[int, ...] | None:
     """The order of the dimensions."""
     had, shape = moves.index.shape(*old), moves.index.shape(*new)
     if had is None or shape is None or had == shape or not 1 < len(had) <= _MOST_DIMENSIONS or len(had) != len(shape):
@@ -157,7 +158,7 @@ def _set_dtype(moves: EdgeMoves, node: NodeDef, attribute: str, dtype: str) -> N
     node.attr[attribute].type = moves.index.typing.number(dtype)
 
 
-_ADAPTERS: dict[str, Callable[[EdgeMoves, Tensor, Tensor], object]] = {
+_ADAPTERS: dict[str, Callable[[EdgeMoves, Slot, Tensor, Tensor], object]] = {
     "Cast": _cast,
     "Reshape": _reshape,
     "Transpose": _transpose,

@@ -9,13 +9,43 @@ from tfgraphwidget.edits.patch import Change, NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph import CONTROL, Csr, GraphIndex, Mask
 from tfgraphwidget.naming import as_input, count_text, free_name, is_scope_name, names_text
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import NodeDef, OpDef
 
 Tensor = tuple[int, int]
 """Op and port; port CONTROL is the op's control edges."""
 
 Slot = tuple[int, int]
 """Op that reads, and the number of its data input."""
+
+
+def argument_count(argument: OpDef.ArgDef, node: NodeDef) -> int:
+    """How many inputs an argument of an OpDef is.
+
+    Args:
+        argument: The argument.
+        node: The NodeDef of an op of that type.
+    """
+    if argument.number_attr:
+        return int(node.attr[argument.number_attr].i) if argument.number_attr in node.attr else 1
+    if argument.type_list_attr:
+        return len(node.attr[argument.type_list_attr].list.type) if argument.type_list_attr in node.attr else 1
+    return 1
+
+
+def input_argument(node: NodeDef, k: int, definition: OpDef | None) -> tuple[OpDef.ArgDef | None, int]:
+    """The argument of an op's OpDef that one of its inputs belongs to, and the input's place in it.
+
+    Args:
+        node: The NodeDef of the op.
+        k: The position of the input.
+        definition: The OpDef of the op; None if it is not known, and then the argument is None.
+    """
+    for argument in () if definition is None else definition.input_arg:
+        count = argument_count(argument, node)
+        if k < count:
+            return argument, k
+        k -= count
+    return None, k
 
 
 class EdgeMoves:
@@ -98,12 +128,37 @@ class EdgeMoves:
         dtypes = self.index.typing.dtypes(self.index.nodes[op] if op < n else self.new_nodes[op - n])
         return dtypes[port] if port < len(dtypes) else ""
 
+    def expected_dtype(self, slot: Slot) -> str:
+        """The dtype that an input takes by its op's type and attributes; "" when it is not known.
+
+        What it reads before the edit can be of another one, in a file that TensorFlow refuses.
+
+        Args:
+            slot: The input: an op and the position among its inputs.
+        """
+        node = self.index.nodes[slot[0]]
+        argument, k = input_argument(node, slot[1], self.index.typing.definition(node.op))
+        if argument is None:
+            return ""
+        number = argument.type
+        if argument.type_attr in node.attr:
+            number = node.attr[argument.type_attr].type
+        elif argument.type_list_attr in node.attr:
+            number = node.attr[argument.type_list_attr].list.type[k]
+        one_output = type(node)(op="Placeholder")
+        one_output.attr["dtype"].type = number
+        dtypes = self.index.typing.dtypes(one_output) if number else ()
+        return dtypes[0] if dtypes else ""
+
     # What is to be
 
     def changed_inputs(self) -> list[tuple[Slot, Tensor, Tensor]]:
         """Each data input that the edit changes, in graph order, what it reads and what it is to read."""
-        edges = ((slot, self.current_input(slot), new) for slot, new in sorted(self.inputs.items()))
-        return [(slot, old, new) for slot, old, new in edges if old != new]
+        return [edge for edge in self.given_inputs() if edge[1] != edge[2] or edge[0] in self.adapter_ops]
+
+    def given_inputs(self) -> list[tuple[Slot, Tensor, Tensor]]:
+        """The same, and the inputs that are to read what they read already."""
+        return [(slot, self.current_input(slot), new) for slot, new in sorted(self.inputs.items())]
 
     def new_source(self, slot: Slot) -> Tensor:
         """The tensor that an input will read: the output of its adapter, if there is one.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from tfgraphwidget.edits.patch import Patch, apply_patch
-from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Slot, Tensor, owners_of
+from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Slot, Tensor, argument_count, input_argument, owners_of
 from tfgraphwidget.edits.rewire.execution_frames import frames_of, may_run_in_frames
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -185,6 +185,8 @@ class _Slots:
             self.dtypes[old] = self.moves.dtype(old).removesuffix("_ref")
         expected, dtype = self.dtypes[old], self.dtype.removesuffix("_ref")
         if expected and dtype and expected != dtype:
+            expected = self.moves.expected_dtype((op, k)) or expected
+        if expected and dtype and expected != dtype:
             return f"{self.tensor_text!r} is {dtype}, and {self.index.names[op]!r} takes {expected}."
         if self.dtype and dtype == self.dtype and takes_reference(self.index, op, k):
             return _no_reference(self.moves, (op, k), self.source)
@@ -213,8 +215,9 @@ def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
         One sentence; "" if it does.
     """
     had, dtype = moves.dtype(old), moves.dtype(new)
-    if had and dtype and had.removesuffix("_ref") != dtype.removesuffix("_ref"):
-        expected = had.removesuffix("_ref")
+    is_other = bool(had and dtype and had.removesuffix("_ref") != dtype.removesuffix("_ref"))
+    expected = (is_other and moves.expected_dtype(slot)) or had.removesuffix("_ref")
+    if is_other and expected != dtype.removesuffix("_ref"):
         return (
             f"{moves.tensor_name(new)!r} is {_description(moves, new)} and cannot stand for "
             f"{moves.tensor_name(old)!r}, which is {_description(moves, old)}, at input {slot[1]} "
@@ -259,7 +262,7 @@ def other_kind_text(
 
 def _takes_any_handle(node: NodeDef, k: int, definition: OpDef | None) -> bool:
     """Whether an input takes tensors of any dtype, as of `tf.stack`, or any resource; what hands it on has readers."""
-    argument = _argument(node, k, definition)
+    argument = input_argument(node, k, definition)[0]
     if node.op in FIRST_INPUT_FORWARDING or argument is None:
         return False
     return node.op == "DestroyResourceOp" or bool(argument.type_attr or argument.type_list_attr)
@@ -289,17 +292,8 @@ def takes_reference(index: GraphIndex, op: int, k: int) -> bool:
     Returns:
         Whether it does.
     """
-    argument = _argument(index.nodes[op], k, index.typing.definition(index.types[op]))
+    argument = input_argument(index.nodes[op], k, index.typing.definition(index.types[op]))[0]
     return argument is not None and bool(argument.is_ref)
-
-
-def _argument(node: NodeDef, k: int, definition: OpDef | None) -> OpDef.ArgDef | None:
-    """The argument of an op's OpDef that one of its inputs belongs to; None without an OpDef."""
-    for argument in () if definition is None else definition.input_arg:
-        k -= _count(argument, node)
-        if k < 0:
-            return argument
-    return None
 
 
 def taken_inputs(index: GraphIndex, op: int) -> int | None:
@@ -310,16 +304,7 @@ def taken_inputs(index: GraphIndex, op: int) -> int | None:
         op: The op.
     """
     definition = index.typing.definition(index.types[op])
-    return None if definition is None else sum(_count(arg, index.nodes[op]) for arg in definition.input_arg)
-
-
-def _count(argument: OpDef.ArgDef, node: NodeDef) -> int:
-    """How many inputs an argument of an OpDef is."""
-    if argument.number_attr:
-        return int(node.attr[argument.number_attr].i) if argument.number_attr in node.attr else 1
-    if argument.type_list_attr:
-        return len(node.attr[argument.type_list_attr].list.type) if argument.type_list_attr in node.attr else 1
-    return 1
+    return None if definition is None else sum(argument_count(arg, index.nodes[op]) for arg in definition.input_arg)
 
 
 # Loops and branches

@@ -28,6 +28,7 @@ from tfgraphwidget.graph import (
     CONSTANTS,
     CONTROL,
     HANDLES,
+    OUTPUT_SHAPES,
     PLACEHOLDERS,
     TRAINABLE,
     GraphIndex,
@@ -36,7 +37,15 @@ from tfgraphwidget.graph import (
     is_placeholder,
     listed_variables,
 )
-from tfgraphwidget.naming import colocated_with, count_text, free_name, known_instead, names_text, split_tensor
+from tfgraphwidget.naming import (
+    colocated_with,
+    colocation,
+    count_text,
+    free_name,
+    known_instead,
+    names_text,
+    split_tensor,
+)
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 
@@ -82,6 +91,8 @@ class SetAttr(Command):
             _check_allowed(self, described, value)
         if self.name == "dtype":
             _check_value(index, op, node)
+        if self.name == _COLOCATION:
+            _check_places(index, node)
         check_new_node(context, op, node)
         changed = rewriter.require_changes(f"has {self.name}={self.value!r}", self.op)
         return Patch(changed=changed, notes=() if index.typing.definition(node.op) else (_UNKNOWN.format(node.op),))
@@ -93,7 +104,7 @@ class SetAttr(Command):
         attributes = {attr.name: attr for attr in definition.attr} if definition is not None else {}
         if self.name in attributes:
             return attributes[self.name]
-        if self.name in own_names and self.name not in _OWN:
+        if self.name in own_names and self.name != OUTPUT_SHAPES:
             return None
         attribute_names = [*attributes] or sorted(name for name in own_names if name not in _OWN)
         end = known_instead(self.name, attribute_names)
@@ -102,7 +113,8 @@ class SetAttr(Command):
         raise GraphEditError(f"{kind} {self.op!r} has no attribute {self.name!r}{end}", [self.op])
 
 
-_OWN = ("_class", "_output_shapes")
+_COLOCATION = "_class"
+_OWN = (_COLOCATION, OUTPUT_SHAPES)
 """Attributes that TensorFlow itself writes, from colocation and static shapes."""
 _UNKNOWN = "TensorFlow does not know {!r}, so it is not checked that the op takes this value."
 _HELD = {"s": "string", "i": "int", "f": "float", "b": "bool"}
@@ -224,6 +236,18 @@ def _check_value(index: GraphIndex, op: int, node: NodeDef) -> None:
             f'editor.insert("{name}:0", "Cast", dtype=…).',
             [name],
         )
+
+
+def _check_places(index: GraphIndex, node: NodeDef) -> None:
+    """Raise when an op would have to stand beside one that the graph does not have."""
+    for entry in node.attr[_COLOCATION].list.s:
+        name = colocation(entry)
+        if name not in index.ids:
+            raise GraphEditError(
+                f"Op {node.name!r} cannot be placed beside {name or entry.decode(errors='replace')!r}, which the graph "
+                "does not have; give entries as 'loc:@op'.",
+                [node.name],
+            )
 
 
 def check_new_node(context: PlanContext, op: int, node: NodeDef) -> None:

@@ -44,10 +44,11 @@ class OutputUses:
             return
         name, moves = index.names[op], EdgeMoves(index)
         for reader in sorted(set(index.consumer_lists[op])):
-            for source, port in moves.current_inputs(reader):
+            for k, (source, port) in enumerate(moves.current_inputs(reader)):
                 was = before[port] if source == op and port < len(before) else ""
                 now = after[port] if port < len(after) else "gone"
-                if source == op and was != now and (now == "gone" or (was and now)):
+                is_mended = bool(now) and moves.expected_dtype((reader, k)) == now.removesuffix("_ref")
+                if source == op and was != now and not is_mended and (now == "gone" or (was and now)):
                     raise GraphEditError(
                         f"{_was(name, port, was)} would be {now}, and op {index.names[reader]!r} reads it; let it "
                         "read another tensor first (editor.reroute).",

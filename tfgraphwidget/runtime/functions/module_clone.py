@@ -7,7 +7,7 @@ or stays shared; the ops are imported into a new tf.function, so that gradients 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,17 @@ from tfgraphwidget.edits import Preview, State
 from tfgraphwidget.edits.clone import Excerpt, copied_names, excerpt
 from tfgraphwidget.errors import NameTaken, NotClonable
 from tfgraphwidget.graph import (
+    ENTER,
     FUNCTION_CALLS,
     FUNCTIONAL_CONTROL_FLOW,
+    HANDLE_DTYPES,
     PYTHON_CALLS,
     REMOTE_CALLS,
     RESOURCE_QUERIES,
+    SWITCH,
+    V1_CONTROL_FLOW,
     BodyState,
+    Contexts,
     GraphIndex,
     control_flow_ops,
     side_effects,
@@ -206,7 +211,10 @@ def _make(
     from tfgraphwidget.runtime.functions.module_copy import ModuleCopy  # a tf.Module
 
     module = ModuleCopy(part, states, functions, into, body_state, _report(part, states, into))
-    module.has_v1_control_flow = has_loops
+    bodies = (node.op for definition in definitions.values() for node in definition.node_def)
+    module.is_differentiable = V1_CONTROL_FLOW.isdisjoint(bodies) and (
+        not has_loops or _has_plain_conditionals(index, part.ops)
+    )
 
     def add_ops(values: dict[str, Tensor], captured: dict[str, Tensor], scope: str) -> list[Tensor]:
         return import_part(part, functions, own_gradients, {**values, **captured}, scope, own)
@@ -238,6 +246,22 @@ def _make(
     flat = CallStructure.flat(specs, len(results))
     module._trace(flat if structure is None else structure.with_specs([*specs.values()]), flat, results, body)
     return module
+
+
+def _has_plain_conditionals(index: GraphIndex, ops: Iterable[int]) -> bool:
+    """Whether the control flow of TensorFlow 1 among ops is one that it differentiates without what Python knew of it.
+
+    That is so of conditionals that lie in no other conditional or loop, and hand on no variable.
+    """
+    contexts = Contexts(index)
+    for op in ops:
+        kind = index.types[op]
+        if kind in ENTER or len(contexts.path(contexts.inside[op])) > 1:
+            return False
+        dtype = index.dtypes(op)[0] if kind in SWITCH else ""
+        if dtype in HANDLE_DTYPES or dtype.endswith("_ref"):
+            return False
+    return True
 
 
 def _without_control_dependencies(

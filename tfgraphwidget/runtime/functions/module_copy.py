@@ -17,11 +17,12 @@ from tfgraphwidget.graph import BodyState
 from tfgraphwidget.naming import identifier, known_instead, split_tensor
 from tfgraphwidget.runtime.functions.body_import import InlinedModule
 from tfgraphwidget.runtime.functions.module_state import States
+from tfgraphwidget.runtime.functions.refused_gradients import without_gradient
 from tfgraphwidget.runtime.sync.mixing import distance
 from tfgraphwidget.runtime.sync.sync import check_tau
 from tfgraphwidget.sources import CallStructure, is_same_variable
 from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_internals import Trackable, eager_mode, is_in_keras_layer, stop_recording, typed_function
+from tfgraphwidget.tf_internals import Trackable, eager_mode, is_in_keras_layer, typed_function
 from tfgraphwidget.tf_types import ConcreteFunction, GenericFunction, Tensor, Variable
 
 
@@ -60,7 +61,7 @@ class ModuleCopy(tf.Module):
         )  # not as an attribute: they would be this module's variables
         self._body = functions  # alive as long as the calls that name them
         self.inlined: InlinedModule
-        self.has_v1_control_flow = False
+        self.is_differentiable = True
 
     @property
     def named_variables(self) -> dict[str, tf.Variable]:
@@ -140,36 +141,10 @@ class ModuleCopy(tf.Module):
             )
         values = {self._parameter(name): value for name, value in keywords.items()}
         if tf.executing_eagerly() or tf.compat.v1.get_default_graph().building_function:
-            run = self._run_without_gradient if self.has_v1_control_flow else self.run
+            run = self.run if self.is_differentiable else without_gradient(self.run, self.scope, self.variables)
             return run(*arguments, **values)
         with eager_mode():  # a graph of TensorFlow 1 is the default one, which cannot hold the variables
             return self.run(*arguments, **values)
-
-    def _run_without_gradient(self, *arguments: object, **keywords: object) -> Any:
-        """Call the function; a gradient of it is refused in a sentence.
-
-        TensorFlow differentiates v1 loops and conditionals by what Python knew as they were built, which is lost in a
-        function: with an AttributeError, and already as the function is called where a tape watches an argument.
-        """
-        leaves = tf.nest.flatten((arguments, keywords))
-        places = [place for place, leaf in enumerate(leaves) if tf.is_tensor(leaf) or isinstance(leaf, tf.Variable)]
-
-        def refuse(*_: Tensor, **__: object) -> object:
-            raise NotClonable(
-                f"{self.scope!r} has while loops or conditionals of TensorFlow 1, which cannot be differentiated "
-                "inside a function; differentiate the function that it was made of, before it was frozen."
-            )
-
-        @tf.custom_gradient  # type: ignore[untyped-decorator]
-        def run(*tensors: Tensor) -> tuple[Any, Callable[..., object]]:
-            replaced_leaves = [*leaves]
-            for place, tensor in zip(places, tensors, strict=True):
-                replaced_leaves[place] = tensor
-            positional, named = tf.nest.pack_sequence_as((arguments, keywords), replaced_leaves)
-            with stop_recording():
-                return self.run(*positional, **named), refuse
-
-        return run(*(leaves[place] for place in places))
 
     def _parameter(self, name: str) -> str:
         if name in self._structure.specs:

@@ -19,6 +19,7 @@ from typing import Any
 
 import keras  # type: ignore[import-untyped]
 
+from tfgraphwidget.runtime.functions.refused_gradients import without_gradient
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_keras_safe_mode
@@ -32,14 +33,22 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
         module: The module, or what `tf.saved_model.load` returned for one.
         parameters: The names of the module's arguments by the names that inputs may have; None for those of `module`.
         count: How many arguments the module takes; None for those of `module`.
+        is_differentiable: Whether TensorFlow can differentiate the module; None for what `module` says. If it cannot, a
+            gradient is refused in a sentence.
         options: What every layer of Keras has: `name`, `trainable`, `dtype`.
     """
 
     def __init__(
-        self, module: Any, parameters: Mapping[str, str] | None = None, count: int | None = None, **options: Any
+        self,
+        module: Any,
+        parameters: Mapping[str, str] | None = None,
+        count: int | None = None,
+        is_differentiable: bool | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(autocast=False, **options)
         self.module = module
+        self._is_differentiable = bool(module.is_differentiable if is_differentiable is None else is_differentiable)
         self._parameters = dict(module.input_parameters if parameters is None else parameters)
         self._count = len(module.input_parameters_in_order) if count is None else count
         for variable in (*module.own, *module.shared):
@@ -57,13 +66,36 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
             inputs: The first argument, or all of them.
             more: The other arguments.
         """
+        run, variables = self.module.run, (*self.module.own, *self.module.shared)
+        if not self._is_differentiable:
+            run = without_gradient(run, self.name, variables)
         if self._count == 1 or more:
-            return self.module.run(inputs, *more)
+            return run(inputs, *more)
         if isinstance(inputs, Mapping):
-            return self.module.run(
-                **{self._parameters.get(str(name), str(name)): value for name, value in inputs.items()}
-            )
-        return self.module.run(*inputs)
+            return run(**{self._parameters.get(str(name), str(name)): value for name, value in inputs.items()})
+        return run(*inputs)
+
+    def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
+        """What the results of `call` are, as tensors of a model that is being built.
+
+        Args:
+            args: The inputs.
+            kwargs: What else `call` is given.
+
+        Raises:
+            ValueError: TensorFlow does not know how many dimensions a result has.
+        """
+        try:
+            return super().compute_output_spec(*args, **kwargs)
+        except ValueError as error:
+            if "unknown TensorShape" not in str(error):
+                raise
+            output = getattr(self.module, "outputs", ["y:0"])[0]
+            raise ValueError(
+                f"TensorFlow does not know the number of dimensions of what layer {self.name!r} gives, as behind a "
+                f"while loop of TensorFlow 1, and Keras needs it; say it before module(): editor.insert({output!r}, "
+                "lambda y: tf.ensure_shape(y, [None, …]))."
+            ) from error
 
     def get_config(self) -> dict[str, Any]:
         """The configuration, with the module as a SavedModel in a zip file."""
@@ -75,7 +107,13 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
                     archive.write(file, file.relative_to(folder))
         options = super().get_config()
         saved = base64.b64encode(packed.getvalue()).decode("ascii")
-        return {**options, "module": saved, "parameters": self._parameters, "count": self._count}
+        return {
+            **options,
+            "module": saved,
+            "parameters": self._parameters,
+            "count": self._count,
+            "is_differentiable": self._is_differentiable,
+        }
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], safe_mode: bool | None = None) -> ModuleLayer:
@@ -99,4 +137,4 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
                     "it with safe_mode=False."
                 )
             module = tf.saved_model.load(folder)
-        return cls(module, **options)
+        return cls(module, **{"is_differentiable": True, **options})  # older files do not say it

@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol, TypeVar
 
@@ -18,13 +18,14 @@ import numpy as np
 
 from tfgraphwidget.cancellation import held_back
 from tfgraphwidget.errors import GraphEditError, SessionRefused, reason_of
-from tfgraphwidget.graph import GraphIndex, VariableDef, definitions, handles
+from tfgraphwidget.graph import ASSIGNS, VARIABLE_READS, GraphIndex, VariableDef, definitions, handles
+from tfgraphwidget.runtime.live.edit_record import hide, track_new_ops
 from tfgraphwidget.runtime.sync import mixing
 from tfgraphwidget.runtime.sync.sync import Model, Sync, check_tau
 from tfgraphwidget.sources import CONCRETE, FUNCTION, Checkpoint, Source, StoredData, captured_state, own_paths
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import Trackable, eager_mode, trackable_variables
-from tfgraphwidget.tf_types import KerasModel, Tensor
+from tfgraphwidget.tf_types import Graph, KerasModel, Operation, Tensor
 
 Array = np.ndarray
 T = TypeVar("T")
@@ -195,8 +196,8 @@ class FileStore:
             values: The values by the names of the variables.
         """
         raise SessionRefused(
-            f"sync: {self.title} is a file, which is not changed in place; give a live graph, a Keras model or a "
-            "module as the target, and save that."
+            f"sync: {self.title} is a file, which is not changed in place; give an editor of it, a live graph, a Keras "
+            "model or a module as the target, and save that."
         )
 
 
@@ -385,6 +386,7 @@ class OpenedFileStore:
     title: str
     variables: Sequence[StoredVariable]
     model: Model
+    twins: Mapping[str, Sequence[VariableDef]] = field(default_factory=dict)  # by the handle that functions read
     scope: str = ""
 
     def read(self, variables: Sequence[StoredVariable]) -> dict[str, Array]:
@@ -398,41 +400,70 @@ class OpenedFileStore:
         return {name: values[definition.handle] for definition, name in of_handle.items()}
 
     def assign(self, values: Mapping[str, Array]) -> None:
-        """Assign through the variables' own initializers; no op is added.
+        """Assign through the variables' own initializers, or through hidden ops where the file has none.
+
+        A variable that the file has under two handles gets the value in both: functions read the one, and Keras the
+        other.
 
         Args:
             values: The values by the names of the variables.
         """
         of_name = {v.handle: v.definition for v in self.variables if v.handle in values and v.definition is not None}
-        new_values = {definition.handle: values[name] for name, definition in of_name.items()}
-        self._sync.assign(list(of_name.values()), new_values)
+        assigned = [(each, values[name]) for name, definition in of_name.items() for each in self.ops_of(definition)]
+        variables = [assignable(self.model.graph, each) for each, _ in assigned]
+        self._sync.assign(variables, {each.handle: value for each, value in assigned})
+
+    def ops_of(self, definition: VariableDef) -> list[VariableDef]:
+        """A variable, and the others of the file that stand for it.
+
+        Args:
+            definition: The variable.
+        """
+        return [definition, *self.twins.get(definition.handle, ())]
 
     @property
     def _sync(self) -> Sync:
         return Sync((), self.model, self.model)
 
 
-def has_twins(source: Source, index: GraphIndex) -> bool:
-    """Whether a file has a variable under several handles, as exports of Keras do: which of them is read is not known.
+def assignable(graph: Graph, variable: VariableDef) -> VariableDef:
+    """A variable with an op that assigns what is fed to it: its initializer, or a hidden op beside the graph's own.
+
+    SavedModels of TensorFlow 2 restore their variables in a function and have no initializers.
 
     Args:
-        source: The source.
-        index: Its graph, as it is now.
+        graph: The graph that was imported from a file.
+        variable: A variable of it.
     """
-    stored = source.stored
-    if stored is None:
-        return False
-    names = [stored.variable_name(name) for name in handles_by_name(index) if stored.key(name)]
-    return len(set(names)) < len(names)
+    if variable.initializer and len(graph.get_operation_by_name(variable.initializer).inputs) > 1:
+        return variable
+    handle = mixing.handle_of(graph, variable)
+    assign = next(filter(_takes_what_is_fed, handle.consumers()), None)
+    if assign is None:
+        assign = _add_assign(graph, handle)
+    return replace(variable, initializer=assign.name, initial_value=assign.inputs[1].name)
 
 
-def handles_by_name(index: GraphIndex) -> list[str]:
-    """The names of the ops that hold variables, in graph order.
+def _add_assign(graph: Graph, handle: Tensor) -> Operation:
+    """Add an op that assigns a placeholder to a variable, hidden from all editors, and return it."""
+    with track_new_ops(graph) as new_ops, held_back():
+        try:
+            with (
+                graph.as_default(),
+                tf.control_dependencies(None),
+                tf.compat.v1.name_scope(f"{handle.op.name}/sync/"),
+                tf.device(handle.device),
+            ):
+                fed = tf.compat.v1.placeholder(mixing.dtype_of(handle), mixing.shape_of(handle), "value")
+                return mixing.assign_op(handle, fed)
+        finally:
+            hide(graph, new_ops)
 
-    Args:
-        index: The graph.
-    """
-    return [index.names[op] for op in handles(index)]
+
+def _takes_what_is_fed(op: Operation) -> bool:
+    """Whether an op assigns a placeholder to a variable, and does nothing else."""
+    is_assign = op.type in ASSIGNS and len(op.inputs) > 1 and not op.control_inputs
+    return is_assign and op.inputs[1].op.type == "Placeholder"
 
 
 def opened_file_store(source: Source, index: GraphIndex) -> OpenedFileStore | None:
@@ -445,10 +476,22 @@ def opened_file_store(source: Source, index: GraphIndex) -> OpenedFileStore | No
     if source.graph is None or source.stored is None:
         return None
     model = Model(source.graph, source.session)
-    live = definitions(index, handles(index)).values()
-    of_file = _file_store(source.title, source.stored, live).variables
-    others = GraphStore(model, [v for v in live if source.stored.key(v.handle) is None])  # edits have added them
-    return OpenedFileStore(source.title, (*of_file, *others.variables), model)
+    live = {variable.handle: variable for variable in definitions(index, handles(index)).values()}
+    names = {name: [twin for twin in source.stored.twins(name) if twin in live] for name in live}
+    twins = {name: [live[twin] for twin in others] for name, others in names.items() if others}
+    second = {twin.handle for others in twins.values() for twin in others}
+    own = [v for name, v in live.items() if name not in second and not _is_left_over(v, index, source.stored)]
+    of_file = _file_store(source.title, source.stored, own).variables
+    added = GraphStore(model, [v for v in own if source.stored.key(v.handle) is None])  # by edits
+    return OpenedFileStore(source.title, (*of_file, *added.variables), model, twins)
+
+
+def _is_left_over(variable: VariableDef, index: GraphIndex, stored_data: StoredData) -> bool:
+    """Whether a handle has no value in the file, and nothing assigns to it or uses what it reads; Keras leaves such."""
+    if variable.initializer or stored_data.key(variable.handle) is not None:
+        return False
+    readers = index.consumer_lists[index.ids[variable.handle]]
+    return all(index.types[op] in VARIABLE_READS and not index.consumer_lists[op] for op in readers)
 
 
 def store_of_source(source: Source, index: GraphIndex) -> VariableStore:
@@ -458,6 +501,9 @@ def store_of_source(source: Source, index: GraphIndex) -> VariableStore:
         source: The source.
         index: Its graph, as it is now.
     """
+    opened = opened_file_store(source, index)
+    if opened is not None:
+        return opened
     if source.graph is not None:
         return GraphStore(Model(source.graph, source.session), tuple(definitions(index, handles(index)).values()))
     if source.stored is not None:

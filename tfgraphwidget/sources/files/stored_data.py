@@ -22,7 +22,7 @@ from tfgraphwidget.sources.files.checkpoint_keys import (
     keys_by_restore_call,
     variable_slice,
 )
-from tfgraphwidget.sources.files.object_graph import saved_variables
+from tfgraphwidget.sources.files.object_graph import bound_variables, saved_variables
 from tfgraphwidget.sources.files.obstacles import FileGraph
 from tfgraphwidget.sources.files.other_checkpoint import OtherCheckpoint
 from tfgraphwidget.tf_types import MetaGraphDef
@@ -71,6 +71,27 @@ class FileStoredData:
     def variable_name(self, handle: str) -> str:
         """The name of a variable's object where the file stores objects, or else the handle op's."""
         return self._object_names.get(handle) or handle
+
+    def twins(self, handle: str) -> tuple[str, ...]:
+        """The other handle ops that stand for the variable of that handle op, which functions read; mostly none.
+
+        Keras has a handle for its layer's variable and one for what functions capture, and TensorFlow writes a third
+        that the Saver restores; one value of the checkpoint is for all of them.
+
+        Args:
+            handle: The name of the handle op.
+        """
+        return self._twins.get(handle, ())
+
+    @cached_property
+    def _twins(self) -> dict[str, tuple[str, ...]]:
+        captured = bound_variables(self._file.meta, self._file.body.protos)
+        others: dict[str, list[str]] = {}
+        for op in self._variables:
+            for key in () if op in captured else self.keys(op):
+                others.setdefault(key, []).append(op)
+        twins = {op: dict.fromkeys(other for key in self.keys(op) for other in others.get(key, ())) for op in captured}
+        return {op: tuple(ops) for op, ops in twins.items() if ops}
 
     @cached_property
     def _object_names(self) -> dict[str, str]:
