@@ -23,6 +23,7 @@ import numpy as np
 
 from tfgraphwidget import export
 from tfgraphwidget.editor import replay, saving
+from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import Json, records_of
 from tfgraphwidget.errors import GraphEditError, NotRunnable, SessionRefused
 from tfgraphwidget.graph import (
@@ -56,7 +57,6 @@ from tfgraphwidget.sources import (
 )
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor.state import EditorCore
     from tfgraphwidget.graph import Signature
     from tfgraphwidget.sources import SavedEditor, Source
 
@@ -127,6 +127,18 @@ def write(core: EditorCore, file: IO[bytes]) -> list[str]:
         header, contents, notices = _function(core, root) if core.source.refusal else _graph(core, root)
         write_archive(file, header, root, _model_folder(core), contents.tensors.values())
     return notices
+
+
+@dataclass(frozen=True, eq=False)
+class EditorArchive:
+    """An editor as a file, as an `export.Document`."""
+
+    core: EditorCore
+
+    def write(self, path: Path, notices: list[str]) -> None:
+        """Write it to the file `path`; `notices` gets a sentence on each thing that is not in it."""
+        with path.open("wb") as file:
+            notices += write(self.core, file)
 
 
 def _model_folder(core: EditorCore) -> Path | None:
@@ -230,7 +242,7 @@ def _unread_files(index: GraphIndex, contents: _Contents) -> Iterator[str]:
 
 
 def _write_graph(core: EditorCore, file: Path, index: GraphIndex, signatures: tuple[Signature, ...]) -> None:
-    request = saving.export_request(core, index=index).with_signatures(signatures)
+    request = replace(saving.export_request(core, index=index), signatures=signatures)
     file.write_bytes(export.meta_graph_bytes(request, core.source.graph))
 
 

@@ -7,11 +7,10 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import edits, export, runtime
-from tfgraphwidget.editor.apparent_signature import needed_placeholders
 from tfgraphwidget.editor.executor import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
 from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
-from tfgraphwidget.graph import Selection, costs, patterns, selectors
+from tfgraphwidget.graph import Selection, costs, needed_placeholders, patterns, selectors
 from tfgraphwidget.naming import (
     free_name,
     function_name,

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.splitting import Split
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -305,7 +304,7 @@ class FileAPI(ArgumentChecks):
         from tfgraphwidget.graph import nx
 
         graph = nx.networkx(self._core.index, nodes=True)
-        graph.graph["meta_graph_def"] = pack_extras(self._core.index, self._core.view.body.envelope)
+        graph.graph["meta_graph_def"] = pack_extras(self._core.index, self._core.view.body.envelope())
         return graph
 
     # The edits as code and data
@@ -547,7 +546,7 @@ class FileAPI(ArgumentChecks):
                 "opset": opset,
                 "timeout": timeout,
             },
-            write_editor=partial(archive.write, core),
+            archive=archive.EditorArchive(core),
         )
 
     def to_tensorboard(self, logdir: str | PathLike[str]) -> Path:
@@ -571,7 +570,7 @@ class FileAPI(ArgumentChecks):
             >>> editor.to_tensorboard(tempfile.mkdtemp()).name.startswith("events.out.tfevents.")
             True
         """
-        return export.write_events(Path(logdir), self._core.index, self._core.view.body.envelope)
+        return export.write_events(Path(logdir), self._core.index, self._core.view.body.envelope())
 
 
 def _with_whole_loops(part: Selection, inputs: Iterable[str]) -> Selection:

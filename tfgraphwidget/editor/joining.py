@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget import edits, runtime
 from tfgraphwidget.editor import clone_values, function_bodies
-from tfgraphwidget.editor.apparent_signature import apparent_signature
 from tfgraphwidget.editor.navigator import opened_navigator
 from tfgraphwidget.editor.targets import LiveTarget
 from tfgraphwidget.editor.traced_growth import GrowthResult
 from tfgraphwidget.errors import GraphEditError, NotClonable, UnknownName
+from tfgraphwidget.export import apparent_signature
 from tfgraphwidget.graph import (
     REQUIRED_PLACEHOLDERS,
     BodyState,

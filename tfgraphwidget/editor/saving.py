@@ -5,25 +5,24 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfgraphwidget import export, lint, writable
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.editor.apparent_signature import apparent_signature
 from tfgraphwidget.editor.graph_view import Boundary
 from tfgraphwidget.editor.linting import lint_editor
 from tfgraphwidget.editor.signature_ends import signature_ends
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits import Command, apply_patch
 from tfgraphwidget.edits.clone import Clone
-from tfgraphwidget.edits.serialization import Script, document, records_of, script
+from tfgraphwidget.edits.serialization import Script, script
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.export import apparent_signature
 from tfgraphwidget.graph import (
     OUTPUT_SHAPES,
     REQUIRED_PLACEHOLDERS,
@@ -37,15 +36,12 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.lint import Finding
 from tfgraphwidget.naming import split_tensor
-from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.sources import OpenOptions, Source, absent_devices, open_message, pinned_notices, tf_protos
-from tfgraphwidget.tf_types import Module, TensorKey
+from tfgraphwidget.tf_types import Graph, GraphDef, MetaGraphDef, Module, NodeDef, Session, TensorKey
 from tfgraphwidget.writable import CONVERSIONS
 
 _MOST_OPSET = 1_000  # there are 23 by now
 _OWN_FIELDS = ("signature", "timeout", "tags")  # options that are fields of the request
-_SECONDS = 600.0
-"""How long a converter may take, unless the user gives a limit."""
 
 
 def save(
@@ -61,7 +57,7 @@ def save(
     verify: bool,
     feeds: Mapping[TensorKey, Any],
     options: Mapping[str, object],
-    write_editor: Callable[[IO[bytes]], Iterable[str]],
+    archive: export.Document,
 ) -> Path:
     """Write the current graph; see `FileAPI.save`.
 
@@ -78,7 +74,7 @@ def save(
         feeds: {input: value} for that run. It may be empty.
         options: None where not given: "tags" of a SavedModel; of a converter "signature", "timeout", and what
             `writable.CONVERSIONS` lists.
-        write_editor: Writes the editor itself to an open file, and returns a sentence for each thing that is not in it.
+        archive: The editor itself.
 
     Returns:
         The path that was written.
@@ -102,23 +98,28 @@ def save(
             f"save({'inline' if inline else 'lower_control_flow'}=True): functions are inlined in a frozen graph; give "
             "frozen=True too, or call freeze(inline=True) before."
         )
-    request = replace(
-        export_request(core, ends=ends, write_editor=write_editor),
-        add_notice=notices.append,
+    settings = export.SaveSettings(
         frozen=frozen,
         inline=inline,
         lower_control_flow=lower_control_flow,
         verify=verify,
+        feeds={key if isinstance(key, str) else core.arguments.names(key)[0]: value for key, value in feeds.items()},
         tags=_tags(options.get("tags")),
         signature=None if signatures is not None else str(signature or ""),
         options={name: value for name, value in options.items() if value and name not in _OWN_FIELDS},
-        seconds=_SECONDS if seconds is None else float(seconds),
-        feeds={key if isinstance(key, str) else core.arguments.names(key)[0]: value for key, value in feeds.items()},
+        seconds=export.DEFAULT_SECONDS if seconds is None else float(seconds),
     )
-    breakage = [] if frozen else _breakage(core, Path(path), is_folder=str(path).endswith("/"))
+    saved, is_folder = Path(path), str(path).endswith("/")
+    breakage = [] if frozen else _breakage(core, saved, is_folder=is_folder)
     notices_before, restore_file = len(source.notices), target.file_restorer()
     try:
-        saved = export.save(Path(path), request, folder=str(path).endswith("/"))
+        with export.unwritable_refused(saved):
+            kind = export.check_destination(saved, settings, folder=is_folder)
+            document = archive if kind == writable.EDITOR else _document(core, kind)
+            if document is not None:
+                export.save_document(saved, document, notices)
+            else:
+                export.save_graph(saved, kind, _graph_to_save(core, kind, ends, settings, notices))
     except GraphEditError as error:
         if error.code == "conversion-refused" and not error.mends:
             error.mends = _fixes_of(core, error.ops)
@@ -188,7 +189,7 @@ def _is_on_the_way(core: EditorCore) -> bool:
 def _check_numbers(timeout: object, opset: object) -> None:
     """Raise InvalidArgument for a time limit that is none, and for an opset that there cannot be."""
     try:
-        writable.check_seconds(_SECONDS if timeout is None else timeout)
+        writable.check_seconds(export.DEFAULT_SECONDS if timeout is None else timeout)
     except ValueError:
         raise InvalidArgument(
             "timeout",
@@ -217,47 +218,101 @@ def _fixes_of(core: EditorCore, names: Collection[str]) -> tuple[Command, ...]:
     return tuple(each.fix for each in report if each.fix is not None and not set(names).isdisjoint(each.ops))
 
 
-def export_request(
-    core: EditorCore,
-    *,
-    index: GraphIndex | None = None,
-    ends: tuple[object, object, object] = (None, None, None),
-    write_editor: Callable[[IO[bytes]], Iterable[str]] | None = None,
+def _document(core: EditorCore, kind: str) -> export.Document | None:
+    """What a kind of file shows of an editor; None for the kinds that hold a graph for TensorFlow or other runtimes."""
+    steps = core.executor.history.done
+    match kind:
+        case ".svg" | ".png" | ".pdf":
+            scene = core.view.scene()
+            return export.Picture(scene, core.paint(scene))
+        case ".dot":
+            return export.Dot(core.index)
+        case ".graphml":
+            return export.GraphML(core.index)
+        case ".html":
+            return export.Page(page_input(core))
+        case ".py":
+            return export.EditScript(core.source.reopen_code, core.entrance, steps)
+        case ".json":
+            return export.EditRecords(steps)
+    return None
+
+
+Ends = tuple[object, object, object]
+"""The inputs, the outputs and the signatures that the user gave, each in one of the forms that `save` takes."""
+
+
+def _graph_to_save(
+    core: EditorCore, kind: str, ends: Ends, settings: export.SaveSettings, notices: list[str]
 ) -> export.ExportRequest:
-    """What the editor provides for writing a graph.
+    """The current graph with what a kind of file has beside its ops."""
+    request = replace(export_request(core), settings=settings, notices=notices)
+    if core.executor.in_function:
+        request = replace(request, function=_OpenFunction(core, ends))
+    if kind == writable.SAVED_MODEL:
+        request = replace(request, opened_model=_opened_saved_model(core))
+        edited = _edited_saved_model(core, request, ends)
+        if edited is not None:
+            return replace(request, edited=edited, is_unedited=_is_unedited(core))
+    is_plain = kind in writable.GRAPH_DEFS and not settings.frozen  # which has no signatures
+    if is_plain or (request.function is not None and request.read_only):  # whose modules have its signatures
+        return request
+    return replace(request, signatures=requested_signatures(core, *ends))
+
+
+def export_request(core: EditorCore, *, index: GraphIndex | None = None) -> export.ExportRequest:
+    """A graph to write, without signatures.
 
     Args:
         core: The parts of the editor.
         index: A state of the graph that was opened; None for the current graph.
-        ends: The inputs, outputs and signatures that the user gave.
-        write_editor: Writes the editor itself to an open file, and returns a sentence for each thing that is not in it.
     """
-    source, target = core.source, core.target
-    is_graph = index is not None or core.view.target is target
+    is_graph = index is not None or core.view.target is core.target
     return export.ExportRequest(
         index=core.index if index is None else index,
-        envelope=target.envelope if is_graph else core.view.body.envelope,
-        nodes_as_in_file=target.as_in_file if is_graph else list,
-        file_meta_graph=None if source.stored is None else source.stored.meta,
-        find_opened_model=lambda: _opened_saved_model(core),
-        unedited_folder=lambda: _unedited_folder(core, *ends),
-        edited=lambda request: _edited_saved_model(core, request, *ends),
-        graph=lambda: core.graph,
-        session=lambda: core.session,
-        find_signatures=lambda: requested_signatures(core, *ends),
-        find_apparent_signature=lambda: apparent_signature(core.index),
-        picture=lambda: _picture(core),
-        code=lambda file: script_of(core, file),
-        find_page_input=lambda: page_input(core),
-        edits=lambda: document(records_of(core.executor.history.done)),
-        stored_values=lambda: stored_values(core),
-        editor=write_editor,
-        modules=_functions(core, *ends) if core.executor.in_function else None,
-        file_part=partial(_file_part, core, ends) if core.executor.in_function else None,
+        graph=_OpenedGraph(core) if is_graph else _EnteredGraph(core),
+        trust=core.source.trust,
         read_only=core.executor.read_only() or _why_elsewhere(core),
-        lacks_values=target.came_without_values,
-        trust=source.trust,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _OpenedGraph:
+    """The graph that was opened, as an `export.GraphToExport`."""
+
+    core: EditorCore
+
+    def envelope(self) -> GraphDef:
+        return self.core.target.envelope()
+
+    def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
+        return self.core.target.as_in_file(nodes)
+
+    def file_meta_graph(self) -> MetaGraphDef | None:
+        stored = self.core.source.stored
+        return None if stored is None else stored.meta()
+
+    def live(self) -> Graph:
+        return self.core.graph
+
+    def session(self) -> Session | None:
+        return self.core.session
+
+    def stored_values(self) -> dict[str, Callable[[], object]]:
+        return stored_values(self.core)
+
+    def lacks_values(self) -> bool:
+        return self.core.target.came_without_values()
+
+
+class _EnteredGraph(_OpenedGraph):
+    """The body of a function of it that the user has entered."""
+
+    def envelope(self) -> GraphDef:
+        return self.core.view.body.envelope()
+
+    def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
+        return list(nodes)
 
 
 def _why_elsewhere(core: EditorCore) -> str:
@@ -301,7 +356,7 @@ def file_extract(core: EditorCore, command: Clone, ends: Boundary) -> Source | N
     if added is None:
         return None
     index = apply_patch(build((), typing=core.target.index.typing, extras=core.target.index.extras), added)
-    request = export_request(core, index=index).with_signatures(())
+    request = export_request(core, index=index)
     message = tf_protos.MetaGraphDef.FromString(export.meta_graph_bytes(request, None))
     values = None if command.init == "none" else dict(added.values)
     trusted = core.source.trust.is_given
@@ -465,20 +520,13 @@ def page_input(core: EditorCore) -> export.PageInput:
     )
 
 
-def _unedited_folder(core: EditorCore, *ends: object) -> Path | None:
-    """The folder of the SavedModel that is shown, if it is to be saved as it was opened and nothing has changed."""
-    stored_data, is_graph = core.source.stored, core.view.target is core.target
-    if stored_data is None or stored_data.other_values() or any(end is not None for end in ends):
-        return None
-    if any(step.patch for step in core.executor.history.done):
-        return None
-    if not (is_graph or _is_on_the_way(core)):
-        return None
-    if is_graph and requested_signatures(core, None, None, None) != core.executor.signatures:
-        return None
-    if not core.target.is_unedited() or is_filled_in(core.target.first.nodes):  # then the file's own ops are others
-        return None
-    return stored_data.folder()
+def _is_unedited(core: EditorCore) -> bool:
+    """Whether the SavedModel that was opened, with what is shown of it, is as it was."""
+    stored = core.source.stored
+    if stored is None or stored.other_values() or any(step.patch for step in core.executor.history.done):
+        return False
+    # Of a graph of which something is filled in, the file's own ops are others.
+    return core.target.is_unedited() and not is_filled_in(core.target.first.nodes)
 
 
 def _opened_saved_model(core: EditorCore) -> export.OpenedSavedModel | None:
@@ -490,15 +538,13 @@ def _opened_saved_model(core: EditorCore) -> export.OpenedSavedModel | None:
     return export.OpenedSavedModel(folder, stored, original_names(core))
 
 
-def _edited_saved_model(
-    core: EditorCore, request: export.ExportRequest, *ends: object
-) -> export.EditedSavedModel | None:
+def _edited_saved_model(core: EditorCore, request: export.ExportRequest, ends: Ends) -> export.EditedSavedModel | None:
     """The SavedModel that was opened, to be written with its signatures as edits have left them.
 
     None when other signatures are requested, and when the current graph is a function that was entered by the user.
     """
     source, target, is_graph = core.source, core.target, core.view.target is core.target
-    if source.stored is None or request.opened_model is None or any(end is not None for end in ends):
+    if request.opened_model is None or any(end is not None for end in ends):
         return None
     if not (is_graph or _is_on_the_way(core)):
         return None
@@ -507,65 +553,46 @@ def _edited_saved_model(
     graph = replace(
         request,
         index=target.index,
-        envelope=target.envelope,
-        nodes_as_in_file=target.as_in_file,
-        find_signatures=lambda: core.executor.signatures,
-        modules=None,
+        graph=_OpenedGraph(core),
+        signatures=core.executor.signatures,
+        function=None,
         read_only="",
     )
     lost = core.executor.lost_signatures
     return export.EditedSavedModel(request.opened_model, target.first, source.signatures, lost, graph, source.session)
 
 
-def _functions(
-    core: EditorCore, inputs: object, outputs: object, signatures: object
-) -> Callable[[], dict[str, Module]]:
-    """Return a function that makes tf.Modules by name: of the current function and its signatures, or of its parts."""
+@dataclass(frozen=True, eq=False)
+class _OpenFunction:
+    """The function that is open, as an `export.FunctionToExport`, with the inputs and outputs that the user gave."""
 
-    def modules() -> dict[str, Module]:
+    core: EditorCore
+    ends: Ends
+
+    def modules(self) -> dict[str, Module]:
+        executor, (inputs, outputs, signatures) = self.core.executor, self.ends
         if inputs is outputs is signatures is None:
-            return {export.DEFAULT: core.executor.edited_module("edited"), **core.executor.signature_modules()}
-        arguments, returns = core.executor.function_ends()
+            return {export.DEFAULT: executor.edited_module("edited"), **executor.signature_modules()}
+        arguments, returns = executor.function_ends()
         ends = (arguments if inputs is None else inputs, returns if outputs is None else outputs)
-        parts = requested_signatures(core, *(ends if signatures is None else (None, None)), signatures)
-        return {part.name: core.executor.part_module(part) for part in parts}
+        parts = requested_signatures(self.core, *(ends if signatures is None else (None, None)), signatures)
+        return {part.name: executor.part_module(part) for part in parts}
 
-    return modules
-
-
-def _file_part(
-    core: EditorCore, ends: tuple[object, object, object], request: export.ExportRequest
-) -> export.ExportRequest | None:
-    """The request of a function of a file as a graph with variables; None where TensorFlow has to make it one."""
-    if not core.target.is_file:
-        return None
-    arguments, returns = core.executor.function_ends()
-    signatures = requested_signatures(core, *ends) if any(end is not None for end in ends) else ()
-    if not signatures:
-        keys = {} if core.source.signature is None else signature_ends(core.source.signature, core.view).inputs
-        inputs = tuple((keys.get(name, split_tensor(name)[0]), name) for name in arguments)
-        signatures = (Signature(export.DEFAULT, inputs, tuple(returns.items())),)
-    outputs = tuple(dict.fromkeys(tensor for signature in signatures for _, tensor in signature.outputs))
-    options = {"init": core.executor.default_init(), "graph": core.target}
-    part = upstream(core.index, *outputs) | ops(core.index, *arguments)
-    source = file_extract(core, core.arguments.clone(part, None, "", options), ((), outputs))
-    if source is None:
-        return None
-    alone = export_request(EditorCore.of(source, core.show))
-    return replace(
-        alone.with_signatures(signatures),
-        frozen=request.frozen,
-        inline=request.inline,
-        lower_control_flow=request.lower_control_flow,
-        verify=request.verify,
-        feeds=request.feeds,
-        signature=request.signature,
-        options=request.options,
-        seconds=request.seconds,
-        add_notice=request.add_notice,
-    )
-
-
-def _picture(core: EditorCore) -> tuple[scenes.Scene, scenes.Paint]:
-    scene = core.view.scene()
-    return scene, core.paint(scene)
+    def without_tensorflow(self, request: export.ExportRequest) -> export.ExportRequest | None:
+        core, index = self.core, self.core.index
+        if not core.target.is_file:
+            return None
+        arguments, returns = core.executor.function_ends()
+        signatures = requested_signatures(core, *self.ends) if any(end is not None for end in self.ends) else ()
+        if not signatures:
+            keys = {} if core.source.signature is None else signature_ends(core.source.signature, core.view).inputs
+            inputs = tuple((keys.get(name, split_tensor(name)[0]), name) for name in arguments)
+            signatures = (Signature(export.DEFAULT, inputs, tuple(returns.items())),)
+        outputs = tuple(dict.fromkeys(tensor for signature in signatures for _, tensor in signature.outputs))
+        options = {"init": core.executor.default_init(), "graph": core.target}
+        part = upstream(index, *outputs) | ops(index, *arguments)
+        source = file_extract(core, core.arguments.clone(part, None, "", options), ((), outputs))
+        if source is None:
+            return None
+        alone = export_request(EditorCore.of(source, core.show))
+        return replace(alone, signatures=signatures, settings=request.settings, notices=request.notices)

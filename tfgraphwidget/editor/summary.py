@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tfgraphwidget.editor.apparent_signature import needed_placeholders
 from tfgraphwidget.editor.linting import lint_editor
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GraphIndex, pairs, shape_text
+from tfgraphwidget.graph import GraphIndex, needed_placeholders, pairs, shape_text
 from tfgraphwidget.naming import count_text, escape
 
 _MOST_NOTICES, _MOST_SIGNATURES, _MOST_ENDS, _MOST_SCOPES, _MOST_FINDINGS = 4, 6, 6, 12, 12

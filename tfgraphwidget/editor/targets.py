@@ -410,7 +410,7 @@ class LiveTarget:
             notices: list[str] = []
             original = None if source.stored is None else source.stored.meta()
             meta_graph = export.file_meta_graph(
-                _with_initializers(draft.index), self.envelope(), draft.index.nodes, original, notices.append
+                _with_initializers(draft.index), self.envelope(), draft.index.nodes, original, notices
             )
             present = source.open_edited(meta_graph)
             present.notices += tuple(notices)

@@ -1,122 +1,130 @@
-"""ExportRequest: what the editor provides for writing a graph to a file."""
+"""ExportRequest: a graph to write to a file, what the user chose, and how the graph's values are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import Protocol
 
-from tfgraphwidget.edits.serialization import Script
 from tfgraphwidget.export.formats.renamed_state import new_state_names, rename_in_file, rename_in_graph
-from tfgraphwidget.export.html.page_input import PageInput
 from tfgraphwidget.graph import TRUSTED, GraphIndex, Signature, Trust, is_filled_in
-from tfgraphwidget.scene import Paint, Scene
 from tfgraphwidget.sources import GraphDefLibrary, OpTypes, StoredData, readable_nodes, tf_protos
-from tfgraphwidget.tensorflow_modules import tf
-from tfgraphwidget.tf_types import MetaGraphDef, NodeDef, SavedModel, Session, TensorCompatible
+from tfgraphwidget.tf_types import (
+    Graph,
+    GraphDef,
+    MetaGraphDef,
+    Module,
+    NodeDef,
+    SavedModel,
+    Session,
+    TensorCompatible,
+)
+
+DEFAULT_SECONDS = 600.0
+"""How long a converter may take, unless the user gives a limit."""
 
 
-def _ignore(_: str) -> None:
-    return None
+class GraphToExport(Protocol):
+    """Where the graph lives that is written. A format asks for what it writes, since some of it imports a file."""
+
+    def envelope(self) -> GraphDef:
+        """The versions and the function library of the graph, in a message of its own without nodes."""
+
+    def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
+        """The NodeDefs `nodes` of the graph as the file had them from which they were read."""
+
+    def file_meta_graph(self) -> MetaGraphDef | None:
+        """The MetaGraphDef of that file, if it holds one."""
+
+    def live(self) -> Graph:
+        """The graph in TensorFlow, which imports a file for it. Raises NotRunnable."""
+
+    def session(self) -> Session | None:
+        """The session that has the variables' values, if there is one; a file is imported for it."""
+
+    def stored_values(self) -> Mapping[str, Callable[[], object]]:
+        """Readers of the values that a file has for variables, by their handle ops."""
+
+    def lacks_values(self) -> bool:
+        """Whether this is the graph of a file without the values of its variables."""
 
 
-def _nothing() -> None:
-    return None
+class FunctionToExport(Protocol):
+    """The body of a function, which runs only as a function."""
+
+    def modules(self) -> Mapping[str, Module]:
+        """tf.Modules that compute what it does, by the names of their signatures; the first is the whole function."""
+
+    def without_tensorflow(self, request: ExportRequest) -> ExportRequest | None:
+        """The request with the function as a graph of its file, which needs no TensorFlow; None where it needs that."""
 
 
-def _never() -> bool:
-    return False
+class Document(Protocol):
+    """What a file holds that TensorFlow does not load: a drawing, a page, edits, an editor."""
+
+    def write(self, path: Path, notices: list[str]) -> None:
+        """Write it to the file `path`; `notices` gets a sentence on each thing that is not in it."""
 
 
 @dataclass(frozen=True)
-class ExportRequest:
-    """The graph to write and everything else that a file format may need. Callables are called only if it does.
+class SaveSettings:
+    """What the user chose of how a graph is written.
 
     Attributes:
-        index: The graph to write.
-        envelope: Gives a GraphDef without nodes: the versions and the function library.
-        graph: Gives the live graph; a file is imported into TensorFlow for it.
-        session: Gives the session that has the variables' values, or None.
-        find_signatures: Gives the signatures to write.
-        find_apparent_signature: Gives a signature of what the graph seems to be for.
-        picture: Gives the drawing and its colors.
-        code: Gives the script of the edits for the name of the file that will hold its large arrays.
-        find_page_input: Gives what an HTML page shows.
-        edits: Gives the edits as JSON.
-        stored_values: Gives readers of the values of a file's variables, by handle op.
-        editor: Writes the editor to an open file; None where there is none.
-        nodes_as_in_file: Gives NodeDefs as the file had them from which they were read.
-        file_meta_graph: Gives the MetaGraphDef of that file.
-        find_opened_model: Gives the SavedModel that was opened, of which this graph is one, or None.
-        tags: The tags that the user chose for the graph of a SavedModel; empty for those that it has.
-        unedited_folder: Gives the SavedModel's directory if it is to be copied unchanged, or None.
-        edited: Gives, for this request, the SavedModel that was opened if it is to be written with its edits, or None.
-        modules: Gives tf.Modules that compute what the body of a function does, by the names of their signatures; the
-            first one is that of the whole function.
-        file_part: Gives the function as a graph of a file, which needs no TensorFlow; None where it does.
-        read_only: Why the graph cannot run, as a sentence; "" if it can.
-        lacks_values: Whether the graph is that of a file without the values of its variables.
         frozen: Whether variables are written as constants.
         inline: Whether a frozen graph has the ops of functions in place of calls.
         lower_control_flow: Whether it has Switch and Merge in place of loops and conditionals of TensorFlow 2.
         verify: Whether to load the written file and compare its results with the graph's.
         feeds: Values for the comparison by input key, tensor name or op name.
+        tags: The tags for the graph of a SavedModel; empty for those that it has.
         signature: Of a kind of file that has one signature: its name, "" for the one that the graph is mainly for; None
             for all that are there.
-        options: Options of the kind of file, by name: see `writable.CONVERSIONS`.
+        options: Options of the kind of file, by name: see `export.CONVERSIONS`.
         seconds: How long a converter may take.
-        add_notice: Takes a sentence for the user.
-        trust: Whether ops may run that do more than compute.
     """
 
-    index: GraphIndex
-    envelope: Callable[[], tf.compat.v1.GraphDef]
-    graph: Callable[[], tf.Graph]
-    session: Callable[[], tf.compat.v1.Session | None]
-    find_signatures: Callable[[], tuple[Signature, ...]]
-    picture: Callable[[], tuple[Scene, Paint]]
-    find_apparent_signature: Callable[[], Signature]
-    code: Callable[[str], Script]
-    find_page_input: Callable[[], PageInput]
-    edits: Callable[[], str] = str
-    stored_values: Callable[[], Mapping[str, Callable[[], object]]] = dict
-    editor: Callable[[IO[bytes]], Iterable[str]] | None = None
-    nodes_as_in_file: Callable[[Iterable[NodeDef]], list[NodeDef]] = list
-    file_meta_graph: Callable[[], MetaGraphDef | None] | None = None
-    find_opened_model: Callable[[], OpenedSavedModel | None] = _nothing
-    tags: tuple[str, ...] = ()
-    unedited_folder: Callable[[], Path | None] | None = None
-    edited: Callable[[ExportRequest], EditedSavedModel | None] | None = None
-    modules: Callable[[], Mapping[str, tf.Module]] | None = None
-    file_part: Callable[[ExportRequest], ExportRequest | None] | None = None
-    read_only: str = ""
-    lacks_values: Callable[[], bool] = _never
     frozen: bool = False
     inline: bool = False
     lower_control_flow: bool = False
     verify: bool = True
     feeds: Mapping[str, TensorCompatible] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
     signature: str | None = None
     options: Mapping[str, object] = field(default_factory=dict)
-    seconds: float = 600.0
-    add_notice: Callable[[str], None] = _ignore
+    seconds: float = DEFAULT_SECONDS
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """A graph to write in a format that TensorFlow or another runtime loads.
+
+    Attributes:
+        index: The graph to write.
+        graph: Where it lives.
+        signatures: The signatures to write.
+        settings: What the user chose.
+        trust: Whether ops may run that do more than compute.
+        read_only: Why the graph cannot run, as a sentence; "" if it can.
+        function: The function whose body the graph is; None for a graph that runs by itself.
+        opened_model: The SavedModel that was opened, of which this graph is one, where another one is written.
+        edited: That SavedModel if it is to be written with its edits.
+        is_unedited: Whether it is to be copied, as nothing has changed.
+        notices: Gets a sentence for the user on each thing that the file does not have, or that was not checked.
+    """
+
+    index: GraphIndex
+    graph: GraphToExport
+    signatures: tuple[Signature, ...] = ()
+    settings: SaveSettings = SaveSettings()
     trust: Trust = TRUSTED
-
-    @cached_property
-    def signatures(self) -> tuple[Signature, ...]:
-        """The signatures to write, found on first use: a picture needs none."""
-        return self.find_signatures()
-
-    @cached_property
-    def opened_model(self) -> OpenedSavedModel | None:
-        """The SavedModel that was opened, of which this graph is one; None for other graphs."""
-        return self.find_opened_model()
-
-    def with_signatures(self, signatures: tuple[Signature, ...]) -> ExportRequest:
-        """This request with other signatures."""
-        return replace(self, find_signatures=lambda: signatures)
+    read_only: str = ""
+    function: FunctionToExport | None = None
+    opened_model: OpenedSavedModel | None = None
+    edited: EditedSavedModel | None = None
+    is_unedited: bool = False
+    notices: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Signatures to write: parsed from the arguments of `save`, and as TensorFlow's messages."""
+"""Signatures to write: parsed from the arguments of `save`, apparent from a graph, and as TensorFlow's messages."""
 
 from __future__ import annotations
 
@@ -6,8 +6,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.edits.freeze import results
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import EXIT, HANDLE_DTYPES, V1_LOOPS, Contexts, GraphIndex, Signature, pairs
+from tfgraphwidget.graph import (
+    EXIT,
+    HANDLE_DTYPES,
+    V1_LOOPS,
+    Contexts,
+    GraphIndex,
+    Signature,
+    needed_placeholders,
+    pairs,
+)
 from tfgraphwidget.naming import free_name, last_part, split_tensor
 from tfgraphwidget.sources import shape_proto, tf_protos
 from tfgraphwidget.tf_types import SignatureDef, TensorInfo
@@ -58,6 +68,19 @@ def parse_signatures(
         if not parsed[-1].outputs:
             raise GraphEditError(f"Signature {name!r} has no outputs; name at least one tensor that it gives.")
     return tuple(parsed)
+
+
+def apparent_signature(index: GraphIndex) -> Signature:
+    """The signature of what a graph seems to be for, whose keys are the names of ops.
+
+    Args:
+        index: The graph.
+
+    Raises:
+        GraphEditError: Nothing looks like a result.
+    """
+    outputs = results(index)
+    return parse_signatures(index, tuple, needed_placeholders(index, outputs), outputs, None)[0]
 
 
 def is_chosen(

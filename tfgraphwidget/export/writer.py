@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,7 @@ from tfgraphwidget.writable import check_options, check_place, kind_of, place_of
 
 if TYPE_CHECKING:
     from tfgraphwidget.export.html.page_input import PageInput
-    from tfgraphwidget.export.request import ExportRequest
+    from tfgraphwidget.export.request import Document, ExportRequest, SaveSettings
 
 Write: TypeAlias = "Callable[[Path, ExportRequest], None]"
 _FROZEN, _META = ("formats.frozen_graph", "write_frozen"), ("formats.meta_graph", "write_meta_graph")
@@ -23,60 +24,84 @@ _WRITERS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(writable.GRAPH_DEFS, ("formats.graph_def", "write_graph_def")),
     ".meta": _META,
     **dict.fromkeys(writable.CONVERSIONS, ("formats.converted_model", "write_converted")),
-    writable.EDITOR: ("formats.drawings", "write_editor"),
-    ".dot": ("formats.drawings", "write_dot"),
-    ".graphml": ("formats.drawings", "write_graphml"),
-    **dict.fromkeys(writable.PICTURES, ("formats.drawings", "write_picture")),
-    ".html": ("html.page", "write_page"),
-    ".py": ("formats.drawings", "write_code"),
-    ".json": ("formats.drawings", "write_edits"),
     writable.SAVED_MODEL: ("formats.saved_model", "write_saved_model"),
 }
-"""The module and the function that write each kind: a command imports the one that it needs."""
+"""The module and the function that write each kind of graph: a command imports the one that it needs."""
 
 
-def save(path: Path, request: ExportRequest, *, folder: bool) -> Path:
-    """Write in the format of the path's suffix. An old file is replaced after the new one is complete and verified.
+def check_destination(path: Path, settings: SaveSettings, *, folder: bool) -> str:
+    """Return the kind of file that a path means, before anything is done for it.
 
     Args:
         path: The file, or the directory of a SavedModel.
-        request: What to write.
+        settings: What the user chose.
         folder: Whether the path is meant as a directory.
 
-    Returns:
-        The path.
-
     Raises:
-        GraphEditError: If it cannot be written or gives other results than the graph; all files are unchanged then.
+        GraphEditError: No file can be written there, or none of that kind with those settings.
+    """
+    kind = kind_of(path, folder=folder, frozen=settings.frozen)
+    check_place(path, kind)
+    of_request = [name for name in ("signature", "tags") if getattr(settings, name)]
+    check_options(kind, [*settings.options, *of_request])
+    return kind
+
+
+@contextmanager
+def unwritable_refused(path: Path) -> Iterator[None]:
+    """Raise GraphEditError for what a file system or TensorFlow raises where a file cannot be written.
+
+    Args:
+        path: The file.
     """
     try:
-        kind = kind_of(path, folder=folder, frozen=request.frozen)
-        check_place(path, kind)
-        check_options(
-            kind, [*request.options, *(["signature"] if request.signature else []), *(["tags"] if request.tags else [])]
-        )
-        if kind in (*writable.GRAPH_DEFS, ".meta") and not request.index.names:
-            raise GraphEditError(
-                "The graph has no ops, and a file of it could not be opened again; add some, or save the edits that "
-                "removed them, in a '.tgw' file."
-            )
-        module, name = writer = _FROZEN if request.frozen else _WRITERS[kind]
-        write: Write = getattr(import_module(f"tfgraphwidget.export.{module}"), name)
-        if writer == _META:
-            from tfgraphwidget.export.formats.meta_graph import check_beside
-
-            check_beside(path, request)
-        # A checkpoint has the name of its MetaGraphDef, so a symbolic link to one in another directory is refused.
-        place = path if writer == _META else place_of(path, request.add_notice)
-        if place.is_dir():
-            write_files(place, lambda new: write(new, request), lambda _: _files_of(place), request.add_notice)
-        else:
-            _write_file(place, path.suffix, lambda new: write(new, request), request.add_notice)
+        yield
     except Exception as error:
         if isinstance(error, (OSError, OpError)):  # `except OpError` would import TensorFlow
             raise unwritable(path, error) from error
         raise
-    return path
+
+
+def save_document(path: Path, document: Document, notices: list[str]) -> None:
+    """Write a document; an old file is replaced after the new one is complete.
+
+    Args:
+        path: The file.
+        document: What to write.
+        notices: Gets sentences for the user.
+
+    Raises:
+        GraphEditError: If it cannot be written; all files are unchanged then.
+    """
+    _save_file(path, lambda new: document.write(new, notices), notices)
+
+
+def save_graph(path: Path, kind: str, request: ExportRequest) -> None:
+    """Write a graph in the format of a kind. An old file is replaced after the new one is complete and verified.
+
+    Args:
+        path: The file, or the directory of a SavedModel.
+        kind: Its kind, as `check_destination` says.
+        request: What to write.
+
+    Raises:
+        GraphEditError: If it cannot be written or gives other results than the graph; all files are unchanged then.
+    """
+    if kind in (*writable.GRAPH_DEFS, ".meta") and not request.index.names:
+        raise GraphEditError(
+            "The graph has no ops, and a file of it could not be opened again; add some, or save the edits that "
+            "removed them, in a '.tgw' file."
+        )
+    module, name = writer = _FROZEN if request.settings.frozen else _WRITERS[kind]
+    write: Write = getattr(import_module(f"tfgraphwidget.export.{module}"), name)
+    if writer == _META:
+        from tfgraphwidget.export.formats.meta_graph import check_beside
+
+        check_beside(path, request)
+        # A checkpoint has the name of its MetaGraphDef, so a symbolic link to one in another directory is refused.
+        _write_file(path, path.suffix, lambda new: write(new, request), request.notices)
+    else:
+        _save_file(path, lambda new: write(new, request), request.notices)
 
 
 def save_page(path: Path, page_input: PageInput) -> Path:
@@ -92,25 +117,27 @@ def save_page(path: Path, page_input: PageInput) -> Path:
     Raises:
         GraphEditError: If it cannot be written; all files are unchanged then.
     """
-    from tfgraphwidget.export.html.page import page
+    from tfgraphwidget.export.html.page import Page
 
-    try:
+    with unwritable_refused(path):
         check_place(path, kind_of(path, folder=False, frozen=False))
-        place, text = place_of(path, _ignore), page(page_input)
-        _write_file(place, path.suffix, lambda new: new.write_text(text, "utf-8"), _ignore)
-    except OSError as error:
-        raise unwritable(path, error) from error
+        save_document(path, Page(page_input), [])  # a command says only where the page is
     return path
 
 
-def _ignore(_: str) -> None:
-    """Drop a sentence: a command says only where the page is."""
+def _save_file(path: Path, write: Callable[[Path], object], notices: list[str]) -> None:
+    """Write a file, or a SavedModel, to what a path leads to."""
+    place = place_of(path, notices.append)
+    if place.is_dir():
+        write_files(place, write, lambda _: _files_of(place), notices.append)
+    else:
+        _write_file(place, path.suffix, write, notices)
 
 
-def _write_file(place: Path, suffix: str, write: Callable[[Path], object], add_notice: Callable[[str], None]) -> None:
+def _write_file(place: Path, suffix: str, write: Callable[[Path], object], notices: list[str]) -> None:
     """Write a file in the format of a suffix, and replace an old one with what belongs to it."""
     into = partial(_write_in, write, place, suffix)
-    write_files(place.parent, into, lambda file_names: _files_to_replace(place, file_names), add_notice)
+    write_files(place.parent, into, lambda file_names: _files_to_replace(place, file_names), notices.append)
 
 
 def _write_in(write: Callable[[Path], object], place: Path, suffix: str, new: Path) -> None:

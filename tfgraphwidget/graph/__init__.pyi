@@ -25,6 +25,7 @@ from .attributes import bytes_text as bytes_text
 from .attributes import is_filled_in as is_filled_in
 from .boundary import between as between
 from .boundary import needed_ops as needed_ops
+from .boundary import needed_placeholders as needed_placeholders
 from .boundary import unused_inputs as unused_inputs
 from .boundary import unused_inputs_notice as unused_inputs_notice
 from .captured_state import BodyState as BodyState

@@ -13,6 +13,7 @@ from tfgraphwidget.graph.edges import Mask
 from tfgraphwidget.graph.endpoints import pairs
 from tfgraphwidget.graph.expressions import call
 from tfgraphwidget.graph.index import GraphIndex
+from tfgraphwidget.graph.op_types import REQUIRED_PLACEHOLDERS
 from tfgraphwidget.graph.selection import Selection, with_recipe
 from tfgraphwidget.graph.state_initializers import from_outside
 from tfgraphwidget.graph.stateful_resources import of_type, persistent_state, resources_of
@@ -68,6 +69,18 @@ def needed_ops(index: GraphIndex, inputs: Collection[str], outputs: Collection[s
         One bool per op.
     """
     return traversal.backward(index, [index.op(name) for name in outputs], stop=pairs(index, inputs))
+
+
+def needed_placeholders(index: GraphIndex, outputs: Iterable[str]) -> tuple[str, ...]:
+    """The placeholders, or arguments of a function, that outputs need, in graph order.
+
+    Args:
+        index: The graph.
+        outputs: Ops or tensors.
+    """
+    needed = needed_ops(index, (), tuple(outputs)).tolist()
+    ops = zip(index.names, index.types, needed, strict=True)
+    return tuple(name for name, kind, is_needed in ops if is_needed and kind in REQUIRED_PLACEHOLDERS)
 
 
 def unused_inputs(index: GraphIndex, inputs: Iterable[str], part: Mask) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,7 @@ def write_converted(path: Path, request: ExportRequest) -> None:
 
 def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, drawn: GraphIndex) -> bytes:
     """The converted graph of a request; `drawn` is the graph that the user sees, to whose ops a refusal points."""
-    other_notices: list[str] = []
-    tell_user, request = request.add_notice, replace(request, add_notice=other_notices.append)
+    notices, request = request.notices, replace(request, notices=[])
     request = _with_one_signature(request, conversion, f"A '{suffix}' file")
     _check_trust(request)
     frozen = freeze_graph(request, f"The graph of the {conversion.label} model")
@@ -70,19 +70,18 @@ def _checked_model(request: ExportRequest, conversion: Conversion, suffix: str, 
         )
     tell(f"Converting to {conversion.label}")
     model = _convert(frozen, conversion, drawn)
-    if request.verify and not frozen.why_not_run:
-        tolerance = _TOLERANCE[_option_text(request.options.get("optimize"))]
+    if request.settings.verify and not frozen.why_not_run:
+        tolerance = _TOLERANCE[_option_text(request.settings.options.get("optimize"))]
         lacking: list[str] = []
-        loader = (f"the {conversion.label} runtime", lambda: _load(model, frozen, conversion, request.seconds, lacking))
+        load = partial(_load, model, frozen, conversion, request.settings.seconds, lacking)
+        loader = (f"the {conversion.label} runtime", load)
         reference = GraphReference(frozen.request, frozen.state)
         kind = f"The {conversion.label} model"
         difference = check(reference, kind, [loader], lambda *_: bool(lacking), tolerance=tolerance)
-        for notice in lacking:
-            tell_user(notice)
-        if difference is not None:
-            tell_user(f"The largest difference from the graph is {difference:.3g}.")  # first: a line may be cut off
-    for notice in other_notices:
-        tell_user(notice)
+        notices += lacking
+        if difference is not None:  # before what is less important: a line may be cut off
+            notices.append(f"The largest difference from the graph is {difference:.3g}.")
+    notices += request.notices
     return model
 
 
@@ -98,28 +97,28 @@ def _with_one_signature(request: ExportRequest, conversion: Conversion, kind: st
     """The request with the signature that is to be written, or with all that the user gave."""
     signatures = request.signatures
     by_name = {signature.name: signature for signature in signatures}
-    if request.signature:
-        if request.signature not in by_name:
+    if request.settings.signature:
+        if request.settings.signature not in by_name:
             raise UnknownName(
-                f"save(signature={request.signature!r}): there is no such signature; the graph has "
-                f"{names_text(list(by_name)) or 'none'}{did_you_mean(request.signature, by_name)}"
+                f"save(signature={request.settings.signature!r}): there is no such signature; the graph has "
+                f"{names_text(list(by_name)) or 'none'}{did_you_mean(request.settings.signature, by_name)}"
             )
-        return request.with_signatures((by_name[request.signature],))
+        return replace(request, signatures=(by_name[request.settings.signature],))
     if not signatures:
         return with_apparent_signature(request, kind)
-    if request.signature is None and (conversion.label != "ONNX" or len(signatures) == 1):
+    if request.settings.signature is None and (conversion.label != "ONNX" or len(signatures) == 1):
         return request
-    if request.signature is None:
+    if request.settings.signature is None:
         raise GraphEditError(
             f"An ONNX model has one signature, and these are {names_text(list(by_name))}; save one file of each."
         )
     chosen = by_name.get(DEFAULT, signatures[0])
     others = [name for name in by_name if name != chosen.name]
     if others:
-        request.add_notice(
+        request.notices.append(
             f"{kind} has signature {chosen.name!r} alone, without {names_text(others)}; signature= chooses another."
         )
-    return request.with_signatures((chosen,))
+    return replace(request, signatures=(chosen,))
 
 
 def _option_text(value: object) -> str | None:
@@ -145,9 +144,9 @@ def _function(conversion: Conversion, name: str) -> Callable[..., Any]:
 def _convert(frozen: FrozenGraph, conversion: Conversion, drawn: GraphIndex) -> bytes:
     request = frozen.request
     graph_def = _of_this_release(frozen.graph_def, request)
-    arguments = graph_def.SerializeToString(), frozen.part.signatures, dict(request.options)
+    arguments = graph_def.SerializeToString(), frozen.part.signatures, dict(request.settings.options)
     try:
-        model: bytes = CONVERTERS.call(_function(conversion, "convert"), *arguments, seconds=request.seconds)
+        model: bytes = CONVERTERS.call(_function(conversion, "convert"), *arguments, seconds=request.settings.seconds)
     except ConversionRefused as refusal:
         raise _describe(refusal, conversion, request, drawn) from refusal
     except GraphEditError as error:

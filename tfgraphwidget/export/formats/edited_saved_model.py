@@ -71,9 +71,9 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
         meta, new = _rewrite(edited)
     except CannotHold as error:
         raise NotKept(str(error)) from error
-    if request.tags:
-        check_tags(request.tags, edited.file)
-        meta.meta_info_def.tags[:] = request.tags
+    if request.settings.tags:
+        check_tags(request.settings.tags, edited.file)
+        meta.meta_info_def.tags[:] = request.settings.tags
     values = {name: read() for name, read in edited.stored_data.other_values().items()}
     values |= _changed_values(edited, values)
     if new:
@@ -86,7 +86,7 @@ def write_edited(path: Path, edited: EditedSavedModel, files: Iterable[str]) -> 
     (path / MODEL).write_bytes(model.SerializeToString(deterministic=True))
     if values:
         _write_values(edited.folder / "variables" / "variables", path / "variables" / "variables", values)
-    if request.verify:
+    if request.settings.verify:
         _verify(path, edited, meta.meta_info_def.tags)
 
 
@@ -142,10 +142,10 @@ def _verify(path: Path, edited: EditedSavedModel, tags: Sequence[str]) -> None:
         need = ops_needed(request.index, request.signatures)
         state = read_state(request, need)
     except GraphEditError as error:
-        request.add_notice(f"What was written was not run: {error.why}")
+        request.notices.append(f"What was written was not run: {error.why}")
         return
     for loader in check_saved_model(path, GraphReference(request, state), request.trust, tags, edited.folder):
-        request.add_notice(f"{loader} cannot run what was written, nor the SavedModel that was opened.")
+        request.notices.append(f"{loader} cannot run what was written, nor the SavedModel that was opened.")
 
 
 # The MetaGraphDef
@@ -162,7 +162,7 @@ def _rewrite(edited: EditedSavedModel) -> tuple[MetaGraphDef, list[NewVariable]]
     if has_objects:
         new = new_variables(original, edited.before, request.index, edited.session)
         nodes = initializer_nodes(nodes, new, _init_op(original))
-    objects = ObjectGraphEdit(original, edited.before, request.index, nodes, request.envelope().library.function)
+    objects = ObjectGraphEdit(original, edited.before, request.index, nodes, request.graph.envelope().library.function)
     if has_objects:
         objects.add_variables(new)
         try:
@@ -178,7 +178,7 @@ def _rewrite(edited: EditedSavedModel) -> tuple[MetaGraphDef, list[NewVariable]]
         rename_functions(meta.graph_def.node[-1], renamed)
     meta.graph_def.library.CopyFrom(library)
     _restore_contexts(meta.graph_def.library, original.graph_def.library)
-    meta.graph_def.versions.CopyFrom(request.envelope().versions)
+    meta.graph_def.versions.CopyFrom(request.graph.envelope().versions)
     if has_objects:
         meta.object_graph_def.CopyFrom(objects.objects)
         removed = set(original.object_graph_def.concrete_functions) - set(objects.objects.concrete_functions)
@@ -188,7 +188,7 @@ def _rewrite(edited: EditedSavedModel) -> tuple[MetaGraphDef, list[NewVariable]]
         _set_collections(meta, edited, {node.name for node in nodes})
     _set_signature_defs(meta, edited, objects)
     for sentence in objects.notices:
-        request.add_notice(sentence)
+        request.notices.append(sentence)
     return meta, new
 
 
@@ -213,7 +213,7 @@ def _nodes(edited: EditedSavedModel) -> list[NodeDef]:
     raw = {node.name: node for node in original.graph_def.node}
     was = dict(zip(before.names, before.nodes, strict=True))
     nodes: dict[str, NodeDef] = {}
-    for name, node in zip(index.names, edited.request.nodes_as_in_file(index.nodes), strict=True):
+    for name, node in zip(index.names, edited.request.graph.as_in_file(index.nodes), strict=True):
         # An op that was not edited is the file's: opening a file makes constants of the paths of its asset files.
         nodes[name] = raw[name] if name in raw and was.get(name) == node else node
     _check_state(edited)
@@ -350,7 +350,7 @@ def _set_signature_defs(meta: MetaGraphDef, edited: EditedSavedModel, objects: O
     for name in before_by_name.keys() - now.keys():
         del meta.signature_def[name]
     for name in edited.lost:
-        request.add_notice(f"Signature {name!r} was not written, because its inputs or outputs were removed.")
+        request.notices.append(f"Signature {name!r} was not written, because its inputs or outputs were removed.")
     for name in meta.signature_def.keys() - before_by_name.keys() - now.keys() - {_INIT}:
         del meta.signature_def[name]  # one that named tensors which the graph did not have, as opening it has said
     for name, signature in now.items():

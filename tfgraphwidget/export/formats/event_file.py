@@ -7,7 +7,7 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator, MutableSequence
+from collections.abc import Iterable, Iterator, MutableSequence
 from pathlib import Path
 
 from tfgraphwidget.errors import GraphEditError
@@ -24,13 +24,13 @@ _LARGE = 1024  # bytes of a constant; TensorBoard's page asks for no larger attr
 _WAY_OUT = "give a part of the graph: editor.extract(inputs, outputs).to_tensorboard(logdir)"
 
 
-def write_events(logdir: Path, index: GraphIndex, envelope: Callable[[], GraphDef]) -> Path:
+def write_events(logdir: Path, index: GraphIndex, around: GraphDef) -> Path:
     """Write an event file. Of constants over 1 kB, only dtype and shape are written.
 
     Args:
         logdir: The directory; it is created if it does not exist.
         index: The graph.
-        envelope: Gives a GraphDef without nodes: the versions and the function library.
+        around: A GraphDef without nodes: the versions and the function library. It is changed.
 
     Returns:
         The path of the file.
@@ -40,7 +40,6 @@ def write_events(logdir: Path, index: GraphIndex, envelope: Callable[[], GraphDe
     """
     slim = list(_without_large_constants(index.nodes))
     _store_shapes(slim, index)
-    around = envelope()
     for function in around.library.function:
         function.node_def.extend(list(_without_large_constants(_pop_all(function.node_def))))
     graph_def = fill_graph_def(index, around, slim)

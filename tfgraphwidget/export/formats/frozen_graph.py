@@ -64,17 +64,17 @@ def write_frozen(path: Path, request: ExportRequest) -> None:
         path: The file to write, or the directory.
         request: What to write, and of which graph.
     """
-    if request.read_only and request.modules is not None:
+    if request.read_only and request.function is not None:
         with function_as_graph(request) as alone:
             write_frozen(path, alone)
         return
     frozen = freeze_graph(request, "The frozen graph")
     tell_files_that_stay(request, path.name, frozen.graph_def.node)
     is_alone = _is_alone(request)
-    write_message(path, frozen.graph_def, verify=request.verify and not is_alone)
+    write_message(path, frozen.graph_def, verify=request.settings.verify and not is_alone)
     if request.read_only:
-        request.add_notice(f"The frozen graph cannot run here, so {path.name!r} was not run: {request.read_only}")
-    if request.verify and not frozen.why_not_run and not is_alone:
+        request.notices.append(f"The frozen graph cannot run here, so {path.name!r} was not run: {request.read_only}")
+    if request.settings.verify and not frozen.why_not_run and not is_alone:
         reference = GraphReference(frozen.request, frozen.state)
         ends = {each.name: (dict(each.inputs), dict(each.outputs)) for each in frozen.part.signatures}
         load = partial(opened_by, reference, _load, path, ends, frozen.state.starters)
@@ -112,7 +112,7 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
     Raises:
         GraphEditError: It has no outputs, or a variable has no value.
     """
-    request = request.with_signatures(_runnable_signatures(request))
+    request = replace(request, signatures=_runnable_signatures(request))
     need = ops_needed(request.index, request.signatures)
     is_alone = _is_alone(request)
     try:
@@ -126,7 +126,7 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
     else:
         why = ""
     part, frozen_part, library = _freeze(request, state, kind)
-    graph_def = tf_protos.GraphDef(node=frozen_part.nodes, versions=request.envelope().versions, library=library)
+    graph_def = tf_protos.GraphDef(node=frozen_part.nodes, versions=request.graph.envelope().versions, library=library)
     if not library.ByteSize():
         graph_def.ClearField("library")
     if not is_alone and has_stale_shapes(graph_def):
@@ -152,7 +152,7 @@ def _runnable_signatures(request: ExportRequest) -> tuple[Signature, ...]:
         outputs = [tensor for _, tensor in signature.outputs]
         need = needed_ops(index, inputs, outputs)
         for sentence in unused_inputs_notice(unused_inputs(index, inputs, need), outputs):
-            request.add_notice(sentence)
+            request.notices.append(sentence)
         feeds_by_tensor = [
             index.names[i] for i in np.flatnonzero(need & of_type(index, REQUIRED_PLACEHOLDERS.__contains__)).tolist()
         ]
@@ -167,7 +167,7 @@ def _variables(index: GraphIndex, need: Mask) -> tuple[VariableDef, ...]:
 
 def _stored_state(request: ExportRequest, need: Mask) -> ExportedState:
     """The values that a file has for the variables, where TensorFlow cannot run it. Raises GraphEditError."""
-    variables, readers = _variables(request.index, need), request.stored_values()
+    variables, readers = _variables(request.index, need), request.graph.stored_values()
     missing = next((variable.handle for variable in variables if variable.handle not in readers), None)
     if missing is not None and request.read_only:
         raise NotRunnable(
@@ -205,8 +205,8 @@ def _freeze(
         lambda name: _tensor_proto(inside, name, state.values[name]),
         updates="refuse",
         ways_out=_STATE_WAYS_OUT,
-        inline=request.inline,
-        lower_control_flow=request.lower_control_flow,
+        inline=request.settings.inline,
+        lower_control_flow=request.settings.lower_control_flow,
     )
     return part, frozen_part, _library(index, frozen_part)
 
@@ -226,12 +226,12 @@ def _library(index: GraphIndex, frozen_part: ConvertedGraph) -> FunctionDefLibra
 
 def _report_omissions(request: ExportRequest, frozen_part: ConvertedGraph, state: ExportedState, why: str) -> None:
     for sentence in frozen_part.notices():
-        request.add_notice(sentence)
+        request.notices.append(sentence)
     for name, kind in frozen_part.remaining_state:
         fills = f"; run {names_text(state.starters)} once after importing it" if state.starters else ""
-        request.add_notice(f"The frozen graph keeps {kind} {name!r}, which is no variable{fills}.")
-    if why and request.verify:
-        request.add_notice(f"What was written was not run: {why}")
+        request.notices.append(f"The frozen graph keeps {kind} {name!r}, which is no variable{fills}.")
+    if why and request.settings.verify:
+        request.notices.append(f"What was written was not run: {why}")
 
 
 @contextmanager

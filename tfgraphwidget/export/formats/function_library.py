@@ -17,7 +17,7 @@ def complete_graph_def(request: ExportRequest) -> GraphDef:
     Args:
         request: What to write, and of which graph.
     """
-    return fill_graph_def(request.index, request.envelope(), request.nodes_as_in_file(request.index.nodes))
+    return fill_graph_def(request.index, request.graph.envelope(), request.graph.as_in_file(request.index.nodes))
 
 
 def fill_graph_def(index: GraphIndex, graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -14,17 +14,17 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, NotRunnable, SessionRefused
-from tfgraphwidget.export.request import ExportRequest
+from tfgraphwidget.export.request import ExportRequest, FunctionToExport
 from tfgraphwidget.export.verification.reference import MAX_ENDS, NOT_RUN, ReferenceRun, is_refused, next_numbers
 from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, load_eagerly, optimizers_off
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds, no_value_for
 from tfgraphwidget.graph import EffectiveOp, Effects, NodesByName, Signature, build
 from tfgraphwidget.runtime.sandbox import PATIENCE, RUNS, RemoteContext, call_apart
 from tfgraphwidget.runtime.session import check_call_ranks
-from tfgraphwidget.sources import open_source, shape_from_proto
+from tfgraphwidget.sources import Source, open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import is_installed, tf
 from tfgraphwidget.tf_internals import eager_mode
-from tfgraphwidget.tf_types import GraphDef, Module, Tensor, TensorCompatible
+from tfgraphwidget.tf_types import Graph, GraphDef, Module, NodeDef, Session, Tensor, TensorCompatible
 
 # They change state that the function shares with others and that cannot be restored after a run.
 _SHARED = re.compile(
@@ -32,20 +32,20 @@ _SHARED = re.compile(
 )
 
 
-def save_modules(path: Path, request: ExportRequest, modules: Callable[[], Mapping[str, tf.Module]]) -> None:
-    """Write tf.Modules with their `signature`s as one SavedModel, and verify it.
+def save_function(path: Path, request: ExportRequest, function: FunctionToExport) -> None:
+    """Write the tf.Modules of a function, with their `signature`s, as one SavedModel, and verify it.
 
     Args:
         path: The directory.
         request: Whether to verify, and the feeds for that.
-        modules: Gives the modules by the names of their signatures. The first is what loading returns; the others are
-            parts of it, with the same variables.
+        function: Has the modules. The first is what loading returns; the others are parts of it, with the same
+            variables.
 
     Raises:
         GraphEditError: If TensorFlow cannot save the modules, or the file gives other results.
     """
     with eager_mode():
-        exported = modules()
+        exported = function.modules()
         first, *others = exported.values()
         first.parts = others
         try:
@@ -55,26 +55,27 @@ def save_modules(path: Path, request: ExportRequest, modules: Callable[[], Mappi
             raise GraphEditError(
                 f"TensorFlow cannot save the function: {first_line(error)}; save its graph as a '.pb' instead."
             ) from error
-    if request.verify:
+    if request.settings.verify:
         check_saved_model(path, ModuleReference(request, exported, path), request.trust)
 
 
 @contextlib.contextmanager
 def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
-    """The function of `request.modules` as a graph: that of its SavedModel, as TensorFlow 1 loads it.
+    """The request with its function as a graph: that of its SavedModel, as TensorFlow 1 loads it.
 
     Where TensorFlow is not installed it is the function of a file, with the values of the checkpoint beside.
     """
-    if request.modules is None:
+    if request.function is None:
         raise NotRunnable(request.read_only)
-    alone = request.file_part(request) if request.file_part is not None and not is_installed() else None
+    alone = None if is_installed() else request.function.without_tensorflow(request)
     if alone is not None:
         yield alone
         return
     with TemporaryDirectory() as folder:
-        save_modules(Path(folder) / "function", replace(request, verify=False, unedited_folder=None), request.modules)
+        unverified = replace(request, settings=replace(request.settings, verify=False))
+        save_function(Path(folder) / "function", unverified, request.function)
         source = open_source(Path(folder) / "function", trusted=request.trust.is_given)
-        graph = source.live()
+        source.live()
         body, session = source.body, source.session
         assert session is not None  # a file that is live has one
         with contextlib.closing(session):
@@ -83,16 +84,39 @@ def function_as_graph(request: ExportRequest) -> Iterator[ExportRequest]:
                 index=build(
                     body.nodes(), *body.collections(), typing=body.typing, functions=body.functions(), extras=body
                 ),
-                envelope=body.envelope,
-                nodes_as_in_file=list,
-                file_meta_graph=None,
-                unedited_folder=None,
-                graph=lambda: graph,
-                session=lambda: session,
-                find_signatures=lambda: source.signatures,
+                graph=_LoadedFunction(source),
+                signatures=source.signatures,
                 read_only="",
-                lacks_values=lambda: False,
+                function=None,
             )
+
+
+@dataclass(frozen=True, eq=False)
+class _LoadedFunction:
+    """The graph of a function's SavedModel, as a `GraphToExport`."""
+
+    source: Source
+
+    def envelope(self) -> GraphDef:
+        return self.source.body.envelope()
+
+    def as_in_file(self, nodes: Iterable[NodeDef]) -> list[NodeDef]:
+        return list(nodes)
+
+    def file_meta_graph(self) -> None:
+        return None
+
+    def live(self) -> Graph:
+        return self.source.live()
+
+    def session(self) -> Session | None:
+        return self.source.session
+
+    def stored_values(self) -> Mapping[str, Callable[[], object]]:
+        return {}
+
+    def lacks_values(self) -> bool:
+        return False
 
 
 class ModuleReference:
@@ -121,26 +145,24 @@ class ModuleReference:
         effects = (op for module in self._modules.values() for op in module.effects())
         return not self._request.trust.is_given and is_refused(self._request, next(effects, None))
 
-    def add_notice(self, sentence: str) -> None:
-        """Tell the user a sentence.
-
-        Args:
-            sentence: The sentence.
-        """
-        self._request.add_notice(sentence)
+    @property
+    def notices(self) -> list[str]:
+        """Gets a sentence for the user on each thing that was not checked."""
+        return self._request.notices
 
     def run_all(self) -> list[ReferenceRun]:
         """Each signature with feeds on which it runs and its outputs; without one, with a notice, that has none."""
         return [run for module in self._modules.values() for run in self._run_one(module)]
 
     def _run_one(self, module: _TracedModule) -> list[ReferenceRun]:
-        if not self._request.feeds and (op := next((op for op in module.effects() if op.effect.reaches_out), None)):
-            self._request.add_notice(NOT_RUN.format(op.sentence[:1].lower() + op.sentence[1:]))
+        has_feeds = bool(self._request.settings.feeds)
+        if not has_feeds and (op := next((op for op in module.effects() if op.effect.reaches_out), None)):
+            self._request.notices.append(NOT_RUN.format(op.sentence[:1].lower() + op.sentence[1:]))
             return []
-        if not self._request.feeds and (name := module.shared_op()):
-            self._request.add_notice(NOT_RUN.format(f"op {name!r} changes state that others have too"))
+        if not has_feeds and (name := module.shared_op()):
+            self._request.notices.append(NOT_RUN.format(f"op {name!r} changes state that others have too"))
             return []
-        feeds_given = {key: value for key, value in self._request.feeds.items() if key in module.specs}
+        feeds_given = {key: value for key, value in self._request.settings.feeds.items() if key in module.specs}
         missing = [_input_spec(key, spec) for key, spec in module.specs.items() if key not in feeds_given]
         complaints = [why] if (why := no_value_for(missing)) else []
         ended = 0
@@ -161,7 +183,7 @@ class ModuleReference:
             raise GraphEditError(
                 f"The function does not run on the feeds: {complaints[0]}; give other feeds=, or verify=False."
             )
-        self._request.add_notice(
+        self._request.notices.append(
             NOT_RUN.format(f"the function runs on no values that could be made up ({complaints[0]})")
         )
         return []

@@ -68,10 +68,10 @@ def write_graph_def(path: Path, request: ExportRequest) -> None:
         path: The file to write, or the directory.
         request: What to write, and of which graph.
     """
-    envelope = request.envelope()
+    envelope = request.graph.envelope()
     check_size("The GraphDef", request.index.nodes, envelope.library, _WAY_OUT)
     tell_files_that_stay(request, path.name, request.index.nodes)
-    write_message(path, complete_graph_def(request), verify=request.verify)
+    write_message(path, complete_graph_def(request), verify=request.settings.verify)
 
 
 def write_message(path: Path, graph_def: GraphDef, *, verify: bool) -> None:

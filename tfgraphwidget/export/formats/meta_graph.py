@@ -235,7 +235,7 @@ def check_beside(path: Path, request: ExportRequest) -> None:
         path: The path of the MetaGraphDef.
         request: What to write, and of which graph.
     """
-    if len(siblings(path)) > 1 and request.lacks_values():
+    if len(siblings(path)) > 1 and request.graph.lacks_values():
         raise GraphEditError(
             f"The checkpoint {path.stem!r} lies beside, and the graph here has no values for its variables; open the "
             "file with its checkpoint, or give another name."
@@ -259,7 +259,7 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
         _write_alone(path, request)
         return
     try:
-        graph = request.graph()
+        graph = request.graph.live()
     except NotRunnable as refusal:  # TensorFlow does not import the graph, as edits have left it
         _write_unrunnable(path, replace(request, read_only=refusal.why))
     else:
@@ -268,7 +268,7 @@ def write_meta_graph(path: Path, request: ExportRequest) -> None:
 
 def _write_live(path: Path, request: ExportRequest, graph: tf.Graph) -> None:
     """Write the MetaGraphDef of a graph that TensorFlow holds, with a checkpoint, and verify both."""
-    bare = request.lacks_values()
+    bare = request.graph.lacks_values()
     variables = _variables_to_save(request, bare=bare)
     present = {} if bare else present_values(request, variables)
     variables, more = with_assign_ops(request.index, variables)
@@ -278,27 +278,27 @@ def _write_live(path: Path, request: ExportRequest, graph: tf.Graph) -> None:
     saver = saver_of(request.index, variables)
     meta_graph = new_meta_graph(graph_def, graph, saver)
     for key in add_collections(meta_graph, graph, request.index, variables):
-        request.add_notice(
+        request.notices.append(
             f"Collection {key!r} holds Python objects, which no MetaGraphDef can hold, so it is left out."
         )
-    in_file = None if request.file_meta_graph is None else request.file_meta_graph()
+    in_file = request.graph.file_meta_graph()
     if in_file is not None and meta_graph.graph_def == in_file.graph_def:
         _copy_file_fields(meta_graph, in_file, bare=bare)
     _leave_out_saveables(meta_graph, request, variables)
     drop_missing_ops(meta_graph, request.index)
-    request = request.with_signatures(_signatures(request))
+    request = replace(request, signatures=_signatures(request))
     for signature in request.signatures:
         meta_graph.signature_def[signature.name].CopyFrom(signature_def(request.index, signature, signature))
     if in_file is not None:
         copy_unknown_fields(in_file, meta_graph, *_KEPT)
     path.write_bytes(meta_graph.SerializeToString(deterministic=True))
     if bare:
-        request.add_notice(_BARE.format(path.name))
+        request.notices.append(_BARE.format(path.name))
         _check_import(path, request)
     elif variables:
         values = [(key, v, _as_array(present[v.handle])) for key, v in _keys_to_write(request.index, variables)]
         checkpoints.write(str(path.with_suffix("")), values)
-    if request.verify and not bare:
+    if request.settings.verify and not bare:
         _verify(path, request, variables, present)
 
 
@@ -310,37 +310,39 @@ def _verify(
         _check_values(path, variables, present, request.trust)
         _check_runs(path, request, present)
     except NotTrusted as refusal:  # of a Saver that does more than to restore
-        request.add_notice(f"What was written was not run: {refusal.why}")
+        request.notices.append(f"What was written was not run: {refusal.why}")
 
 
 def _write_unrunnable(path: Path, request: ExportRequest) -> None:
     """Write what has no live graph: a function as a graph, or the graph of a file that is for other devices, say."""
-    if request.modules is not None:
+    if request.function is not None:
         with function_as_graph(request) as alone:
             write_meta_graph(path, alone)
         return
-    in_file = None if request.file_meta_graph is None else request.file_meta_graph()
+    in_file = request.graph.file_meta_graph()
     has_assets = in_file is not None and len(in_file.asset_file_def) > 0
     # Tables are filled from asset files, which stay behind.
     if has_assets or not _INITIALIZATION.isdisjoint(request.index.collections):
         raise NotRunnable(request.read_only)
     tell_files_that_stay(request, path.name, request.index.nodes)
     _write_alone(path, request)
-    request.add_notice(f"The graph that was opened cannot run here, so {path.name!r} was not run: {request.read_only}")
+    request.notices.append(
+        f"The graph that was opened cannot run here, so {path.name!r} was not run: {request.read_only}"
+    )
 
 
 def _write_alone(path: Path, request: ExportRequest) -> None:
     """Write a MetaGraphDef that TensorFlow does not import: with the file's collections and values, unverified."""
-    index, values = request.index, request.stored_values()
+    index, values = request.index, request.graph.stored_values()
     variables = index.variable_defs
     unsaved = [v.name for v in definitions(index, handles(index)).values() if v.handle not in values]
-    if variables and not request.lacks_values() and unsaved:
+    if variables and not request.graph.lacks_values() and unsaved:
         raise TensorFlowMissing(
             f"Variable {unsaved[0]!r} has no value in the file, and to compute one for the checkpoint beside "
             f"{path.name!r} needs TensorFlow: run pip install 'tfgraphwidget[tensorflow]', or save a '.pb' or '.pbtxt'."
         )
     path.write_bytes(_meta_graph_alone(request).SerializeToString(deterministic=True))
-    if variables and not request.lacks_values():
+    if variables and not request.graph.lacks_values():
         pairs = _keys_to_write(index, variables)
         write_bundle(str(path.with_suffix("")), [_stored_tensor(key, v, values[v.handle]) for key, v in pairs])
 
@@ -378,7 +380,7 @@ def meta_graph_bytes(request: ExportRequest, graph: tf.Graph | None) -> bytes:
     add_collections(meta_graph, graph, index, variables)
     drop_missing_ops(meta_graph, request.index)
     _add_signatures(meta_graph, request)
-    in_file = None if request.file_meta_graph is None else request.file_meta_graph()
+    in_file = request.graph.file_meta_graph()
     if in_file is not None:
         copy_unknown_fields(in_file, meta_graph, *_KEPT)
     serialized: bytes = meta_graph.SerializeToString(deterministic=True)
@@ -392,13 +394,13 @@ def _add_signatures(meta_graph: MetaGraphDef, request: ExportRequest) -> None:
 
 def _meta_graph_alone(request: ExportRequest) -> MetaGraphDef:
     """The MetaGraphDef of a graph that TensorFlow has not imported, with its Saver and its signatures."""
-    original = None if request.file_meta_graph is None else request.file_meta_graph()
+    original = request.graph.file_meta_graph()
     meta_graph = file_meta_graph(
         request.index,
-        request.envelope(),
-        request.nodes_as_in_file(request.index.nodes),
+        request.graph.envelope(),
+        request.graph.as_in_file(request.index.nodes),
         original,
-        request.add_notice,
+        request.notices,
     )
     check_size("The MetaGraphDef", meta_graph.graph_def.node, meta_graph.graph_def.library, _WAY_OUT)
     saver = saver_of(request.index, request.index.variable_defs)
@@ -415,7 +417,7 @@ def file_meta_graph(
     envelope: GraphDef,
     nodes: Iterable[NodeDef],
     original: MetaGraphDef | None,
-    add_notice: Callable[[str], None],
+    notices: list[str],
 ) -> MetaGraphDef:
     """The MetaGraphDef of a file's graph after edits, with the collections that the file has; no Saver, no signatures.
 
@@ -424,7 +426,7 @@ def file_meta_graph(
         envelope: A GraphDef with the versions and the library, and no nodes.
         nodes: The ops of the graph.
         original: The MetaGraphDef that the file holds, if it holds one.
-        add_notice: Takes a sentence on each collection that cannot be written.
+        notices: Gets a sentence on each collection that cannot be written.
     """
     meta_graph = tf_protos.MetaGraphDef()
     meta_graph.graph_def.CopyFrom(fill_graph_def(index, envelope, nodes))
@@ -434,9 +436,11 @@ def file_meta_graph(
         meta_graph.meta_info_def.CopyFrom(original.meta_info_def)
         if original.graph_def.node == meta_graph.graph_def.node:  # else they may name what is not there
             unedited = original.collection_def
-        for key in original.collection_def.keys() - index.collections.keys() - followed.keys() - unedited.keys():
-            if key not in _FOLLOWED:  # else edits have removed all
-                add_notice(f"Collection {key!r} needs TensorFlow to be written again, so it is left out.")
+        lost = original.collection_def.keys() - index.collections.keys() - followed.keys() - unedited.keys()
+        notices += (
+            f"Collection {key!r} needs TensorFlow to be written again, so it is left out."
+            for key in lost - _FOLLOWED  # of those that edits follow, edits have removed all
+        )
     for key in (followed.keys() | unedited.keys()) - index.collections.keys():
         if key in unedited:
             meta_graph.collection_def[key].CopyFrom(unedited[key])
@@ -488,7 +492,7 @@ def _leave_out_saveables(meta_graph: MetaGraphDef, request: ExportRequest, varia
         name for name in meta_graph.collection_def[_SAVEABLE].node_list.value if split_tensor(name)[0] not in saved
     ]
     if saveables:
-        request.add_notice(
+        request.notices.append(
             f"Collection {_SAVEABLE!r} is left out, since no Saver takes {names_text(saveables)} once the file is read "
             "back; the checkpoint does not hold what is in there."
         )
@@ -510,14 +514,14 @@ def _variables_to_save(request: ExportRequest, *, bare: bool) -> tuple[VariableD
     global_ones = [by_name[name] for name in dict.fromkeys(first) if name in by_name]
     others = [v for name, v in by_name.items() if name not in in_collection]
     unassigned = [v for v in global_ones if v.initializer not in index.ids]
-    session = request.session() if (others or unassigned) and not bare else None
+    session = request.graph.session() if (others or unassigned) and not bare else None
     if session is None:
         return (*global_ones, *others)
     having = {v.handle: v for v in variable_values.variables_with_value(session, [*unassigned, *others])}
     left_out = {v.handle: None for v in unassigned if v.handle not in having}
     if left_out:
         no_value, it = ("has no value", "it") if len(left_out) == 1 else ("have no values", "them")
-        request.add_notice(
+        request.notices.append(
             f"{names_text([*left_out])} {no_value}, and no op assigns {it}: the checkpoint does not hold {it}."
         )
     by_handle = {v.handle: v for v in global_ones if v.handle not in left_out} | having
@@ -529,7 +533,7 @@ def _signatures(request: ExportRequest) -> tuple[Signature, ...]:
     try:
         ops_needed_by(request.index, request.signatures)
     except GraphEditError as error:
-        request.add_notice(f"What was written has no signature and was not run: {error.why}")
+        request.notices.append(f"What was written has no signature and was not run: {error.why}")
         return ()
     return request.signatures
 
@@ -561,7 +565,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object])
         state = read_state(request, ops_needed(request.index, request.signatures))
         _check_restorable(request, state, saved)
     except GraphEditError as error:
-        request.add_notice(f"What was written was not run: {error.why}")
+        request.notices.append(f"What was written was not run: {error.why}")
         return
 
     reference = GraphReference(request, state)
@@ -613,7 +617,7 @@ def _check_restorable(request: ExportRequest, state: ExportedState, saved: Mappi
 
 def _check_import(path: Path, request: ExportRequest) -> None:
     """Raise unless TensorFlow reads the file back; without values, there is nothing to compare."""
-    if request.verify and not is_refused(request):
+    if request.settings.verify and not is_refused(request):
         call_apart(partial(RUNS.call, _try_import, path, request.trust, seconds=PATIENCE))
 
 

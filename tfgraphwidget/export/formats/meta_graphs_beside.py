@@ -86,7 +86,7 @@ def finish_model(path: Path, request: ExportRequest) -> None:
     Raises:
         GraphEditError: The tags are those of another graph, or files in "assets" have one name.
     """
-    opened, tags = request.opened_model, request.tags
+    opened, tags = request.opened_model, request.settings.tags
     others = () if opened is None else opened.others
     tags = tags or (() if opened is None else opened.tags)
     model: SavedModel = tf_protos.SavedModel.FromString((path / MODEL).read_bytes())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tfgraphwidget.export.formats.function_library import fill_graph_def
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.runtime.live import proto_of
@@ -11,15 +9,15 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import GraphDef, MetaGraphDef
 
 
-def pack_extras(index: GraphIndex, envelope: Callable[[], GraphDef]) -> bytes:
+def pack_extras(index: GraphIndex, envelope: GraphDef) -> bytes:
     """Serialize a MetaGraphDef without nodes: the versions, the function library, the collections.
 
     Args:
         index: The graph.
-        envelope: Gives a GraphDef with the versions and the function library.
+        envelope: A GraphDef with the versions and the function library. It is changed.
     """
     meta_graph = tf_protos.MetaGraphDef()
-    meta_graph.graph_def.CopyFrom(fill_graph_def(index, envelope(), ()))
+    meta_graph.graph_def.CopyFrom(fill_graph_def(index, envelope, ()))
     add_collections(meta_graph, index)
     content: bytes = meta_graph.SerializeToString(deterministic=True)
     return content

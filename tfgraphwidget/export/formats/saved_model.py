@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +18,11 @@ from tfgraphwidget.edits import Change, rename_contexts
 from tfgraphwidget.errors import GraphEditError, NotRunnable
 from tfgraphwidget.export.formats.edited_saved_model import NotKept, copy_files, write_edited
 from tfgraphwidget.export.formats.function_library import library_of
-from tfgraphwidget.export.formats.function_module import save_modules
+from tfgraphwidget.export.formats.function_module import save_function
 from tfgraphwidget.export.formats.graph_def import check_size
 from tfgraphwidget.export.formats.meta_graphs_beside import check_tags, finish_model, names_in_checkpoint
 from tfgraphwidget.export.request import EditedSavedModel, ExportRequest, OpenedSavedModel
-from tfgraphwidget.export.signatures import set_signature_def, signature_def
+from tfgraphwidget.export.signatures import apparent_signature, set_signature_def, signature_def
 from tfgraphwidget.export.state.exported_state import ExportedState, read_state
 from tfgraphwidget.export.state.exported_subgraph import (
     ExportedSubgraph,
@@ -65,18 +65,17 @@ def write_saved_model(path: Path, request: ExportRequest) -> None:
         path: The file to write, or the directory.
         request: What to write, and of which graph.
     """
-    unedited = None if request.unedited_folder is None else request.unedited_folder()
-    if unedited is not None and _keeps_tags(request):
-        copy_files(unedited, path, files_of(unedited))
+    opened, edited = request.opened_model, request.edited
+    if opened is not None and request.is_unedited and _keeps_tags(request.settings.tags, opened):
+        copy_files(opened.folder, path, files_of(opened.folder))
         return
-    edited = None if request.edited is None else request.edited(request)
     if edited is not None:
         try:
             write_edited(path, edited, files_of(edited.folder))
         except NotKept as refusal:
             request = edited.request
             if edited.meta_graph.object_graph_def.nodes:
-                request.add_notice(_BUILT_ANEW.format(refusal.why))
+                request.notices.append(_BUILT_ANEW.format(refusal.why))
         else:
             return
     if request.read_only:
@@ -87,12 +86,12 @@ def write_saved_model(path: Path, request: ExportRequest) -> None:
 
 def _write_function(path: Path, request: ExportRequest) -> None:
     """Write the function that is open, alone."""
-    if request.modules is None:
+    if request.function is None:
         raise NotRunnable(request.read_only)
-    save_modules(path, request, request.modules)
+    save_function(path, request, request.function)
     if request.opened_model is not None and request.opened_model.others:
-        request.add_notice(_ALONE.format(str(request.opened_model.folder)))
-    finish_model(path, replace(request, find_opened_model=lambda: None))
+        request.notices.append(_ALONE.format(str(request.opened_model.folder)))
+    finish_model(path, replace(request, opened_model=None))
 
 
 def _write_graph(path: Path, request: ExportRequest, edited: EditedSavedModel | None) -> None:
@@ -102,20 +101,18 @@ def _write_graph(path: Path, request: ExportRequest, edited: EditedSavedModel | 
     need = ops_needed(request.index, request.signatures)
     state = read_state(request, need)
     part = extract_subgraph(request.index, request.signatures, state.ops)
-    if request.opened_model is not None and request.tags:
-        check_tags(request.tags, request.opened_model)
+    if request.opened_model is not None and request.settings.tags:
+        check_tags(request.settings.tags, request.opened_model)
     _write(path, request, part, state, edited)
     finish_model(path, request)
-    if request.verify:
-        tags = request.tags or (() if request.opened_model is None else request.opened_model.tags) or (TAG,)
+    if request.settings.verify:
+        tags = request.settings.tags or (() if request.opened_model is None else request.opened_model.tags) or (TAG,)
         check_saved_model(path, GraphReference(request, state), request.trust, tags)
 
 
-def _keeps_tags(request: ExportRequest) -> bool:
+def _keeps_tags(tags: Collection[str], opened: OpenedSavedModel) -> bool:
     """Whether the graph is to have the tags by which it was opened."""
-    return not request.tags or (
-        request.opened_model is not None and set(request.tags) == set(request.opened_model.tags)
-    )
+    return not tags or set(tags) == set(opened.tags)
 
 
 def with_apparent_signature(request: ExportRequest, kind: str) -> ExportRequest:
@@ -129,18 +126,18 @@ def with_apparent_signature(request: ExportRequest, kind: str) -> ExportRequest:
         GraphEditError: Nothing in the graph looks like a result.
     """
     try:
-        signature = request.find_apparent_signature()
+        signature = apparent_signature(request.index)
     except GraphEditError as error:
         raise GraphEditError(
             f"{kind} needs a signature, and nothing in the graph looks like a result: choose a boundary first, or "
             "give inputs=[…] and outputs=[…]."
         ) from error
     inputs, outputs = (names_text([tensor for _, tensor in side]) for side in (signature.inputs, signature.outputs))
-    request.add_notice(
+    request.notices.append(
         f"Signature {signature.name!r} takes {inputs or 'nothing'} and gives {outputs}, which the graph seems to be "
         "for; choose a boundary, or give inputs= and outputs=, for another."
     )
-    return request.with_signatures((signature,))
+    return replace(request, signatures=(signature,))
 
 
 def files_of(folder: Path) -> list[str]:

@@ -10,15 +10,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html.page_data import pack_page, titles_of
-
-if TYPE_CHECKING:
-    from tfgraphwidget.export.html.page_input import PageInput
-    from tfgraphwidget.export.request import ExportRequest
+from tfgraphwidget.export.html.page_input import PageInput
 
 _BUNDLE = Path(__file__).parents[2] / "static" / "page.js"
 _LINE = 4_000  # letters of base64: some editors give up on a line of a megabyte
@@ -43,14 +40,15 @@ in JupyterLab, press Trust HTML above.</noscript></main>
 """
 
 
-def write_page(path: Path, request: ExportRequest) -> None:
-    """Write the drawing as a page in which scopes can be opened, searched and inspected.
+@dataclass(frozen=True)
+class Page:
+    """The drawing as a page in which scopes can be opened, searched and inspected."""
 
-    Args:
-        path: The file to write, or the directory.
-        request: What to write, and of which graph.
-    """
-    path.write_text(page(request.find_page_input()), encoding="utf-8")
+    page_input: PageInput
+
+    def write(self, path: Path, _: list[str]) -> None:
+        """Write it to the file `path`."""
+        path.write_text(page(self.page_input), encoding="utf-8")
 
 
 def page(page_input: PageInput) -> str:

@@ -86,10 +86,10 @@ def read_state(request: ExportRequest, need: Mask) -> ExportedState:
 
 
 def _session(request: ExportRequest, what: str) -> TimedSession:
-    session = request.session()
+    session = request.graph.session()
     if session is None:
         raise SessionRefused(f"There is no session to take the {what} from; give tgw.edit(graph, session=session).")
-    variable_values.check_session(session, request.graph())
+    variable_values.check_session(session, request.graph.live())
     return TimedSession(session)
 
 
@@ -119,7 +119,7 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
         why = str(missing) if missing else f"The session cannot read values: {variable_values.error_text(error)}"
         way = (
             "open it with its checkpoint: tgw.edit(path, checkpoint='model.ckpt')"
-            if missing and request.lacks_values()
+            if missing and request.graph.lacks_values()
             else "run tf.compat.v1.global_variables_initializer(), or restore a checkpoint, and save again"
         )
         raise SessionRefused(
@@ -227,7 +227,7 @@ def tell_files_that_stay(request: ExportRequest, name: str, nodes: Iterable[Node
     paths = list(dict.fromkeys(named_files(index, written).values()))
     if paths:
         it = "it" if len(paths) == 1 else "them"
-        request.add_notice(
+        request.notices.append(
             f"{name!r} names {names_text(paths)}, from which tables are filled; leave {it} there, or save a "
             f"SavedModel, which takes {it} along."
         )
@@ -249,7 +249,7 @@ def assets_of(request: ExportRequest, ops: Mask) -> dict[str, str]:
     paths = {}
     for op, path in named_files(index, ops).items():
         if not trust.is_given and not trust.may_read(path.encode(errors="surrogateescape")):
-            request.add_notice(
+            request.notices.append(
                 f"{index.names[op]!r} names the file {path!r}, which is not beside the model, so it was not copied; "
                 f"{HOW_TO_TRUST}."
             )

@@ -185,7 +185,7 @@ def without_remote_devices(request: ExportRequest, nodes: Iterable[NodeDef], kin
     remote = [node for node, copy in zip(nodes, here, strict=True) if copy is not node]
     if remote:
         more = f" (and {len(remote) - 1:,} more)" if remote[1:] else ""
-        request.add_notice(
+        request.notices.append(
             f"{kind} leaves out on which machine op {remote[0].name!r}{more} stands: {remote[0].device!r}."
         )
     return here

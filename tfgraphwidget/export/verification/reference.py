@@ -61,7 +61,7 @@ class GraphReference:
         """Whether the graph and what was written run in a process of their own: it may end on made-up feeds."""
         if self._has_unknown_op:  # of a library that only this process has loaded
             return False
-        return self.request.trust.is_file or not self.request.feeds
+        return self.request.trust.is_file or not self.request.settings.feeds
 
     @cached_property
     def _has_unknown_op(self) -> bool:
@@ -89,13 +89,10 @@ class GraphReference:
         """
         return is_refused(self.request, self._find_effect())
 
-    def add_notice(self, sentence: str) -> None:
-        """Tell the user a sentence.
-
-        Args:
-            sentence: The sentence.
-        """
-        self.request.add_notice(sentence)
+    @property
+    def notices(self) -> list[str]:
+        """Gets a sentence for the user on each thing that was not checked."""
+        return self.request.notices
 
     def run_all(self) -> list[ReferenceRun]:
         """Run the signatures on the user's feeds, and on synthetic ones where there are none.
@@ -104,7 +101,7 @@ class GraphReference:
             The signatures that run, with feeds and outputs; a notice names those that do not run.
         """
         if op := self._find_effect():
-            self.request.add_notice(NOT_RUN.format(op.sentence[:1].lower() + op.sentence[1:]))
+            self.request.notices.append(NOT_RUN.format(op.sentence[:1].lower() + op.sentence[1:]))
             return []
         with self.sandbox() as sandbox:
             runs = [run_all for s in self.request.signatures if (run_all := self._try(sandbox, s)) is not None]
@@ -127,7 +124,7 @@ class GraphReference:
     def _find_effect(self) -> EffectiveOp | None:
         """An op that does more than compute; None without one, or where the user wants it to run."""
         request = self.request
-        if request.feeds and request.trust.is_given:
+        if request.settings.feeds and request.trust.is_given:
             return None
         fed = [tensor for signature in request.signatures for _, tensor in signature.inputs]
         fetches = [tensor for signature in request.signatures for _, tensor in signature.outputs]
@@ -157,7 +154,7 @@ class GraphReference:
                 "verify=False."
             )
         reason = f"signature {signature.name!r} runs on no values that could be made up ({complaints[0]})"
-        self.request.add_notice(NOT_RUN.format(reason))
+        self.request.notices.append(NOT_RUN.format(reason))
         return None
 
     def _input_spec(self, key: str, tensor: str) -> InputSpec:
@@ -170,8 +167,8 @@ class GraphReference:
         feeds = {}
         for key, tensor in signature.inputs:
             for name in (key, tensor, split_tensor(tensor)[0]):
-                if name in self.request.feeds:
-                    feeds[key] = self.request.feeds[name]
+                if name in self.request.settings.feeds:
+                    feeds[key] = self.request.settings.feeds[name]
         return feeds
 
 
@@ -186,7 +183,7 @@ def is_refused(request: ExportRequest, op: EffectiveOp | None = None) -> bool:
         return False
     effect = op or next(effects_of(request.index, request.trust).at_import(), None)
     if effect is not None:
-        request.add_notice(request.trust.sentence(effect, "what was written was not run"))
+        request.notices.append(request.trust.sentence(effect, "what was written was not run"))
     return effect is not None
 
 

@@ -40,12 +40,9 @@ class Reference(Protocol):
     def is_refused(self) -> bool:
         """Whether the written file may not even be loaded, which a notice says."""
 
-    def add_notice(self, sentence: str) -> None:
-        """Tell the user a sentence.
-
-        Args:
-            sentence: The sentence.
-        """
+    @property
+    def notices(self) -> list[str]:
+        """Gets a sentence for the user on each thing that was not checked."""
 
     def run_all(self) -> list[ReferenceRun]:
         """The signatures that run, each with feeds and outputs."""
@@ -99,7 +96,7 @@ def check(
             with load() as run:
                 results = [run(signature, feeds) for signature, feeds, _ in expected]
         except NotTrusted as refusal:
-            reference.add_notice(f"What was written was not run by {loader}: {refusal.why}")
+            reference.notices.append(f"What was written was not run by {loader}: {refusal.why}")
             continue
         except Exception as error:  # TensorFlow raises many kinds for a damaged file
             if isinstance(error, GraphEditError) and not error.code.startswith(f"{RUNS.code}-"):
