@@ -44,6 +44,14 @@ _MOST_OPSET = 1_000  # there are 23 by now
 _OWN_FIELDS = ("signature", "timeout", "tags")  # options that are fields of the request
 
 
+class Ends(NamedTuple):
+    """The inputs, the outputs and the signatures that the user gave, each in one of the forms that `save` takes."""
+
+    inputs: object
+    outputs: object
+    signatures: object
+
+
 def save(
     core: EditorCore,
     path: str | PathLike[str],
@@ -85,7 +93,7 @@ def save(
     notices: list[str] = []
     core.save_notices = notices
     source, target = core.source, core.target
-    ends = inputs, outputs, signatures
+    ends = Ends(inputs, outputs, signatures)
     signature = options.get("signature")
     seconds: Any = options.get("timeout")
     _check_numbers(seconds, options.get("opset"))
@@ -236,10 +244,6 @@ def _document(core: EditorCore, kind: str) -> export.Document | None:
         case ".json":
             return export.EditRecords(steps)
     return None
-
-
-Ends = tuple[object, object, object]
-"""The inputs, the outputs and the signatures that the user gave, each in one of the forms that `save` takes."""
 
 
 def _graph_to_save(

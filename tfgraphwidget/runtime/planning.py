@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -288,28 +288,9 @@ class SourceContext:
 
 
 @dataclass(frozen=True, eq=False)
-class _Library:
-    """A body with the functions that edits have brought to it."""
+class _Unedited:
+    """A graph that stays as it is."""
 
-    body: Body
-    index: GraphIndex
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.body, name)
-
-    @property
-    def library(self) -> _Library:
-        return self
-
-    def functions(self) -> frozenset[str]:
-        return self.index.functions
-
-    def function(self, name: str) -> FunctionDef:
-        return self.index.extras.function(name)
-
-
-@dataclass(frozen=True, eq=False)
-class _Index:
     index: GraphIndex
 
 
@@ -331,7 +312,7 @@ class CalleeContext(SourceContext):
         node = caller.nodes[caller.ids[op]]
         name = next(door.function for door in called_functions(node, caller.functions) if door.label == label)
         self._definition = caller.extras.function(name)
-        node_body = open_function(name, _Library(body, caller), caller, caller.ids[op])
+        node_body = open_function(name, body, caller, caller.ids[op])
         placeholders = {node.name: node for node in node_body.nodes()}
         self._fixed = {name: placeholders[name] for name in node_body.constants if name in placeholders}
         argument_shapes = dict(
@@ -357,7 +338,7 @@ class CalleeContext(SourceContext):
         super().__init__(
             source,
             node_body,
-            _Index(index),
+            _Unedited(index),
             lambda: None,
             function=name,
             arguments=lambda: ends[0],

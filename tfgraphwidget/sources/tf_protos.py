@@ -365,7 +365,9 @@ def _add_file(pool: DescriptorPool, root: Path, name: str, read: set[str]) -> No
     pool.AddSerializedFile(serialized)
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("_") or name not in _NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return _message(name)
+if not TYPE_CHECKING:  # which would take any name for one of these
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("_") or name not in _NAMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _message(name)

@@ -6,7 +6,7 @@ Nothing is traced and nothing runs: `op.Relu(x)` is a value.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import EllipsisType
 from typing import Any, NoReturn
@@ -79,7 +79,7 @@ def pattern(of: str | Callable[..., object] | Pattern) -> Pattern:
 class Expression:
     """A value while a pattern is built; `expression[1]` is the second output of an op."""
 
-    make: Callable[[dict[int, str]], Value]
+    make: Callable[[_Names], Value]
     parts: tuple[Expression, ...] = ()
     port: int = 0
     condition: TensorType = ANY
@@ -108,9 +108,22 @@ class Expression:
         )
 
     @property
-    def identity(self) -> int:
+    def op(self) -> Expression:
         """What is the same for all outputs of one op."""
-        return id(self.base or self)
+        return self.base or self
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The names of a pattern while it is written.
+
+    Attributes:
+        shared: Names for the ops that are used more than once.
+        written: The names of the ops that were written before, to which a reference is enough.
+    """
+
+    shared: Mapping[Expression, str]
+    written: dict[Expression, str] = field(default_factory=dict)
 
 
 class OpMaker:
@@ -165,7 +178,7 @@ def _node(types: tuple[str, ...], inputs: tuple[object, ...], options: dict[str,
     waits = tuple(_expression(each) for each in ([controls] if isinstance(controls, Expression) else controls))
     parts = (*(each for each in reads if isinstance(each, Expression)), *waits)
 
-    def make(names: dict[int, str]) -> Value:
+    def make(names: _Names) -> Value:
         values = tuple(each if isinstance(each, EllipsisType) else _value(each, names) for each in reads)
         is_bare = types == ("Const",) and not values
         return Node(
@@ -175,17 +188,16 @@ def _node(types: tuple[str, ...], inputs: tuple[object, ...], options: dict[str,
     return Expression(make, parts, name=name)
 
 
-def _value(expression: Expression, names: dict[int, str]) -> Value:
-    """The value of an expression; a reference if it was written before. `names` are those of what is used twice."""
-    name = expression.name or names.get(expression.identity, "")
-    written = names.get(-expression.identity)
-    if written is not None:
-        return Variable(written, expression.condition, expression.port)
+def _value(expression: Expression, names: _Names) -> Value:
+    """The value of an expression; a reference if it was written before."""
+    name = expression.name or names.shared.get(expression.op, "")
+    if expression.op in names.written:
+        return Variable(names.written[expression.op], expression.condition, expression.port)
     value = expression.make(names)
     if isinstance(value, Variable):
         return replace(value, tensor_type=expression.condition)
     if name:
-        names[-expression.identity] = name
+        names.written[expression.op] = name
         value = replace(value, name=name)
     if isinstance(value, Node):
         return replace(value, port=expression.port, tensor_type=expression.condition)
@@ -248,7 +260,7 @@ def _build(function: Callable[..., object]) -> Pattern:
         name = getattr(function, "__name__", "The builder")
         raise invalid(f"{name} raised {kind_and_reason(error)}; let it return ops.") from error
     results = [_expression(each) for each in (result if isinstance(result, tuple | list) else [result])]
-    names = _shared_names(results, set(arguments))
+    names = _Names(_shared_names(results, set(arguments)))
     statements = [_value(each, names) for each in results]
     built = Pattern(tuple(statements))
     order = [name for name in arguments if name in built.names]
@@ -261,24 +273,24 @@ def _parameter(name: str) -> Expression:
     return Expression(lambda _: Variable(name))
 
 
-def _shared_names(results: Iterable[Expression], used_names: set[str]) -> dict[int, str]:
-    """Names for what is used more than once: by the identity of the expression."""
-    uses: dict[int, int] = {}
-    order: dict[int, Expression] = {}
+def _shared_names(results: Iterable[Expression], used_names: set[str]) -> dict[Expression, str]:
+    """Names for the ops that are used more than once."""
+    uses: dict[Expression, int] = {}
+    first_uses: list[Expression] = []
     stack = list(results)[::-1]
     while stack:
         each = stack.pop()
-        uses[each.identity] = uses.get(each.identity, 0) + 1
-        if uses[each.identity] == 1:
-            order[each.identity] = each
+        uses[each.op] = uses.get(each.op, 0) + 1
+        if uses[each.op] == 1:
+            first_uses.append(each)
             stack += each.parts[::-1]
         used_names.add(each.name)
-    names: dict[int, str] = {}
-    for identity, each in order.items():
-        if uses[identity] > 1 and not each.name and each.parts:
+    names: dict[Expression, str] = {}
+    for each in first_uses:
+        if uses[each.op] > 1 and not each.name and each.parts:
             number = len(names)
             while (name := f"h{number or ''}") in used_names:
                 number += 1
             used_names.add(name)
-            names[identity] = name
+            names[each.op] = name
     return names

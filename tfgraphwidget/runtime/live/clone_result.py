@@ -110,7 +110,7 @@ class Copy(ArgumentChecks):
     _pairs: Callable[[], tuple[tuple[VariableDef, VariableDef], ...]] = field(repr=False)
     _in_graph: Callable[[], CopyInGraph] = field(repr=False)
     _variable_count: int = field(repr=False)
-    _syncs: dict[int, Sync] = field(default_factory=dict, init=False, repr=False)
+    _syncs: list[tuple[Session | None, Sync]] = field(default_factory=list, init=False, repr=False)
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -311,15 +311,18 @@ class Copy(ArgumentChecks):
         session = unwrap_session(session)
         if session is not None:
             target = Model(self.graph, session)
-        if id(session) not in self._syncs:
-            pairs = self._pairs()
-            if not pairs:
-                raise NothingTo(
-                    f"The copy {self.scope!r} has no variables of its own, so there is nothing to sync; clone with "
-                    'variables="own".'
-                )
-            self._syncs[id(session)] = Sync(pairs, source, target, self.scope, keys=self._keys)
-        return self._syncs[id(session)]
+        for known, sync in self._syncs:
+            if known is session:
+                return sync
+        pairs = self._pairs()
+        if not pairs:
+            raise NothingTo(
+                f"The copy {self.scope!r} has no variables of its own, so there is nothing to sync; clone with "
+                'variables="own".'
+            )
+        sync = Sync(pairs, source, target, self.scope, keys=self._keys)
+        self._syncs.append((session, sync))
+        return sync
 
     def saver(self, /, **options: object) -> Saver:
         """Return a new `tf.compat.v1.train.Saver` of these variables, under the originals' names in checkpoints.
