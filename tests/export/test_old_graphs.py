@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,18 +11,22 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.graphs import old_graph
+from tfgraphwidget.editor import GraphEditor
 
 v1, raw = tf.compat.v1, tf.raw_ops
 X = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
 
 
 def network(producer: int) -> v1.GraphDef:
-    """A layer behind a placeholder of unknown shape, `shape {}`, and a sum over a matrix of axes."""
+    """A layer behind a placeholder of unknown shape, `shape {}`, and sums over matrices of axes, which ended at 21."""
+    axes = [[1]] if producer < 21 else [1]
 
     def build() -> None:
         x = v1.placeholder(tf.float32, (), name="x")
         product = raw.MatMul(a=x, b=[[1.0, 2.0], [0.5, 1.0]], name="MatMul")
-        raw.Sum(input=product, axis=[[1]], name="y")
+        raw.Sum(input=product, axis=axes, name="y")
+        constant = raw.Sum(input=[[1.0, 2.0], [3.0, 4.0]], axis=axes, name="constant")
+        raw.AddV2(x=product, y=constant, name="shifted")
 
     return old_graph(producer, build)[0]
 
@@ -52,6 +57,45 @@ def load(folder: Path) -> tuple[np.ndarray, int]:
         meta = v1.saved_model.load(session, ["serve"], str(folder))
         ends = meta.signature_def["serving_default"]
         return session.run(ends.outputs["y"].name, {ends.inputs["x"].name: X}), meta.graph_def.versions.producer
+
+
+WRITTEN: dict[str, Callable[[GraphEditor, Path], object]] = {
+    "a GraphDef": lambda editor, folder: editor.save(folder / "g.pb"),
+    "a text": lambda editor, folder: editor.save(folder / "g.pbtxt"),
+    "a frozen graph": lambda editor, folder: editor.save(folder / "f.pb", frozen=True, outputs=["y:0"], verify=False),
+    "a MetaGraphDef": lambda editor, folder: editor.save(folder / "g.meta", verify=False),
+    "a SavedModel": lambda editor, folder: editor.save(folder / "sm/", ["x:0"], ["y:0"], verify=False),
+    "bytes": lambda editor, _: editor.to_bytes(),
+    "a networkx graph": lambda editor, _: editor.networkx(),
+    "a part": lambda editor, _: editor.extract(["x:0"], ["y:0"]),
+}
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+@pytest.mark.parametrize("is_live", [False, True])
+def test_all_that_a_graph_is_written_to_has_its_versions(kind: str, is_live: bool, tmp_path: Path) -> None:
+    for producer in (0, 9, 21):
+        original = network(producer)
+        original.versions.min_consumer = 5
+        original.versions.bad_consumers.append(7)
+        editor = tgw.edit(original)
+        if is_live:
+            assert editor.graph.graph_def_versions == original.versions
+        editor.rename("constant", "sum")
+        written = WRITTEN[kind](editor, tmp_path)
+        again = written if isinstance(written, GraphEditor) else tgw.edit(written)
+        assert again.index.extras.versions() == original.versions
+        with v1.Session(graph=again.graph) as session:
+            assert np.array_equal(session.run("y:0", {"x:0": X}), run(original))
+
+
+@pytest.mark.parametrize("producer", [0, 9, 20, 21])
+def test_constants_are_folded_by_the_rules_of_the_time(producer: int) -> None:
+    original = network(producer)
+    editor = tgw.edit(original)
+    editor.fold_constants()
+    assert editor.index.types[editor.index.ids["constant"]] == "Const"
+    assert np.array_equal(editor.session.run("shifted:0", {"x:0": X}), run(original, fetch="shifted:0"))
 
 
 @pytest.mark.parametrize("producer", [0, 8, 20])

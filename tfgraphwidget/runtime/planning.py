@@ -269,7 +269,9 @@ class SourceContext:
         Raises:
             GraphEditError: TensorFlow cannot compute a tensor.
         """
-        return edit_values.compute_nodes(nodes, tensors, self._source.trust, seconds)
+        # TensorFlow runs functions by its own rules, whatever the versions of their graph are.
+        versions = None if self.function else self.index.extras.versions()
+        return edit_values.compute_nodes(nodes, tensors, self._source.trust, seconds, versions)
 
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:
         """Return the values from the session, the checkpoint, or the captured variables."""

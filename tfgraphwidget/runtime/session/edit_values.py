@@ -151,7 +151,9 @@ def _constant_value(index: GraphIndex, tensor: str, values: Mapping[str, Array])
 
 
 @wrap_tf_errors("work out the constants")
-def compute_nodes(nodes: Sequence[NodeDef], tensors: Sequence[str], trust: Trust, seconds: float) -> list[Array]:
+def compute_nodes(
+    nodes: Sequence[NodeDef], tensors: Sequence[str], trust: Trust, seconds: float, versions: VersionDef | None
+) -> list[Array]:
     """Return the values of tensors of ops that read nothing from outside.
 
     Args:
@@ -159,12 +161,13 @@ def compute_nodes(nodes: Sequence[NodeDef], tensors: Sequence[str], trust: Trust
         tensors: The names of the tensors.
         trust: Of what the ops are of; those of a file run in a process of their own.
         seconds: How long it may take.
+        versions: The versions of the graph that the ops are of; None for those of the TensorFlow that is installed.
 
     Raises:
         GraphEditError: TensorFlow cannot compute a tensor.
     """
     sandbox_kind = RemoteSandbox if trust.is_file else Sandbox
-    with sandbox_kind(list(nodes), tf_protos.FunctionDefLibrary(), None, (), seconds) as sandbox:
+    with sandbox_kind(list(nodes), tf_protos.FunctionDefLibrary(), None, (), seconds, versions) as sandbox:
         return [np.asarray(value) for value in sandbox.run(tensors, {})]
 
 
