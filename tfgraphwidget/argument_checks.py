@@ -29,6 +29,7 @@ from tfgraphwidget.naming import known_instead
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
+_MOST_SECONDS = 1e9  # of a time limit: thirty years; timers of threads take ten times as much
 _WORDS: Mapping[object, str] = {
     str: "a string",
     bytes: "bytes",
@@ -245,6 +246,23 @@ def check(
     if not fits(value, hint):
         allowed = meaning or listed_words(hint)
         raise refusal(f"{name}={value_text(value)} is not what {taker} takes; give {allowed}.")
+
+
+def check_seconds(seconds: Any) -> None:
+    """Raise ValueError for what is no time limit: not a number, none above 0, or one without an end.
+
+    Args:
+        seconds: The number of seconds.
+
+    >>> check_seconds(0.5)
+    >>> check_seconds(float("nan"))
+    Traceback (most recent call last):
+        ...
+    ValueError: nan
+    """
+    is_number = isinstance(seconds, numbers.Real) and not isinstance(seconds, bool)
+    if not (is_number and 0 < seconds <= _MOST_SECONDS):  # not a number is not above 0 either
+        raise ValueError(seconds)
 
 
 def value_text(value: object) -> str:

@@ -17,6 +17,7 @@ _LONGEST = 10_000  # characters of a name that can be a mistyped one
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.\\/>-]+")
 _NUMBERED = re.compile(r"(.+)_([0-9]{1,4})")  # a name that `free_name` may have given; 10,000 of one name are unlikely
 _IDENTIFIER = re.compile(r"\W+")
+_SIZE_UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def split_tensor(name: str) -> tuple[str, int | None]:
@@ -286,6 +287,21 @@ def count_text(count: float, what: str) -> str:
 
 
 _TRACED = re.compile(r"__(?:inference|forward|backward)_(\w+?)_\d+")
+
+
+def format_size(count_of_bytes: int) -> str:
+    """A number of bytes with three digits and a unit.
+
+    Args:
+        count_of_bytes: The number of bytes.
+
+    >>> format_size(999), format_size(999_600), format_size(93_600_000)
+    ('999 bytes', '1 MB', '93.6 MB')
+    """
+    value, unit = float(count_of_bytes), 0
+    while value >= (999.5 if unit else 1000) and unit < len(_SIZE_UNITS) - 1:
+        value, unit = value / 1000, unit + 1
+    return f"{value:.3g} {_SIZE_UNITS[unit]}" if value < 999.5 else f"{value:.0f} {_SIZE_UNITS[unit]}"
 
 
 def function_name(function: object, default: str = "") -> str:

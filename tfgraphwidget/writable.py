@@ -1,4 +1,4 @@
-"""Writes files completely or not at all, and checks where files of which kind can be written. Needs no TensorFlow.
+"""Writes files completely or not at all: new ones beside the old ones, then a rename. Needs no TensorFlow.
 
 Files are first written to a hidden folder, the stage, on the same disk. One file, or a new folder, then takes its place
 by one rename. No file system renames several files at once (a MetaGraphDef with its checkpoint,
@@ -18,236 +18,32 @@ from __future__ import annotations
 
 import contextlib
 import filecmp
-import numbers
 import os
 import re
 import shutil
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
-from importlib.util import find_spec
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from tfgraphwidget.cancellation import held_back
-from tfgraphwidget.errors import GraphEditError, InvalidArgument, first_sentence
+from tfgraphwidget.errors import GraphEditError, first_sentence
 
-SAVED_MODEL = ""  # a folder
-GRAPH_DEFS = (".pb", ".pbtxt")
-PICTURES = (".svg", ".png", ".pdf")
-EDITOR = ".tgw"
-
-
-@dataclass(frozen=True)
-class SaveOption:
-    """An option of a kind of file.
-
-    Attributes:
-        name: Its name: the keyword of `save`, and with "--" that of the command line.
-        label: What a form calls it.
-        choices: The values that a form offers, the first of them without the option.
-        about: A sentence on it.
-    """
-
-    name: str
-    label: str
-    choices: tuple[str, ...]
-    about: str
-
-
-@dataclass(frozen=True)
-class Conversion:
-    """A kind of file that a converter writes of a frozen graph.
-
-    Attributes:
-        label: What menus call it.
-        runtime: What runs it.
-        module: The module of `export.conversion` that converts and runs it.
-        options: Its options.
-        packages: The packages that it needs beside TensorFlow.
-        extra: The extra of this package that installs them.
-    """
-
-    label: str
-    runtime: str
-    module: str
-    options: tuple[SaveOption, ...]
-    packages: tuple[str, ...] = ()
-    extra: str = ""
-
-
-CONVERSIONS = {
-    ".tflite": Conversion(
-        "TFLite",
-        "LiteRT",
-        "tflite_model",
-        (
-            SaveOption(
-                "optimize",
-                "Weights",
-                ("", "float16", "dynamic"),
-                "Weights as float16, or as 8-bit integers with dynamic ranges; what they compute changes a little.",
-            ),
-            SaveOption(
-                "select_tf_ops",
-                "TensorFlow's ops",
-                ("", "yes"),
-                "Keep ops that TFLite does not have as ops of TensorFlow, which the runtime then needs.",
-            ),
-        ),
-    ),
-    ".onnx": Conversion(
-        "ONNX",
-        "onnxruntime and its like",
-        "onnx_model",
-        (SaveOption("opset", "Opset", ("", *map(str, range(13, 19))), "The version of ONNX's ops."),),
-        ("tf2onnx", "onnx", "onnxruntime"),
-        "onnx",
-    ),
-}
-"""The kinds of files that converters write, by their suffix."""
-FROZEN_OPTIONS = (
-    SaveOption("inline", "Calls", ("", "yes"), "The ops of functions in place of calls: one graph."),
-    SaveOption(
-        "lower_control_flow",
-        "Loops and conditionals",
-        ("", "yes"),
-        "Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2, and no calls.",
-    ),
-)
-"""The options of a frozen graph."""
-SAVED_MODEL_OPTIONS = (
-    SaveOption(
-        "tags",
-        "Tag",
-        ("", "serve", "train", "eval"),
-        "By which programs load the graph; without one the tags that it was opened by, or 'serve'.",
-    ),
-)
-"""The options of a SavedModel."""
-CONVERSION_OPTIONS = tuple(option.name for conversion in CONVERSIONS.values() for option in conversion.options)
-
-FILES = (*GRAPH_DEFS, ".meta", *CONVERSIONS, EDITOR, ".dot", ".graphml", *PICTURES, ".html", ".py", ".json")
-
-_UNITS = ("bytes", "kB", "MB", "GB", "TB")
-_SAID = re.compile(r"; ([A-Z][^;\[\n]*?)\s*(?:\[|$)", re.MULTILINE)
-_STAGE = ".tfgraphwidget-"
-_MOST_SECONDS = 1e9  # of a time limit: thirty years; timers of threads take ten times as much
+_STAGE = ".tfgraphwidget-"  # begins the names of stages
 _PATIENCE = 30.0  # seconds until another process, which moves its files, is given up
+_SAID = re.compile(r"; ([A-Z][^;\[\n]*?)\s*(?:\[|$)", re.MULTILINE)
 
 
-def format_size(count_of_bytes: int) -> str:
-    """A number of bytes with three digits and a unit.
-
-    Args:
-        count_of_bytes: The number of bytes.
-
-    >>> format_size(999), format_size(999_600), format_size(93_600_000)
-    ('999 bytes', '1 MB', '93.6 MB')
-    """
-    value, unit = float(count_of_bytes), 0
-    while value >= (999.5 if unit else 1000) and unit < len(_UNITS) - 1:
-        value, unit = value / 1000, unit + 1
-    return f"{value:.3g} {_UNITS[unit]}" if value < 999.5 else f"{value:.0f} {_UNITS[unit]}"
-
-
-def kind_of(path: Path, *, folder: bool, frozen: bool) -> str:
-    """Return the kind of file that a path means: one of FILES, or SAVED_MODEL.
+def check_place(path: Path) -> None:
+    """Raise GraphEditError unless a file of that name can be in a folder that is there.
 
     Args:
-        path: The path.
-        folder: Whether the caller asks for a SavedModel, whatever the suffix.
-        frozen: Whether the graph is to be frozen, which only some kinds can hold.
-
-    Raises:
-        GraphEditError: The suffix names no kind, or a frozen graph cannot be of that kind.
+        path: The path of the file.
     """
-    kind = SAVED_MODEL if folder or path.is_dir() else path.suffix.lower()
-    if kind != SAVED_MODEL and kind not in FILES:
-        raise GraphEditError(
-            f"{path.suffix!r} is no kind of file that can be written; use {', '.join(FILES)}, or a folder for a "
-            "SavedModel."
-        )
-    if frozen and kind not in GRAPH_DEFS:
-        raise GraphEditError("A frozen graph is a GraphDef without variables; write it to a '.pb' or '.pbtxt' file.")
-    return kind
-
-
-def parse_options(options: Iterable[tuple[str, str | None]]) -> dict[str, Any]:
-    """The keywords of `save` for options that a form or a command line has as text.
-
-    Args:
-        options: The names and values; "" or None where nothing is chosen.
-
-    >>> parse_options([("optimize", "float16"), ("opset", "15"), ("select_tf_ops", "yes"), ("other", "")])
-    {'optimize': 'float16', 'opset': 15, 'select_tf_ops': True}
-    """
-    values = {name: value for name, value in options if value}
-    return {name: int(value) if value.isdecimal() else value == "yes" or value for name, value in values.items()}
-
-
-def check_seconds(seconds: Any) -> None:
-    """Raise ValueError for what is no time limit: not a number, none above 0, or one without an end.
-
-    Args:
-        seconds: The number of seconds.
-
-    >>> check_seconds(0.5)
-    >>> check_seconds(float("nan"))
-    Traceback (most recent call last):
-        ...
-    ValueError: nan
-    """
-    is_number = isinstance(seconds, numbers.Real) and not isinstance(seconds, bool)
-    if not (is_number and 0 < seconds <= _MOST_SECONDS):  # not a number is not above 0 either
-        raise ValueError(seconds)
-
-
-def missing_packages(kind: str) -> str:
-    """What to install for a kind of file, as the end of a sentence; "" if nothing is missing beside TensorFlow.
-
-    Args:
-        kind: The kind: its suffix.
-    """
-    conversion = CONVERSIONS[kind]
-    missing = [name for name in conversion.packages if find_spec(name) is None]
-    if not missing:
-        return ""
-    verb = "is" if len(missing) == 1 else "are"
-    return f"{' and '.join(missing)} {verb} not installed: run pip install 'tfgraphwidget[{conversion.extra}]'"
-
-
-def check_options(kind: str, options: Iterable[str]) -> None:
-    """Raise InvalidArgument for an option that a kind of file does not have.
-
-    Args:
-        kind: The kind: its suffix.
-        options: The names of the options.
-    """
-    own = {suffix: ["signature", *(each.name for each in of.options)] for suffix, of in CONVERSIONS.items()}
-    own[SAVED_MODEL] = ["tags"]
-    for name in options:
-        if name not in own.get(kind, ()):
-            kinds = [suffix for suffix, names in own.items() if name in names]
-            what = f"a '{kind}' file" if kind else "a SavedModel"
-            where = "a SavedModel" if kinds == [SAVED_MODEL] else f"{' and '.join(kinds)} files"
-            raise InvalidArgument(name, f"save({name}=...): {what} has no such option; it is one of {where}.")
-
-
-def check_place(path: Path, kind: str) -> None:
-    """Raise GraphEditError unless a file of that kind, or a SavedModel, can be written to a path."""
     _check_name(path)
     if not path.parent.is_dir():
         raise GraphEditError(f"The folder {str(path.parent)!r} does not exist; make it first.")
-    if kind != SAVED_MODEL:
-        return
-    if path.is_dir() and any(path.iterdir()) and not (path / "saved_model.pb").is_file():
-        raise GraphEditError(
-            f"The folder {str(path)!r} holds other things than a SavedModel; give an empty or a new one."
-        )
-    if path.is_file():
-        raise GraphEditError(f"{str(path)!r} is a file, and a SavedModel is a folder; give another name.")
 
 
 def _check_name(path: Path) -> None:
@@ -283,7 +79,7 @@ def reason(error: Exception) -> str:
     return first_sentence(messages[-1] if messages else text)
 
 
-def write_file(path: Path, write: Callable[[Path], object], tell: Callable[[str], None] | None = None) -> None:
+def write_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file, or a new folder, and move it to its place when it is complete.
 
     A symbolic link is followed. A replaced file keeps its mode. After an error the old file is unchanged.
@@ -291,7 +87,6 @@ def write_file(path: Path, write: Callable[[Path], object], tell: Callable[[str]
     Args:
         path: Where to write.
         write: Writes the file to the path that it is passed.
-        tell: Receives a sentence on a save that was killed here before.
 
     Raises:
         GraphEditError: The file cannot be written there.
@@ -303,20 +98,18 @@ def write_file(path: Path, write: Callable[[Path], object], tell: Callable[[str]
     >>> path.read_text()
     'abc'
     """
-    place = place_of(path, tell)
-    write_files(place.parent, lambda new: write(new / place.name), lambda _: [place.name], tell)
+    place = place_of(path)
+    write_files(place.parent, lambda new: write(new / place.name), lambda _: [place.name])
 
 
-def place_of(path: Path, tell: Callable[[str], None] | None = None) -> Path:
+def place_of(path: Path) -> Path:
     """Return the real path to write to. Links are followed, except those that a killed save has left.
 
     Args:
         path: The path that the user gave.
-        tell: Called with a notice; None to say nothing.
     """
     _check_name(path)
-    for sentence in recover(Path(os.path.realpath(path.parent))):
-        (tell or _silent)(sentence)
+    recover(path.parent)
     place = Path(os.path.realpath(path))
     if place.is_symlink():
         raise GraphEditError(f"{str(path)!r} is a symbolic link that leads to itself; give another name.")
@@ -324,10 +117,7 @@ def place_of(path: Path, tell: Callable[[str], None] | None = None) -> Path:
 
 
 def write_files(
-    folder: Path,
-    write: Callable[[Path], object],
-    replaced: Callable[[Collection[str]], Iterable[str]],
-    tell: Callable[[str], None] | None = None,
+    folder: Path, write: Callable[[Path], object], replaced: Callable[[Collection[str]], Iterable[str]]
 ) -> None:
     """Write files into a new folder, and move all of them into `folder` in one step when they are complete.
 
@@ -338,47 +128,39 @@ def write_files(
         write: Writes the files into the folder that it is passed.
         replaced: Takes the names of the new files, relative and with "/", and returns the names of the old files that
             they replace; old files without a new one are removed. No other file is touched.
-        tell: Receives a sentence on a save that was killed here before.
 
     Raises:
         GraphEditError: Another file, or a symbolic link, is in the way.
         OSError: The file system refuses.
     """
     place = Path(os.path.realpath(folder))
-    for sentence in recover(place):
-        (tell or _silent)(sentence)
+    recover(place)
     stage = place / f"{_STAGE}{os.urandom(4).hex()}"
-    locks: list[_Lock] = []
-    try:  # an interrupt in the one settling leaves the other
-        try:
-            _fill(stage, write, locks)
-            _move(stage, replaced, locks)
+    with ExitStack() as locks:
+        try:  # an interrupt in the one settling leaves the other
+            try:
+                _fill(stage, write, locks)
+                _move(stage, replaced, locks)
+            finally:
+                _settle(stage)
         finally:
             _settle(stage)
-    finally:
-        try:
-            _settle(stage)
-        finally:
-            for lock in locks:
-                lock.close()
-
-
-def _silent(_: str) -> None:
-    return None
 
 
 def recover(folder: Path) -> list[str]:
-    """Finish or take back what a process that was killed has left of its saves into a folder; a sentence for each."""
+    """Finish or take back what a process that was killed has left of its saves into a folder; a sentence for each.
+
+    Args:
+        folder: The folder.
+    """
     notices = []
-    for stage in _stages(folder):
-        lock = _Lock(stage)
-        try:
-            if lock.take():  # else a save is under way
-                notices += _settle(stage)
-        except GraphEditError as error:
-            notices.append(error.why)
-        finally:
-            lock.close()
+    for stage in _stages(Path(os.path.realpath(folder))):
+        with contextlib.closing(_Lock(stage)) as lock:
+            try:
+                if lock.take():  # else a save is under way
+                    notices += _settle(stage)
+            except GraphEditError as error:
+                notices.append(error.why)
     return notices
 
 
@@ -431,28 +213,28 @@ class _Lock:
             os.close(self._file)
 
 
-def _fill(stage: Path, write: Callable[[Path], object], locks: list[_Lock]) -> None:
+def _lock(folder: Path, into: Path, locks: ExitStack) -> None:
+    """Lock a folder until the save into a folder ends. Raises GraphEditError while another one has it for long."""
+    lock = _Lock(folder)
+    locks.callback(lock.close)
+    if not lock.take(_PATIENCE):
+        raise GraphEditError(f"Another save into {str(into)!r} is under way; save again when it is done.")
+
+
+def _fill(stage: Path, write: Callable[[Path], object], locks: ExitStack) -> None:
     """Write the new files into the stage."""
-    while True:
+    while not stage.is_dir():  # else another save, which had the lock before, took it for what a killed one has left
         stage.mkdir(mode=0o700)  # as private as a file that it may replace
-        lock = _Lock(stage)
-        locks.append(lock)
-        if not lock.take(_PATIENCE):
-            raise GraphEditError(f"Another save into {str(stage.parent)!r} is under way; save again when it is done.")
-        if stage.is_dir():  # else another save, which had the lock before, took it for what a killed one has left
-            break
-        lock.close()
+        _lock(stage, stage.parent, locks)
     for part in ("old", "new"):
         (stage / part).mkdir()
     write(stage / "new")
 
 
-def _move(stage: Path, replaced: Callable[[Collection[str]], Iterable[str]], locks: list[_Lock]) -> None:
+def _move(stage: Path, replaced: Callable[[Collection[str]], Iterable[str]], locks: ExitStack) -> None:
     """Move what was written to its places: by one rename when it is one file, or a folder where none is."""
     folder, new = stage.parent, stage / "new"
-    locks.append(_Lock(folder))
-    if not locks[-1].take(_PATIENCE):
-        raise GraphEditError(f"Another save into {str(folder)!r} is under way; save again when it is done.")
+    _lock(folder, folder, locks)
     new_files, entries = _files(new), sorted(entry.name for entry in new.iterdir())
     replaced_names = [name for name in replaced(new_files) if os.path.lexists(folder / name)]
     _check_free(stage, new_files, replaced_names)
@@ -535,11 +317,12 @@ def _link(stage: Path, to: str, place: Path) -> None:
 
 
 def _move_one_by_one(stage: Path, names: list[str]) -> None:
-    """Move the files without links; the file `moving` exists until the last one is in place."""
-    folder, new, moving = stage.parent, stage / "new", stage / "moving"
-    (stage / "names").write_text("\0".join(names), encoding="utf-8", errors="surrogateescape")
-    _flush(stage / "names")
-    (stage / "names").replace(moving)
+    """Move the files without links; until the last one is in place, `moving` names those that had no old one."""
+    folder, old, new, moving = stage.parent, stage / "old", stage / "new", stage / "moving"
+    added = [name for name in names if not os.path.lexists(old / name)]
+    (stage / "added").write_text("\0".join(added), encoding="utf-8", errors="surrogateescape")
+    _flush(stage / "added")
+    (stage / "added").replace(moving)
     _flush_folder(stage)
     for inside in _folders(new):
         (folder / inside).mkdir(exist_ok=True)
@@ -568,7 +351,7 @@ def _settle(stage: Path) -> list[str]:
         return []
     try:
         with held_back():
-            notices = _put_back(stage) if (stage / "moving").is_file() else _put_in_place(stage)
+            notices = _put_in_place(stage)
             _remove(stage)
             return notices
     except OSError as error:
@@ -580,8 +363,8 @@ def _settle(stage: Path) -> list[str]:
 
 def _remove(stage: Path) -> None:
     """Remove a stage. `shutil.rmtree` closes files twice when it is interrupted."""
-    for link in (stage / "current", stage / "link"):
-        link.unlink(missing_ok=True)
+    for first in ("current", "link", "moving"):
+        (stage / first).unlink(missing_ok=True)
     for name in _files(stage):
         (stage / name).unlink()
     for inside in reversed(_folders(stage)):
@@ -590,43 +373,34 @@ def _remove(stage: Path) -> None:
 
 
 def _put_in_place(stage: Path) -> list[str]:
-    """Let the files take the places of the links to them."""
-    folder, old, new, current = stage.parent, stage / "old", stage / "new", stage / "current"
-    if not current.is_symlink():
+    """Let the old files or the new ones take the places that a broken move has left to links, or to some of both."""
+    folder, old, new, current, moving = (stage.parent, *(stage / part for part in ("old", "new", "current", "moving")))
+    if moving.is_file():
+        whole, names = old, [*_files(old), *moving.read_text("utf-8", "surrogateescape").split("\0")]
+    elif current.is_symlink():
+        whole, names = stage / current.readlink(), [*_files(old), *_files(new)]
+    else:
         return []
-    whole = stage / current.readlink()
-    names = dict.fromkeys((*_files(old), *_files(new)))
+    names = sorted({*names} - {""})
     for name in names:
         place = folder / name
-        if not place.is_symlink() or stage not in Path(os.path.normpath(place.parent / place.readlink())).parents:
+        if not moving.is_file() and not _is_link_into(stage, place):
             continue
         if os.path.lexists(whole / name):
+            place.parent.mkdir(parents=True, exist_ok=True)
             (whole / name).replace(place)
         else:
-            place.unlink()
+            place.unlink(missing_ok=True)
     _prune(stage, whole)
     for inside in ("", *_folders(whole)):
         _flush_folder(folder / inside)
     outcome = "finished now" if whole == new else "taken back"
-    return [f"A save of {_some(sorted(names))} into {str(folder)!r} had been broken off, and was {outcome}."]
+    return [f"A save of {_some(names)} into {str(folder)!r} had been broken off, and was {outcome}."]
 
 
-def _put_back(stage: Path) -> list[str]:
-    """Restore copies of the old files where new ones are missing."""
-    folder, old, new, moving = stage.parent, stage / "old", stage / "new", stage / "moving"
-    names = moving.read_text(encoding="utf-8", errors="surrogateescape").split("\0")
-    for name in names:
-        if os.path.lexists(old / name):
-            copy = stage / "copy"
-            copy.unlink(missing_ok=True)
-            _copy(old / name, copy)
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            copy.replace(folder / name)
-        elif not os.path.lexists(new / name):
-            (folder / name).unlink(missing_ok=True)
-    _prune(stage, old)
-    moving.unlink()
-    return [f"A save of {_some(sorted(names))} into {str(folder)!r} had been broken off, and was taken back."]
+def _is_link_into(stage: Path, place: Path) -> bool:
+    """Whether a place has a symbolic link of this save."""
+    return place.is_symlink() and stage in Path(os.path.normpath(place.parent / place.readlink())).parents
 
 
 def _prune(stage: Path, whole: Path) -> None:

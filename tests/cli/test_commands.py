@@ -24,7 +24,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised, v1
 from tests.editor.test_script import seen
-from tfgraphwidget import writable
+from tfgraphwidget import export
 from tfgraphwidget.cli import main, server
 from tfgraphwidget.cli.progress_bar import ProgressBar
 from tfgraphwidget.editor import GraphEditor
@@ -294,8 +294,8 @@ def test_what_cannot_be_is_refused_before_tensorflow_is_loaded(model: Path) -> N
 
 
 def test_each_kind_known_beforehand_is_written(model: Path) -> None:
-    documents = {*writable.FILES, writable.SAVED_MODEL} - writing._WRITERS.keys()
-    assert len(documents) == len(writable.FILES) + 1 - len(writing._WRITERS)
+    documents = {*export.FILES, export.SAVED_MODEL} - writing._WRITERS.keys()
+    assert len(documents) == len(export.FILES) + 1 - len(writing._WRITERS)
     for kind in documents:
         assert tgw.edit(str(model)).save(model.parent / f"document{kind}").stat().st_size > 0, kind
 

@@ -15,9 +15,9 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, initialised, v1
 from tests.export import child_jobs
 from tests.export.test_places import files_up_to
-from tfgraphwidget import writable
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError, InvalidArgument, PackageMissing, UnknownName
+from tfgraphwidget.export import file_kinds
 from tfgraphwidget.export.conversion import onnx_model, tflite_model
 from tfgraphwidget.export.conversion.converter_process import ConversionRefused, ConverterProcess
 from tfgraphwidget.export.formats import converted_model
@@ -326,7 +326,7 @@ def test_an_option_of_another_kind_of_file_is_refused(
 def test_without_the_packages_one_sentence_says_what_to_install(
     editor: GraphEditor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writable, "find_spec", lambda _: None)
+    monkeypatch.setattr(file_kinds, "find_spec", lambda _: None)
     with pytest.raises(
         PackageMissing, match=r"tf2onnx and onnx and onnxruntime .* pip install 'tfgraphwidget\[onnx\]'"
     ):

@@ -355,14 +355,17 @@ def test_what_is_no_name_of_a_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_a_killed_save_left_as_a_link_is_no_link_of_the_person_s(tmp_path: Path) -> None:
-    stage = tmp_path / ".tfgraphwidget-0123"
-    plant(stage, {"old/edits.py": "old", "old/edits.npz": "old", "new/edits.py": "new"})
-    (stage / "current").symlink_to("old")
-    for name in ("edits.py", "edits.npz"):
-        (tmp_path / name).symlink_to(f"{stage.name}/current/{name}")
-    told: list[str] = []
-    write_file(tmp_path / "edits.py", lambda new: new.write_text("newer"), told.append)
-    assert tree_of(tmp_path) == {"edits.py": "newer", "edits.npz": "old"}
+    killed, saved = tmp_path / "killed", tmp_path / "saved"
+    for folder in (killed, saved):
+        stage = folder / ".tfgraphwidget-0123"
+        plant(stage, {"old/edits.py": "old", "old/edits.npz": "old", "new/edits.py": "new"})
+        (stage / "current").symlink_to("old")
+        for name in ("edits.py", "edits.npz"):
+            (folder / name).symlink_to(f"{stage.name}/current/{name}")
+    write_file(saved / "edits.py", lambda new: new.write_text("newer"))
+    assert tree_of(saved) == {"edits.py": "newer", "edits.npz": "old"}
+    told = recover(killed)
+    assert tree_of(killed) == {"edits.py": "old", "edits.npz": "old"}
     assert len(told) == 1
     assert "A save of 'edits.npz' and 1 more into" in told[0]
     assert told[0].endswith("had been broken off, and was taken back.")

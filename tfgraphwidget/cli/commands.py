@@ -20,12 +20,12 @@ from tfgraphwidget.cli.files import check_output, check_sources
 from tfgraphwidget.cli.formatting import format_count
 from tfgraphwidget.cli.progress_bar import progress_bar
 from tfgraphwidget.errors import GraphEditError, kind_and_reason
+from tfgraphwidget.export import CONVERSION_OPTIONS, CONVERSIONS, FROZEN_OPTIONS, parse_options
 from tfgraphwidget.graph import HANDLES, PLACEHOLDERS, ChangedValue, Difference, definitions, handles, own_ops
 from tfgraphwidget.naming import escape, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.readable import why_unreadable
 from tfgraphwidget.sources import is_checkpoint, own_shapes_only
-from tfgraphwidget.writable import CONVERSION_OPTIONS, CONVERSIONS, FROZEN_OPTIONS, parse_options
 
 Names = list[str] | dict[str, str] | None
 _SEE_INFO = "; tfgraphwidget info lists what they may be"

@@ -9,10 +9,10 @@ from pathlib import Path
 from tfgraphwidget.cli.console import print_output
 from tfgraphwidget.cli.progress_bar import progress_bar
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export import checked_kind, unwritable_refused
 from tfgraphwidget.naming import escape
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import OpenOptions, locate_file, open_path, parse_path
-from tfgraphwidget.writable import check_place, kind_of, unwritable
 
 
 def write_page(options: argparse.Namespace) -> int:
@@ -64,7 +64,5 @@ def check_output(out: str, *, frozen: bool = False) -> None:
         frozen: Whether the graph is to be frozen.
     """
     path = Path(out)
-    try:
-        check_place(path, kind_of(path, folder=out.endswith("/"), frozen=frozen))
-    except OSError as error:
-        raise unwritable(path, error) from error
+    with unwritable_refused(path):
+        checked_kind(path, folder=out.endswith("/"), frozen=frozen)

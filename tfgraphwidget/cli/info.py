@@ -7,9 +7,8 @@ from typing import Any
 
 from tfgraphwidget.cli.formatting import format_count
 from tfgraphwidget.errors import UnknownName
-from tfgraphwidget.naming import escape
+from tfgraphwidget.naming import escape, format_size
 from tfgraphwidget.sources import describe_file, parse_path
-from tfgraphwidget.writable import format_size
 
 _MOST_TYPES = 12
 _MOST_NAMES = 10

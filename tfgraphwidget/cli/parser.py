@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from tfgraphwidget.argument_checks import check_seconds
+from tfgraphwidget.export import CONVERSIONS, EDITOR, FROZEN_OPTIONS
 from tfgraphwidget.sources import file_suffixes, listed_suffixes
-from tfgraphwidget.writable import CONVERSIONS, EDITOR, FROZEN_OPTIONS, check_seconds
 
 _EXAMPLES = """\
 examples:

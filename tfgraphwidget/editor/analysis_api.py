@@ -8,13 +8,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tfgraphwidget import argument_checks, edits, lint, runtime
+from tfgraphwidget import argument_checks, edits, export, lint, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import Difference, Signature, effects_of
 from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorKey, TensorsLike
-from tfgraphwidget.writable import CONVERSIONS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -342,7 +341,7 @@ class AnalysisAPI(ArgumentChecks):
         """
         from tfgraphwidget.editor.linting import lint_editor
 
-        is_converted = f".{target}" in CONVERSIONS
+        is_converted = f".{target}" in export.CONVERSIONS
         return lint_editor(self._core, target, only, never, self._save_for_lint if is_converted else None)
 
     def _save_for_lint(self, path: Path, seconds: float) -> object:

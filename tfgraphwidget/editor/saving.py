@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfgraphwidget import export, lint, writable
-from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget import export, lint
+from tfgraphwidget.argument_checks import check_seconds, value_text
 from tfgraphwidget.editor.graph_view import Boundary
 from tfgraphwidget.editor.linting import lint_editor
 from tfgraphwidget.editor.signature_ends import signature_ends
@@ -38,7 +38,6 @@ from tfgraphwidget.lint import Finding
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.sources import OpenOptions, Source, absent_devices, open_message, pinned_notices, tf_protos
 from tfgraphwidget.tf_types import Graph, GraphDef, MetaGraphDef, Module, NodeDef, Session, TensorKey
-from tfgraphwidget.writable import CONVERSIONS
 
 _MOST_OPSET = 1_000  # there are 23 by now
 _OWN_FIELDS = ("signature", "timeout", "tags")  # options that are fields of the request
@@ -81,7 +80,7 @@ def save(
         verify: Whether the written model is loaded and run beside the current graph.
         feeds: {input: value} for that run. It may be empty.
         options: None where not given: "tags" of a SavedModel; of a converter "signature", "timeout", and what
-            `writable.CONVERSIONS` lists.
+            `export.CONVERSIONS` lists.
         archive: The editor itself.
 
     Returns:
@@ -123,7 +122,7 @@ def save(
     try:
         with export.unwritable_refused(saved):
             kind = export.check_destination(saved, settings, folder=is_folder)
-            document = archive if kind == writable.EDITOR else _document(core, kind)
+            document = archive if kind == export.EDITOR else _document(core, kind)
             if document is not None:
                 export.save_document(saved, document, notices)
             else:
@@ -150,7 +149,7 @@ def _breakage(core: EditorCore, path: Path, *, is_folder: bool) -> list[Finding]
     """What TensorFlow refuses of a graph that is written as it is; nothing if it takes all of it."""
     with suppress(OSError):  # of a name that no file can have
         is_folder |= path.is_dir()
-    is_graph = is_folder or not path.suffix or path.suffix.lower() in (*writable.GRAPH_DEFS, ".meta")
+    is_graph = is_folder or not path.suffix or path.suffix.lower() in (*export.GRAPH_DEFS, ".meta")
     if not core.target.is_file or not is_graph:
         return []
     return [finding for finding in lint_editor(core, "", lint.BROKEN, ()) if finding.severity == "error"]
@@ -178,7 +177,7 @@ def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
     """What to say of a model that is a function inside what was opened: undo and redo lead into one, too."""
     here, entrance = core.navigator.path, core.entrance
     suffix = path.suffix.lower()
-    is_model = path.is_dir() or suffix in (*writable.GRAPH_DEFS, ".meta", *writable.CONVERSIONS)
+    is_model = path.is_dir() or suffix in (*export.GRAPH_DEFS, ".meta", *export.CONVERSIONS)
     if not is_model or _is_on_the_way(core):
         return ()
     sentence = (
@@ -197,7 +196,7 @@ def _is_on_the_way(core: EditorCore) -> bool:
 def _check_numbers(timeout: object, opset: object) -> None:
     """Raise InvalidArgument for a time limit that is none, and for an opset that there cannot be."""
     try:
-        writable.check_seconds(export.DEFAULT_SECONDS if timeout is None else timeout)
+        check_seconds(export.DEFAULT_SECONDS if timeout is None else timeout)
     except ValueError:
         raise InvalidArgument(
             "timeout",
@@ -253,12 +252,12 @@ def _graph_to_save(
     request = replace(export_request(core), settings=settings, notices=notices)
     if core.executor.in_function:
         request = replace(request, function=_OpenFunction(core, ends))
-    if kind == writable.SAVED_MODEL:
+    if kind == export.SAVED_MODEL:
         request = replace(request, opened_model=_opened_saved_model(core))
         edited = _edited_saved_model(core, request, ends)
         if edited is not None:
             return replace(request, edited=edited, is_unedited=_is_unedited(core))
-    is_plain = kind in writable.GRAPH_DEFS and not settings.frozen  # which has no signatures
+    is_plain = kind in export.GRAPH_DEFS and not settings.frozen  # which has no signatures
     if is_plain or (request.function is not None and request.read_only):  # whose modules have its signatures
         return request
     return replace(request, signatures=requested_signatures(core, *ends))
@@ -414,7 +413,7 @@ def ends_without_refused_ops(
     is_folder = not suffix or str(path).endswith("/")
     with suppress(OSError):  # of a name that no file can have
         is_folder |= Path(path).is_dir()
-    is_part = frozen or is_folder or suffix in CONVERSIONS
+    is_part = frozen or is_folder or suffix in export.CONVERSIONS
     if is_folder and core.source.stored is not None and core.source.stored.folder() is not None:
         return None  # a SavedModel keeps its other files, and needs no run for that
     if not is_part or not core.target.is_file or not core.target.live_refusal or core.executor.in_function:

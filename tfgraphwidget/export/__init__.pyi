@@ -1,3 +1,15 @@
+from .file_kinds import CONVERSION_OPTIONS as CONVERSION_OPTIONS
+from .file_kinds import CONVERSIONS as CONVERSIONS
+from .file_kinds import EDITOR as EDITOR
+from .file_kinds import FILES as FILES
+from .file_kinds import FROZEN_OPTIONS as FROZEN_OPTIONS
+from .file_kinds import GRAPH_DEFS as GRAPH_DEFS
+from .file_kinds import SAVED_MODEL as SAVED_MODEL
+from .file_kinds import SAVED_MODEL_OPTIONS as SAVED_MODEL_OPTIONS
+from .file_kinds import SaveOption as SaveOption
+from .file_kinds import checked_kind as checked_kind
+from .file_kinds import missing_packages as missing_packages
+from .file_kinds import parse_options as parse_options
 from .formats.documents import Dot as Dot
 from .formats.documents import EditRecords as EditRecords
 from .formats.documents import EditScript as EditScript

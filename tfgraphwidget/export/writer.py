@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from tfgraphwidget import writable
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export.file_kinds import CONVERSIONS, GRAPH_DEFS, SAVED_MODEL, check_options, checked_kind
 from tfgraphwidget.tensorflow_modules import OpError
-from tfgraphwidget.writable import check_options, check_place, kind_of, place_of, unwritable, write_files
+from tfgraphwidget.writable import place_of, recover, unwritable, write_files
 
 if TYPE_CHECKING:
     from tfgraphwidget.export.html.page_input import PageInput
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 Write: TypeAlias = "Callable[[Path, ExportRequest], None]"
 _FROZEN, _META = ("formats.frozen_graph", "write_frozen"), ("formats.meta_graph", "write_meta_graph")
 _WRITERS: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(writable.GRAPH_DEFS, ("formats.graph_def", "write_graph_def")),
+    **dict.fromkeys(GRAPH_DEFS, ("formats.graph_def", "write_graph_def")),
     ".meta": _META,
-    **dict.fromkeys(writable.CONVERSIONS, ("formats.converted_model", "write_converted")),
-    writable.SAVED_MODEL: ("formats.saved_model", "write_saved_model"),
+    **dict.fromkeys(CONVERSIONS, ("formats.converted_model", "write_converted")),
+    SAVED_MODEL: ("formats.saved_model", "write_saved_model"),
 }
 """The module and the function that write each kind of graph: a command imports the one that it needs."""
 
@@ -40,8 +40,7 @@ def check_destination(path: Path, settings: SaveSettings, *, folder: bool) -> st
     Raises:
         GraphEditError: No file can be written there, or none of that kind with those settings.
     """
-    kind = kind_of(path, folder=folder, frozen=settings.frozen)
-    check_place(path, kind)
+    kind = checked_kind(path, folder=folder, frozen=settings.frozen)
     of_request = [name for name in ("signature", "tags") if getattr(settings, name)]
     check_options(kind, [*settings.options, *of_request])
     return kind
@@ -87,7 +86,7 @@ def save_graph(path: Path, kind: str, request: ExportRequest) -> None:
     Raises:
         GraphEditError: If it cannot be written or gives other results than the graph; all files are unchanged then.
     """
-    if kind in (*writable.GRAPH_DEFS, ".meta") and not request.index.names:
+    if kind in (*GRAPH_DEFS, ".meta") and not request.index.names:
         raise GraphEditError(
             "The graph has no ops, and a file of it could not be opened again; add some, or save the edits that "
             "removed them, in a '.tgw' file."
@@ -99,7 +98,8 @@ def save_graph(path: Path, kind: str, request: ExportRequest) -> None:
 
         check_beside(path, request)
         # A checkpoint has the name of its MetaGraphDef, so a symbolic link to one in another directory is refused.
-        _write_file(path, path.suffix, lambda new: write(new, request), request.notices)
+        request.notices.extend(recover(path.parent))
+        _write_file(path, path.suffix, lambda new: write(new, request))
     else:
         _save_file(path, lambda new: write(new, request), request.notices)
 
@@ -120,24 +120,26 @@ def save_page(path: Path, page_input: PageInput) -> Path:
     from tfgraphwidget.export.html.page import Page
 
     with unwritable_refused(path):
-        check_place(path, kind_of(path, folder=False, frozen=False))
+        checked_kind(path, folder=False, frozen=False)
         save_document(path, Page(page_input), [])  # a command says only where the page is
     return path
 
 
 def _save_file(path: Path, write: Callable[[Path], object], notices: list[str]) -> None:
     """Write a file, or a SavedModel, to what a path leads to."""
-    place = place_of(path, notices.append)
+    notices += recover(path.parent)
+    place = place_of(path)
     if place.is_dir():
-        write_files(place, write, lambda _: _files_of(place), notices.append)
+        notices += recover(place)
+        write_files(place, write, lambda _: _files_of(place))
     else:
-        _write_file(place, path.suffix, write, notices)
+        _write_file(place, path.suffix, write)
 
 
-def _write_file(place: Path, suffix: str, write: Callable[[Path], object], notices: list[str]) -> None:
+def _write_file(place: Path, suffix: str, write: Callable[[Path], object]) -> None:
     """Write a file in the format of a suffix, and replace an old one with what belongs to it."""
     into = partial(_write_in, write, place, suffix)
-    write_files(place.parent, into, lambda file_names: _files_to_replace(place, file_names), notices.append)
+    write_files(place.parent, into, lambda file_names: _files_to_replace(place, file_names))
 
 
 def _write_in(write: Callable[[Path], object], place: Path, suffix: str, new: Path) -> None:

@@ -13,8 +13,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, HANDLES, definitions, own_ops, selectors
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import Array, LintContext, rule
-from tfgraphwidget.naming import names_text
-from tfgraphwidget.writable import format_size
+from tfgraphwidget.naming import format_size, names_text
 
 _LARGE = 8 << 20  # bytes of one constant beside variables: GraphDefs and .pb files are limited to 2 GB in all
 _LARGE_WEIGHT = 64 << 20  # of one constant in a frozen graph, whose weights are constants

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export import parse_options
+from tfgraphwidget.naming import format_size
 from tfgraphwidget.sources import parse_path
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.page_words import in_page_words
@@ -26,7 +28,7 @@ from tfgraphwidget.widget.save_formats import (
     is_saved_model,
     list_save_formats,
 )
-from tfgraphwidget.writable import format_size, parse_options, unwritable, write_file
+from tfgraphwidget.writable import unwritable, write_file
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 from tfgraphwidget.editor import opened_navigator
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import is_placeholder
-from tfgraphwidget.naming import count_text, did_you_mean, split_tensor
+from tfgraphwidget.naming import count_text, did_you_mean, format_size, split_tensor
 from tfgraphwidget.sources import file_suffixes, main_files, open_source, parse_path
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_requests import tensor_type
 from tfgraphwidget.widget.kernel_namespace import graphs_in, user_namespace
 from tfgraphwidget.widget.server_paths import path_from, resolve_path
-from tfgraphwidget.writable import format_size
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor

@@ -8,9 +8,9 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.export import CONVERSIONS, FROZEN_OPTIONS, SAVED_MODEL_OPTIONS, SaveOption, missing_packages
 from tfgraphwidget.graph import handles
 from tfgraphwidget.optional_packages import missing_package
-from tfgraphwidget.writable import CONVERSIONS, FROZEN_OPTIONS, SAVED_MODEL_OPTIONS, SaveOption, missing_packages
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor

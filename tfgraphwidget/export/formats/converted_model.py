@@ -15,6 +15,7 @@ import numpy as np
 from tfgraphwidget.edits import translate_old_ops
 from tfgraphwidget.errors import GraphEditError, PackageMissing, TensorFlowMissing, UnknownName
 from tfgraphwidget.export.conversion.converter_process import CONVERTERS, ConversionRefused
+from tfgraphwidget.export.file_kinds import CONVERSIONS, Conversion, missing_packages
 from tfgraphwidget.export.formats.frozen_graph import FrozenGraph, freeze_graph
 from tfgraphwidget.export.formats.function_module import function_as_graph
 from tfgraphwidget.export.formats.saved_model import with_apparent_signature
@@ -28,7 +29,6 @@ from tfgraphwidget.progress import tell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_releases import OLDEST
 from tfgraphwidget.tf_types import GraphDef, NodeDef, TensorCompatible
-from tfgraphwidget.writable import CONVERSIONS, Conversion, missing_packages
 
 _TOLERANCE = {None: 1e-4, "float16": 2e-2, "dynamic": 1e-1}
 """How much outputs may differ, relative to the largest number of an output, by the option `optimize`."""

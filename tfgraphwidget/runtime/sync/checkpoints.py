@@ -54,7 +54,7 @@ def save(path: str, present: Iterable[tuple[str, VariableDef, object]]) -> None:
     """
     prefix = Path(path)
     try:
-        check_place(prefix, "")
+        check_place(prefix)
         write_files(
             prefix.parent, lambda new: write(str(new / prefix.name), present), lambda _: [f.name for f in files(prefix)]
         )

@@ -8,6 +8,7 @@ import types
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from tfgraphwidget.edits import EditButton, FormField, registry
+from tfgraphwidget.export import SaveOption
 from tfgraphwidget.widget.protocol import (
     Attribute,
     BoundaryTensor,
@@ -47,7 +48,6 @@ from tfgraphwidget.widget.protocol import (
 from tfgraphwidget.widget.protocol.codec import message_type
 from tfgraphwidget.widget.protocol.replies import Prose
 from tfgraphwidget.widget.save_formats import SaveFormat
-from tfgraphwidget.writable import SaveOption
 
 _PARTS = (
     *(
