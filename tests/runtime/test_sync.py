@@ -531,6 +531,9 @@ def test_values_that_cannot_be_written_are_refused_in_one_sentence(tmp_path: Pat
         copy = tgw.edit(graph, session=session).clone((), "y", "copy")
         with pytest.raises(GraphEditError, match=r"^save\(\S+\): The folder '.*file' does not exist; make it first\.$"):
             copy.save(str(tmp_path / "file" / "values"))
+        copy.save(str(tmp_path / "file"))  # the names of a checkpoint's files begin with its own
+        assert tf.train.list_variables(str(tmp_path / "file")) == [("a", [2])]
+        assert (tmp_path / "file").read_text() == "no folder"
 
 
 def test_the_parts_of_a_partitioned_variable_are_synced_saved_and_loaded(tmp_path: Path) -> None:

@@ -35,6 +35,10 @@ class _OpenedFile:
         )
         self.view_spec = ViewSpec(default_open(self.index))
 
+    def without_a_run(self, other: GraphIndex | None = None) -> export.Encodings:
+        """The color encodings of the graph, or of the body of a function in it."""
+        return cheap_encodings(self.index if other is None else other)
+
     @property
     def outermost(self) -> _OpenedFile:
         """The view of the graph itself, which is the only one."""
@@ -75,9 +79,9 @@ def save_page_of(source: Source, path: Path) -> Path:
         path=opened.path,
         memo=opened.memo,
         notices=source.notices,
-        encodings=cheap_encodings(opened.index),
+        encodings=opened.without_a_run(),
         entered=opened,
-        find_encodings=cheap_encodings,
+        colors=opened,
         trust=source.trust,
     )
     return export.save_page(path, page_input)

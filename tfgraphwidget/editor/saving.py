@@ -518,7 +518,7 @@ def page_input(core: EditorCore) -> export.PageInput:
         encodings=core.coloring.without_a_run(),
         color_by=core.coloring.current,
         entered=core.navigator,
-        find_encodings=core.coloring.without_a_run,
+        colors=core.coloring,
         trust=core.source.trust,
     )
 

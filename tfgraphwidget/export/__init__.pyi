@@ -19,6 +19,7 @@ from .formats.event_file import write_events as write_events
 from .formats.meta_graph import file_meta_graph as file_meta_graph
 from .formats.meta_graph import meta_graph_bytes as meta_graph_bytes
 from .html.page import Page as Page
+from .html.page_input import Encodings as Encodings
 from .html.page_input import PageInput as PageInput
 from .request import DEFAULT_SECONDS as DEFAULT_SECONDS
 from .request import Document as Document

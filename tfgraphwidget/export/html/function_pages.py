@@ -171,7 +171,7 @@ class _Search:
         here = self._here
         if index is here.index:
             return here
-        encodings = here.find_encodings(index)
+        encodings = {} if here.colors is None else here.colors.without_a_run(index)
         memo = LayoutCache() if memo is None else memo
         return replace(
             here, index=index, view_spec=view_spec, memo=memo, selected=(), inputs=(), outputs=(), encodings=encodings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -61,8 +61,11 @@ class EnteredViews(Protocol):
         """The views of the functions that were entered from the graph at a path, by title."""
 
 
-def _no_encodings(_: GraphIndex) -> Encodings:
-    return {}
+class Colors(Protocol):
+    """The color encodings of an editor: `editor.ColorModel`."""
+
+    def without_a_run(self, other: GraphIndex | None = None) -> Encodings:
+        """The values and the legend of each encoding that is cheap to compute, of the body `other` of a function."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class PageInput:
         encodings: The color encodings by name.
         color_by: The current encoding, or "".
         entered: The graphs that the user has entered; None for a page of this graph alone.
-        find_encodings: Gives the color encodings of the body of a function.
+        colors: The color encodings of the bodies of functions; None where these have none.
         trust: Whether the graph is trusted; if not, the page marks the ops that do more than compute.
     """
 
@@ -98,5 +101,5 @@ class PageInput:
     encodings: Encodings = field(default_factory=dict)
     color_by: str = ""
     entered: EnteredViews | None = None
-    find_encodings: Callable[[GraphIndex], Encodings] = _no_encodings
+    colors: Colors | None = None
     trust: Trust = TRUSTED
