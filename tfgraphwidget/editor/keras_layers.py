@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,9 @@ from tfgraphwidget.tf_types import KerasModel
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
     from tfgraphwidget.edits import NodeChange, Patch, Step
+
+_LayerTensor = Hashable
+"""A KerasTensor of the model, or the name of the output of a layer that came with an edit."""
 
 _BATCH = 2
 _NUMBERS = ("float16", "float32", "float64")
@@ -58,25 +61,22 @@ class _Call:
 
 
 class _Layers:
-    """The calls of a model's layers; `moved` says for a tensor what its consumers read instead.
+    """The calls of a model's layers."""
 
-    A tensor is the id of a KerasTensor of the model, or the name of the output of a layer that came with an edit.
-    """
-
-    def __init__(self, model: KerasModel, names: Mapping[int, str]) -> None:
+    def __init__(self, model: KerasModel, names: Mapping[_LayerTensor, str]) -> None:
         self._model = model
-        self._inputs: dict[int | str, object] = {id(tensor): tensor for tensor in model.inputs}
-        self._calls: dict[int | str, _Call] = {}
-        self._ports: dict[int | str, int] = {}
-        self._tensors: dict[str, int | str] = {}
-        self._replacements: dict[int | str, int | str] = {}
+        self._inputs: dict[_LayerTensor, object] = {tensor: tensor for tensor in model.inputs}
+        self._calls: dict[_LayerTensor, _Call] = {}
+        self._ports: dict[_LayerTensor, int] = {}
+        self._tensors: dict[str, _LayerTensor] = {}
+        self._replacements: dict[_LayerTensor, _LayerTensor] = {}
         self._results: list[tuple[str, str]] = []
         for node in functional_nodes(model):
             call = _Call(node.operation, (node.arguments.args, node.arguments.kwargs))
             for port, tensor in enumerate(node.outputs):
-                if id(tensor) not in self._inputs:
-                    self._calls[id(tensor)], self._ports[id(tensor)] = call, port
-                self._tensors.setdefault(names[id(tensor)], id(tensor))  # a Dropout gives what it is given
+                if tensor not in self._inputs:
+                    self._calls[tensor], self._ports[tensor] = call, port
+                self._tensors.setdefault(names[tensor], tensor)  # a Dropout gives what it is given
 
     @classmethod
     def of(cls, model: KerasModel, body: Any) -> _Layers:
@@ -131,7 +131,7 @@ class _Layers:
                 call.arguments = _exchange(call.arguments, was, now)
         self._replacements = {of: now if to == was else to for of, to in self._replacements.items()} | {was: now}
 
-    def _tensor(self, line: str, name: str) -> int | str:
+    def _tensor(self, line: str, name: str) -> _LayerTensor:
         if name not in self._tensors:
             raise _refusal(line, f"{name!r} is inside of a layer")
         return self._tensors[name]
@@ -142,9 +142,9 @@ class _Layers:
         """A new Functional model of the same inputs."""
         keras = sys.modules["keras"]
         inputs, ends = functional_ends(self._model)
-        tensors: dict[int | str, object] = dict(self._inputs)
+        tensors: dict[_LayerTensor, object] = dict(self._inputs)
         outputs = keras.tree.map_structure(
-            lambda tensor: self._value(self._replacements.get(id(tensor), id(tensor)), tensors), ends
+            lambda tensor: self._value(self._replacements.get(tensor, tensor), tensors), ends
         )
         more = {key: self._value(self._replacements.get(name, name), tensors) for key, name in self._results}
         if more and isinstance(outputs, dict):
@@ -154,7 +154,7 @@ class _Layers:
         model: KerasModel = keras.Model(inputs, outputs, name=self._model.name)
         return model
 
-    def _value(self, tensor: int | str, tensors: dict[int | str, object]) -> object:
+    def _value(self, tensor: _LayerTensor, tensors: dict[_LayerTensor, object]) -> object:
         """The KerasTensor that a tensor is in the new model."""
         stack = [tensor]  # a model may be deeper than Python's recursion
         while stack:
@@ -175,28 +175,28 @@ class _Layers:
 class _Name:
     """A tensor in the arguments of a call."""
 
-    tensor: int | str
+    tensor: _LayerTensor
 
 
-def _map_tensors(arguments: object, value: Callable[[int | str], object]) -> Any:
+def _map_tensors(arguments: object, value: Callable[[_LayerTensor], object]) -> Any:
     """Arguments with something else in place of each tensor."""
     keras = sys.modules["keras"]
 
     def one(item: object) -> object:
         if isinstance(item, _Name):
             return value(item.tensor)
-        return value(id(item)) if isinstance(item, keras.KerasTensor) else item
+        return value(item) if isinstance(item, keras.KerasTensor) else item
 
     return keras.tree.map_structure(one, arguments)
 
 
-def _tensors(arguments: object) -> list[int | str]:
-    tensors: list[int | str] = []
+def _tensors(arguments: object) -> list[_LayerTensor]:
+    tensors: list[_LayerTensor] = []
     _map_tensors(arguments, tensors.append)
     return tensors
 
 
-def _exchange(arguments: object, old: int | str, new: int | str) -> Any:
+def _exchange(arguments: object, old: _LayerTensor, new: _LayerTensor) -> Any:
     return _map_tensors(arguments, lambda tensor: _Name(new if tensor == old else tensor))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any, TypeGuard
 
@@ -93,7 +93,7 @@ def keras_infos(thing: object) -> dict[int, CaptureInfo]:
     return {id(v.value.handle): CaptureInfo(v.path, v.trainable) for v in variables if isinstance(v.value, tf.Variable)}
 
 
-def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[int, str]:
+def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[Hashable, str]:
     """The tensor of `graph`, which `keras_source` traced, that each KerasTensor of a functional model stands for.
 
     Args:
@@ -101,23 +101,25 @@ def layer_outputs(model: KerasModel, graph: tf.Graph) -> dict[int, str]:
         graph: The trace of the model, or of the Sequential model that it computes.
 
     Returns:
-        {id of the KerasTensor: name of the tensor}.
+        {KerasTensor: name of the tensor}.
 
     Raises:
         GraphEditError: The layers make other ops now than when the model was opened.
     """
     tree = sys.modules["keras"].tree
-    names: dict[int, str] = {}
+    names: dict[Hashable, str] = {}
 
     def inference(*inputs: object) -> None:
         # The order in which the model calls its layers: a Function of all tensors would call them in another one.
-        values = dict(zip(map(id, tree.flatten(functional_ends(model)[0])), tree.flatten(inputs), strict=True))
+        computed = dict(zip(tree.flatten(functional_ends(model)[0]), tree.flatten(inputs), strict=True))
+        by_id = {id(tensor): value for tensor, value in computed.items()}  # as Keras wants them
         for node in functional_nodes(model):
             if not node.is_input:
-                arguments, options = node.arguments.fill_in(values)
-                results = tree.flatten(node.operation(*arguments, **options))
-                values.update(zip(map(id, node.outputs), results, strict=False))
-        names.update((key, value.name) for key, value in values.items())
+                arguments, options = node.arguments.fill_in(by_id)
+                results = dict(zip(node.outputs, tree.flatten(node.operation(*arguments, **options)), strict=False))
+                computed |= results
+                by_id |= {id(tensor): value for tensor, value in results.items()}
+        names.update((tensor, value.name) for tensor, value in computed.items())
 
     trace = tf.function(inference).get_concrete_function(*_input_specs(model, f"Keras model {model.name!r}"))
     graph_ops = graph.get_operations()
