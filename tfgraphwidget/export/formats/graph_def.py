@@ -8,7 +8,7 @@ from pathlib import Path
 from google.protobuf import text_format
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.export.formats.function_library import complete_graph_def
+from tfgraphwidget.export.formats.function_library import fill_graph_def
 from tfgraphwidget.export.request import ExportRequest
 from tfgraphwidget.export.state.exported_state import tell_files_that_stay
 from tfgraphwidget.sources import has_unknown_fields, tf_protos
@@ -71,7 +71,8 @@ def write_graph_def(path: Path, request: ExportRequest) -> None:
     envelope = request.graph.envelope()
     check_size("The GraphDef", request.index.nodes, envelope.library, _WAY_OUT)
     tell_files_that_stay(request, path.name, request.index.nodes)
-    write_message(path, complete_graph_def(request), verify=request.settings.verify)
+    graph_def = fill_graph_def(request.index, envelope, request.graph.as_in_file(request.index.nodes))
+    write_message(path, graph_def, verify=request.settings.verify)
 
 
 def write_message(path: Path, graph_def: GraphDef, *, verify: bool) -> None:

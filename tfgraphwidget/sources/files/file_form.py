@@ -43,8 +43,6 @@ class FileForm:
             graph_def.library.CopyFrom(
                 tf_protos.FunctionDefLibrary(function=functions, gradient=imported.library.gradient)
             )
-        if any(node.name not in self._nodes for node in imported.node):
-            graph_def.versions.CopyFrom(imported.versions)
         return graph_def
 
     def _repair(self, node: NodeDef) -> NodeDef:
