@@ -239,8 +239,11 @@ def _has_colors(legend: Legend) -> bool:
     return bool(legend.entries or legend.high)
 
 
+_LARGEST_SIZE = 2**63 - 1  # of a dimension, which TensorFlow holds as an int64
+
+
 def _check_batch(batch: object) -> None:
-    if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
+    if not isinstance(batch, int) or isinstance(batch, bool) or not 1 <= batch <= _LARGEST_SIZE:
         raise GraphEditError(f"{batch!r} is not a batch size; write batch=32.")
 
 

@@ -104,6 +104,8 @@ class RemoveAttr(Command):
         Args:
             context: The graph that the edit is planned on.
         """
+        if any(0xD800 <= ord(letter) < 0xE000 for letter in self.name):
+            raise GraphEditError(f"{self.name!r} is not text that an attribute can be named by; give another name.")
         outermost = context.index
         ops = resolve_ops(outermost, self.what) if self.what else range(len(outermost))
         chosen = frozenset(ops)
