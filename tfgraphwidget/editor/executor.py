@@ -24,6 +24,7 @@ from tfgraphwidget.graph import build, effects_of, effects_of_nodes
 from tfgraphwidget.naming import free_name, known_instead, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.sentences import either, in_cell
 from tfgraphwidget.sources import open_source, tf_protos
 from tfgraphwidget.tf_types import NodeDef, Tensor, Variable
 
@@ -46,10 +47,8 @@ _STALE = (
     "new ones."
 )
 _SIGNATURES_GONE = "Signatures that lost inputs or outputs are in no file that is saved from here: {}."
-_UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
-
-_TRACED = "Code that calls {} goes on running it as TensorFlow has traced it; editor.function() is the edited one."
-
+_FOLLOW = either("tgw.renew(session) lets it follow.", "renew the session in a cell to let it follow.")
+_EDITED_ONE = either("editor.function() is the edited one.", "Export saves the edited one.")
 
 _GrowthResult = TypeVar("_GrowthResult", bound="GrowthResult")
 
@@ -126,8 +125,8 @@ class EditExecutor:
         """Why the current graph cannot run and grow as a live graph does, with a way out; "" if it can."""
         if len(self.navigator.path) > 1:
             return (
-                f"{self.view.title!r} is the body of a function, which runs only as a part of the graph that calls it; "
-                "leave it (editor.leave(0)) for the graph itself."
+                f"{self.view.title!r} is the body of a function, which runs only as a part of the graph that "
+                "calls it; leave it" + either(" (editor.leave(0))", "") + " for the graph itself."
             )
         # A library of ops may have been loaded since: an edit tries again, and says why not.
         return self.source.refusal or self.target.live_refusal
@@ -460,12 +459,17 @@ class EditExecutor:
         if self.source.graph is None:
             if patch == edits.Patch(signature_edits=patch.signature_edits):
                 return ()
-            return (_TRACED.format(self.source.title),) if self.source.refusal else ()
+            return (
+                (f"Code that calls {self.source.title} goes on running it as TensorFlow has traced it; " + _EDITED_ONE,)
+                if self.source.refusal
+                else ()
+            )
         stale = patch.known_shapes
         notes = [_STALE.format(len(stale))] if stale else []
         if patch.changed and (renew == "never" or self.source.session is None):
             first, others = repr(patch.changed[0].name), len(patch.changed) - 1
-            notes.append(_UNSEEN.format(f"{first}, or another of {others + 1} ops," if others else first))
+            what = f"{first}, or another of {others + 1} ops," if others else first
+            notes.append(f"A session that has run {what} already goes on running it as it was; " + _FOLLOW)
         return tuple(notes)
 
     def _cuts(self, patch: edits.Patch, renew: Renew = "always") -> tuple[str, ...]:
@@ -494,7 +498,7 @@ class EditExecutor:
                 with self.listeners.collect(), transaction_of_steps() as steps:
                     steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
                     edit()
-                    raise GraphEditError("This edit has no preview; make it, and undo it: editor.undo().")
+                    raise GraphEditError("This edit has no preview; " + in_cell("make it, and undo it: editor.undo()."))
             except _PreviewedEdit as previewed:
                 return previewed.report
             finally:
@@ -606,8 +610,10 @@ class EditExecutor:
         missing = [name for name in modules[0].inputs if name not in read]
         if missing:
             raise NotClonable(
-                f"clone: the part reads {missing[0]!r}, for which a function's body has no placeholder; give "
-                f"replace={{{missing[0]!r}: tensor of the function}}.",
+                f"clone: the part reads {missing[0]!r}, for which a function's body has no placeholder; "
+                + either(
+                    f"give replace={{{missing[0]!r}: tensor of the function}}.", "choose 'New placeholders for inputs'."
+                ),
                 missing,
             )
         with self.transaction():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html.page_data import pack_page, titles_of
+from tfgraphwidget.sentences import in_cell
 
 if TYPE_CHECKING:
     from tfgraphwidget.export.html.page_input import PageInput
@@ -61,7 +62,8 @@ def page(page_input: PageInput) -> str:
     """
     if not _BUNDLE.is_file():
         raise GraphEditError(
-            "The page's bundle has not been built; run `node build.mjs` in labextension/, or install the package."
+            "The page's bundle has not been built; "
+            + in_cell("run `node build.mjs` in labextension/, or install the package.")
         )
     script = _BUNDLE.read_text(encoding="utf-8").strip()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
