@@ -34,6 +34,13 @@ MODELS = ROOT / "notebooks" / "models"
 INCEPTION = MODELS / "slim_inception_v3_infer.meta"
 _HELPERS = {"build_line", "build_mlp", "build_while_loop", "dense", "fill", "initialised", "read", "v1"}
 BROWSER = "tests/browser/"
+# What prints sentences, and is on no page.
+_TEXT_FOR_PYTHON = (
+    "tfgraphwidget.cli",
+    "tfgraphwidget.errors",
+    "tfgraphwidget.editor.summary",
+    "tfgraphwidget.lint.finding",
+)
 # What takes half a minute or so, with few tests; all others begin behind it, those with the most tests first.
 LONG = (
     "tests/test_notebooks.py",
@@ -186,6 +193,24 @@ def warm_kernels(warm: WarmKernels) -> str:
 def warm_python(warm: WarmKernels) -> list[str]:
     """What a command begins with in place of `python`, for another process that has TensorFlow loaded already."""
     return warm.python
+
+
+@pytest.fixture(autouse=True, scope="session")
+def fields_are_kept() -> Iterator[None]:
+    """No f-string of the package takes in a sentence with fields, which would be plain Python on a page then."""
+    from tfgraphwidget.sentences import Sentence
+
+    def refuse(sentence: Sentence, spec: str) -> str:
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        is_shown_in_python = caller.startswith(_TEXT_FOR_PYTHON)
+        has_fields = any(not isinstance(part, str) for part in sentence.parts)
+        if has_fields and caller.startswith("tfgraphwidget.") and not is_shown_in_python:
+            raise AssertionError(f"{caller} loses the fields of {str(sentence)!r}; join it by +")
+        return format(str(sentence), spec)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Sentence, "__format__", refuse)
+        yield
 
 
 @pytest.fixture(autouse=True)

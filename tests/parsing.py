@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import ast
 import gc
+import re
 from pathlib import Path
+
+PYTHON = re.compile(
+    r"`|\beditor\.\w|\btgw\.\w|(?<!['\"/])\btf\.(?:\w+\.)*[a-z]\w*\b(?![.\w])"
+    r"|(?<![\w:./\[-])[a-z_]{1,24}=(?=[\w'\"{\[(…,;. ]|$)"
+)
+"""What only makes sense in a cell: an editor's method, a function of a module, an argument by its name."""
 
 
 def parsed(path: Path) -> ast.Module:

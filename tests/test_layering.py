@@ -27,11 +27,12 @@ ROWS = {
     "lint": (4, 2), "runtime": (4, 1),
     "scene": (3, 4), "layout": (3, 3), "visible": (3, 2), "edits": (3, 1), "sources": (3, 1), "hierarchy": (3, 1),
     "graph": (2, 1),
-    "writable": (1, 4), "argument_checks": (1, 4), "optional_packages": (1, 4),
-    "naming": (1, 3), "tf_internals": (1, 3),
-    "tensorflow_modules": (1, 2), "readable": (1, 2),
-    "errors": (1, 1), "tf_releases": (1, 1), "tf_types": (1, 1), "progress": (1, 1),
-    "cancellation": (1, 1), "idle_import": (1, 1),
+    "writable": (1, 5), "argument_checks": (1, 5), "optional_packages": (1, 5),
+    "naming": (1, 4), "tf_internals": (1, 4),
+    "tensorflow_modules": (1, 3), "readable": (1, 3),
+    "errors": (1, 2), "tf_releases": (1, 2), "tf_types": (1, 2), "progress": (1, 2),
+    "cancellation": (1, 2), "idle_import": (1, 2),
+    "sentences": (1, 1),
 }  # fmt: skip
 
 # TensorFlow is imported by `tensorflow_modules` alone, when it is first used.

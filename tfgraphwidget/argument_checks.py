@@ -24,8 +24,17 @@ from os import PathLike
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from tfgraphwidget.cancellation import between_calls
-from tfgraphwidget.errors import CallsTooDeep, GraphEditError, OutOfMemory, reason_of
+from tfgraphwidget.errors import (
+    CallsTooDeep,
+    GraphEditError,
+    InvalidArgument,
+    OutOfMemory,
+    UnknownName,
+    WrongType,
+    reason_of,
+)
 from tfgraphwidget.naming import known_instead
+from tfgraphwidget.sentences import argument_value
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -235,17 +244,28 @@ def check(
         meaning: What the method takes, in words; otherwise the words for `hint`.
 
     Raises:
-        GraphEditError: The hint does not allow the value. The class is `refusal`, if given.
+        WrongType: The hint does not allow the type of the value. The class is `refusal`, if given.
+        InvalidArgument: The value is a text, and none of those that the hint allows.
 
     >>> check("clone", "times", 2, int | None)
     >>> check("clone", "times", "two", int | None)
     Traceback (most recent call last):
         ...
-    tfgraphwidget.errors.GraphEditError: times='two' is not what clone takes; give a whole number or None.
+    tfgraphwidget.errors.WrongType: times='two' is not what clone takes; give a whole number or None.
     """
-    if not fits(value, hint):
-        allowed = meaning or listed_words(hint)
-        raise refusal(f"{name}={value_text(value)} is not what {taker} takes; give {allowed}.")
+    if fits(value, hint):
+        return
+    allowed = meaning or listed_words(hint)
+    sentence = argument_value(name, value_text(value)) + f" is not what {taker} takes; give {allowed}."
+    if refusal is not GraphEditError:
+        raise refusal(sentence)
+    is_other_word = isinstance(value, str) and _takes_words(hint)
+    raise (InvalidArgument if is_other_word else WrongType)(name, sentence)
+
+
+def _takes_words(hint: object) -> bool:
+    """Whether a type hint allows some texts, so that another text is a wrong value and not of a wrong type."""
+    return get_origin(hint) is Literal or any(map(_takes_words, get_args(hint)))
 
 
 def check_seconds(seconds: Any) -> None:
@@ -346,7 +366,8 @@ def _check_options(taker: str, parameters: Sequence[str], options: Iterable[str]
     """Raise `refusal` for an option that no parameter of the method `taker` has the name of."""
     for name in options:
         if name not in parameters:
-            raise refusal(f"{taker} has no option {name!r}{known_instead(name, parameters[1:])}")
+            sentence = f"{taker} has no option {name!r}{known_instead(name, parameters[1:])}"
+            raise (UnknownName if refusal is GraphEditError else refusal)(sentence)
 
 
 def _takes_anything(function: Callable[..., object], signature: inspect.Signature) -> bool:

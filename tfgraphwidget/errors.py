@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-_LONGEST = 2_000  # characters of a sentence
+from tfgraphwidget.sentences import Sentence, either
+
+_LONGEST = 2_000  # characters of each text in a sentence: a name in it may have 20,000
 _LONGEST_QUOTE = 400  # characters that are quoted of another exception
 _WORD = re.compile(r"(?<!^)(?=[A-Z])")
 _CALL = re.compile(r"[a-z_]+\(.{0,300}?\): ")
@@ -17,32 +19,36 @@ class GraphEditError(Exception):
     """A refusal; graph, session and files are as they were.
 
     `ops` holds the names of the ops to highlight, in the order the sentence names them. `mends` are commands of which
-    each would do what was asked, with something more: `editor.edit(error.mends[0])`. `why` ends with the first of them
-    as Python; `in_words` is the sentence without, for a page that has a button for each. `code` is what a program can
-    rely on: it stays when a sentence changes. It is that of the case ("several-inputs-fit"), of
-    the class ("name-taken"), or of the edit ("bypass-refused").
+    each would do what was asked, with something more: `editor.edit(error.mends[0])`. `sentence` is the refusal as text
+    and fields, which a page writes in other words than Python; `why` adds the `fix`, the first of `mends` as Python, to
+    it, where a page has a button. `code` is what a program can rely on: it stays when a sentence changes. It is that of
+    the case ("several-inputs-fit"), of the class ("name-taken"), or of the edit ("bypass-refused").
 
     `call` is the public method that refused, with what it was given first: "rename('net')"; or the assignment,
-    "direction = 'up'". `str(error)` begins with it unless the sentence itself does; `why` and `in_words`, which others
-    have in sentences of their own, do not.
+    "direction = 'up'". `str(error)` begins with it unless the sentence itself does; `why`, which others have in
+    sentences of their own, does not.
     """
 
     code: str = "refused"
     call: str = ""
+    fix: str = ""
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         cls.code = _WORD.sub("-", cls.__name__).lower()
 
     def __init__(self, why: str, ops: Iterable[str] = (), mends: Iterable[Any] = (), *, code: str = "") -> None:
-        if len(why) > _LONGEST:  # a name of 20,000 characters is in it, and the way out at its end
-            why = f"{why[: _LONGEST // 2]} … {why[-_LONGEST // 2 :]}"
-        super().__init__(why)
-        self.why = self.in_words = why
+        self.sentence = Sentence(why).shorten(_LONGEST)
+        super().__init__(self.sentence)
         self.ops = tuple(ops)
         self.mends = tuple(mends)
         if code:
             self.code = code
+
+    @property
+    def why(self) -> Sentence:
+        """What cannot be, and what to do instead; in Python also the first fix."""
+        return self.sentence.clause + either(f", {self.fix}", "") + "." if self.fix else self.sentence
 
     def __str__(self) -> str:
         method = self.call.partition("(")[0]
@@ -62,7 +68,7 @@ class GraphEditError(Exception):
         """
         return {
             "code": self.code,
-            "sentence": self.in_words,
+            "sentence": self.sentence,
             "ops": list(self.ops),
             "mends": [mend.row() for mend in self.mends],
         }
@@ -114,8 +120,12 @@ class InvalidArgument(GraphEditError, ValueError):
         self.argument = argument
 
 
-class UnknownName(GraphEditError, LookupError):
-    """No op, tensor, scope or file of that name; the sentence proposes the nearest ones."""
+class WrongType(InvalidArgument, TypeError):
+    """A value of a type that an argument cannot have; `argument` is its name."""
+
+
+class UnknownName(GraphEditError, KeyError):
+    """No op, tensor, scope, signature, option or file of that name; the sentence proposes the nearest ones."""
 
 
 class NotAGraph(GraphEditError, TypeError):

@@ -6,6 +6,7 @@ import keyword
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from tfgraphwidget.sentences import editor_call, either
 from tfgraphwidget.tf_types import NodeDef
 
 # Scopes that lie in each other. As many names of scopes are kept as an op has, each longer than the one before: a name
@@ -234,13 +235,16 @@ def did_you_mean(name: str, choices: Iterable[str], folder: str = "", *, otherwi
     """
     near = [repr(folder + k) for k in nearest(name, choices)]
     if not near:
-        return f"; {otherwise}." if otherwise else "."
+        return "; " + otherwise + "." if otherwise else "."
     return f"; did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[:-1] else near)}?"
 
 
-FIND_OPS = "editor.find(text) finds ops"
+FIND_OPS = editor_call("find", "text") + " finds ops"
 """The way out where no op has a name, for `did_you_mean`."""
-HOW_TO_TRUST = "if you trust it, open it with trusted=True, or set editor.trusted = True"
+HOW_TO_TRUST = either(
+    "if you trust it, open it with trusted=True, or set editor.trusted = True",
+    "if you trust it, turn on 'Trust this file'",
+)
 """The way out where an op of a file was not run."""
 
 

@@ -117,3 +117,49 @@ def test_a_mend_that_holds_a_function_or_graph_is_an_edit_here_though_no_data(
     assert refusal.value.row()["mends"][0]["edit"] is None
     editor.edit(mend)
     assert any(name.startswith("layer_1/") for name in editor.index.names)
+
+
+WRONG_TYPES: dict[str, Callable[[tgw.GraphEditor], Any]] = {
+    "times": lambda e: e.clone(*ENDS, times="two"),
+    "op": lambda e: e.index.op(3),
+    "query": lambda e: e.find(3),
+    "feeds": lambda e: e.split(at="layer/sum:0").run([1.0]),
+    "edits": lambda e: e.replay(3),
+    "difference": lambda e: setattr(e, "difference", 3),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_TYPES)
+def test_a_value_of_a_wrong_type_is_a_type_error(what: str) -> None:
+    with pytest.raises(TypeError) as refused:
+        WRONG_TYPES[what](opened())
+    assert isinstance(refused.value, GraphEditError)
+    assert refused.value.code == "wrong-type"
+    assert refused.value.argument
+
+
+def test_a_text_that_is_not_a_choice_is_a_value_error_and_no_type_error() -> None:
+    with pytest.raises(ValueError, match="is not what swap takes; give 'inputs'") as refused:
+        opened().swap("layer/a", "layer/square", what="neither")
+    assert not isinstance(refused.value, TypeError)
+    assert refused.value.argument == "what"
+
+
+MISSING_KEYS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
+    "op": lambda e: e.index.op("nowhere"),
+    "scope": lambda e: e.scope("nowhere"),
+    "copy": lambda e: e.copies["nowhere"],
+    "signature": lambda e: e.remove_signature("nowhere"),
+    "feed": lambda e: e.probe("y:0", {"nowhere:0": 1.0}),
+    "option": lambda e: e.clone(*ENDS, nowhere=1),
+    "collection": lambda e: e.remove_collection("nowhere"),
+}
+
+
+@pytest.mark.parametrize("what", MISSING_KEYS)
+def test_a_name_that_is_missing_is_a_key_error_whose_text_is_the_sentence(what: str) -> None:
+    with pytest.raises(KeyError) as refused:
+        MISSING_KEYS[what](opened())
+    assert isinstance(refused.value, GraphEditError)
+    assert "nowhere" in str(refused.value)
+    assert not str(refused.value).startswith(("'This", '"This'))  # KeyError quotes what it is given

@@ -12,9 +12,9 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tests.parsing import PYTHON
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.page_words import PYTHON
 from tfgraphwidget.widget.request_handler import RequestHandler
 
 X = {"x:0": [[1.0, 2, 3, 4]]}
@@ -69,7 +69,7 @@ def test_a_refusal_begins_with_the_call_and_changes_nothing(call: str) -> None:
         error = refusal(lambda: REFUSED[call](editor))
         assert str(error).startswith(f"{call}: ")
         assert error.call == call
-        assert not error.in_words.startswith(call)
+        assert not error.sentence.startswith(call)
     assert state(editor) == before
 
 

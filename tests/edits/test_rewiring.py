@@ -254,7 +254,7 @@ def test_gradients_of_gradients_are_refused_in_words() -> None:
     editor = tgw.edit(trained(0.5, gradient_of="relu:0"))
     error = refused(lambda: editor.bypass("net/dropout", gradients=True))
     assert "gradient of a gradient" in error.why
-    assert "=" not in error.in_words
+    assert "=" not in error.sentence
     assert [type(mend).__name__ for mend in error.mends] == ["StripTraining"]
     editor.edit(error.mends[0])
     editor.bypass("net/dropout", gradients=True)

@@ -15,7 +15,7 @@ from tfgraphwidget.edits.context import IndexContext
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.clone_requests import modes_of
-from tfgraphwidget.widget.page_words import in_page_words
+from tfgraphwidget.widget.page_text import on_page
 from tfgraphwidget.widget.request_handler import RequestHandler
 
 ENDS = (("x:0",), ("net/logits:0",))
@@ -141,7 +141,7 @@ def test_what_is_refused_is_told_and_is_no_error(
     assert (told.offer, told.ops, told.line) == ("", 0, "")
     with pytest.raises(GraphEditError) as refused:
         answers.handle(p.Clone(*form))  # type: ignore[arg-type]
-    assert (in_page_words(refused.value.why), refused.value.ops) == (told.refusal, told.warned)
+    assert (on_page(refused.value.why), refused.value.ops) == (told.refusal, told.warned)
 
 
 @pytest.fixture

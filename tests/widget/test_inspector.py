@@ -21,7 +21,7 @@ from tfgraphwidget.runtime.session import current_values
 from tfgraphwidget.sources.describe import docs, origins
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.inspector import Inspector
-from tfgraphwidget.widget.page_words import reply_in_page_words
+from tfgraphwidget.widget.page_text import reply_on_page
 from tfgraphwidget.widget.protocol.replies import describe_stats
 
 HERE = Path(__file__).name
@@ -30,7 +30,7 @@ READ = {"ref": "net/one/w/read", "resource": "net/one/w/Read/ReadVariableOp"}
 
 def examined(editor: GraphEditor, name: str) -> p.ExamineReply:
     """The answer for a name, in the words of the page."""
-    return reply_in_page_words(Inspector(editor).examine(name))
+    return reply_on_page(Inspector(editor).examine(name))
 
 
 def shown(value: np.ndarray) -> str:

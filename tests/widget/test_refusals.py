@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import ast
+import copy
 import dataclasses
 import json
+import pickle
 import re
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
-from typing import get_type_hints
 
 import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
-from tests.parsing import parsed
+from tests.parsing import PYTHON, parsed
 from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.rewrite import Insert
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.sentences import OPEN_WITH_SESSION, Sentence, clone_with, editor_call, either, in_cell
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.exporter import Exporter
-from tfgraphwidget.widget.page_words import CONTROLS, PYTHON, control, in_page_words, reply_in_page_words
-from tfgraphwidget.widget.protocol import replies
-from tfgraphwidget.widget.protocol.replies import Prose
+from tfgraphwidget.widget.page_text import CLONE_CHOICES, CLONE_FIELDS, CONTROLS, control, on_page, reply_on_page
 from tfgraphwidget.widget.request_handler import RequestHandler
 
 
@@ -127,19 +127,93 @@ def test_a_clone_is_refused_in_words_and_names_the_field_to_change(editor: tgw.G
     assert "under Values" in reply.why
 
 
-def sentences() -> list[str]:
-    """The sentences of all errors that the package raises, with a name for each value in them."""
-    package = Path(tgw.__file__).parent
-    trees = (parsed(file) for file in package.rglob("*.py"))
-    raised = (node.exc for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Raise) and node.exc)
-    return [text for error in raised for node in ast.walk(error) if (text := text_of(node))]
+FIELDS = {"argument_value", "clone_with", "editor_call", "either", "in_cell", "leave_out"}
+PACKAGE = Path(tgw.__file__).parent
+# What is not shown on a page: the shell, the names of TensorFlow 1, patterns of documentation, code, SVG and DOT.
+ELSEWHERE = (
+    "cli",
+    "graph_editor",
+    "scene/rendering",
+    "edits/serialization/python_source.py",
+    "graph/dot.py",
+    "sources/describe/docs.py",
+)
+
+
+def python_outside_of_fields(file: Path) -> list[str]:
+    """The texts of a module, docstrings aside, that have Python in them and are not what a field says in Python."""
+    found = []
+
+    def visit(node: ast.AST, *, is_raised: bool) -> None:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FIELDS:
+            return
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            return
+        if isinstance(node, ast.JoinedStr | ast.Constant):
+            text = text_of(node)
+            if PYTHON.search(text) and (is_raised or is_sentence(text)):
+                found.append(f"{file.relative_to(PACKAGE)}: {text}")
+            return
+        for child in ast.iter_child_nodes(node):
+            visit(child, is_raised=is_raised or isinstance(node, ast.Raise))
+
+    visit(parsed(file), is_raised=False)
+    return found
+
+
+def is_sentence(text: str) -> bool:
+    """Whether a text is a sentence or a part of one, and not markup or code."""
+    return len(text.split()) > 3 and not re.match(r"\s*<|.*  # |.*\n.*\n", text)
 
 
 def text_of(node: ast.AST) -> str:
-    """The text of a literal."""
+    """The text of a literal, with a name for each value in it."""
     if isinstance(node, ast.JoinedStr):
         return "".join(text_of(part) if isinstance(part, ast.Constant) else "'net/x'" for part in node.values)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def test_no_sentence_of_the_package_has_python_outside_of_its_fields() -> None:
+    files = [file for file in PACKAGE.rglob("*.py") if not str(file.relative_to(PACKAGE)).startswith(ELSEWHERE)]
+    assert len(files) > 300
+    found = [text for file in files for text in python_outside_of_fields(file)]
+    assert [text for text in found if "Such as " not in text] == []  # hints of the page's form of patterns
+
+
+def test_python_outside_of_a_field_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
+    module = tmp_path / "module.py"
+    module.write_text(
+        'raise E("Give k=.")\nway = f"{x} can be had from editor.freeze() alone"\n'
+        'raise E("Give it; " + in_cell("write k=3."))\ndef f():\n    "What editor.f() gives in the end."\n'
+    )
+    assert python_outside_of_fields(module) == [
+        "module.py: Give k=.",
+        "module.py: 'net/x' can be had from editor.freeze() alone",
+    ]
+
+
+def calls_of(name: str) -> list[ast.Call]:
+    """The calls of a function in the package."""
+    nodes = (node for file in PACKAGE.rglob("*.py") for node in ast.walk(parsed(file)) if isinstance(node, ast.Call))
+    return [node for node in nodes if isinstance(node.func, ast.Name) and node.func.id == name]
+
+
+def constants(call: ast.Call) -> list[str]:
+    """The texts among the arguments of a call."""
+    return [node.value for node in call.args if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+
+
+def test_each_field_has_words_for_the_page() -> None:
+    verbs = {constants(call)[0] for call in calls_of("editor_call")}
+    assert len(verbs) > 10
+    assert all(control(verb) and hasattr(tgw.GraphEditor, verb) for verb in verbs)
+    options = [constants(call) for call in calls_of("clone_with")]
+    assert {option for option, *_ in options} == set(CLONE_FIELDS)
+    assert all(value in CLONE_CHOICES for _, *values in options for value in values)
+    pages = [text_of(call.args[1]) for call in calls_of("either") if len(call.args) > 1]
+    assert len(pages) > 30
+    assert not [text for text in pages if PYTHON.search(text)]
 
 
 def test_the_page_has_the_controls_that_refusals_name() -> None:
@@ -151,37 +225,18 @@ def test_the_page_has_the_controls_that_refusals_name() -> None:
     assert all(hasattr(tgw.GraphEditor, verb) for verb in CONTROLS)
 
 
-def test_an_argument_that_is_wrong_is_no_way_out() -> None:
-    assert in_page_words("variables='all' is not known; it is one of 'own'.").startswith(
-        "variables 'all' is not known;"
-    )
-    assert in_page_words("init='here' cannot be had; use 'none'.") == "init 'here' cannot be had; use 'none'."
-
-
-def test_no_sentence_of_the_package_speaks_python_on_a_page() -> None:
-    every = sentences()
-    python = [text for text in every if PYTHON.search(text)]
-    assert len(python) > 50  # for those who call the editor
-    assert not [text for text in python if PYTHON.search(in_page_words(text))]
-    assert all(in_page_words(text) == text for text in every if not PYTHON.search(text))
-
-
 # Notices
 
 
-def test_whatever_is_prose_in_a_reply_is_written_in_the_words_of_the_page() -> None:
-    kinds = [kind for kind in vars(replies).values() if dataclasses.is_dataclass(kind)]
-    prose = {"why", "refusal", "warnings", "editable", "notice", "reasons", "dropped", "notes", "sentence", "exists"}
-    hints = [(kind, get_type_hints(kind, include_extras=True)) for kind in kinds]
-    named = [(kind, name, hint[name]) for kind, hint in hints for name in prose & set(hint)]
-    assert len(named) > 12
-    assert not [(kind, name) for kind, name, hint in named if hint not in (Prose, tuple[Prose, ...])]
-    python = "No session is there; give tgw.edit(graph, session=session)."
+def test_a_sentence_anywhere_in_a_reply_is_written_in_the_words_of_the_page() -> None:
+    python = "No session is there; " + OPEN_WITH_SESSION + "."
     said = "No session is there; open the graph with its session in a cell."
-    assert reply_in_page_words(p.RewireTargets("x:0", (), "y", (("z", python),), (p.Slot("x:0", python),))) == (
+    assert python == "No session is there; give tgw.edit(graph, session=session)."
+    assert reply_on_page(p.RewireTargets("x:0", (), "y", (("z", python),), (p.Slot("x:0", python),))) == (
         p.RewireTargets("x:0", (), "y", (("z", said),), (p.Slot("x:0", said),))
     )
-    assert reply_in_page_words(p.ScriptReply(python)) == p.ScriptReply(python)
+    plain = p.ScriptReply(str(python))
+    assert reply_on_page(plain) is plain
 
 
 def test_what_a_page_says_of_a_file_speaks_no_python(editor: tgw.GraphEditor, tmp_path: Path) -> None:
@@ -202,24 +257,6 @@ def test_what_a_page_says_of_a_file_speaks_no_python(editor: tgw.GraphEditor, tm
     assert not PYTHON.search(about), about
 
 
-def all_texts() -> list[str]:
-    """The texts in the package that are no docstrings, a name for each value in them."""
-    package = Path(tgw.__file__).parent
-    trees = [ast.parse(file.read_text()) for file in package.rglob("*.py")]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
-    passed_over = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    passed_over |= {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
-    return [text for node in nodes if id(node) not in passed_over and (text := text_of(node))]
-
-
-def test_what_is_said_before_the_python_of_a_sentence_is_said_on_a_page_too() -> None:
-    first = [(text.split("; ")[0], text) for text in all_texts() if "; " in text and PYTHON.search(text)]
-    kept = [(clause, in_page_words(text)) for clause, text in first if not PYTHON.search(clause)]
-    assert len(kept) > 100
-    assert not [said for clause, said in kept if not said.startswith(clause)]
-    assert not [said for _, said in kept if PYTHON.search(said.partition("\n")[0])]
-
-
 def test_no_sentence_that_the_page_has_itself_speaks_python() -> None:
     files = [file for file in PAGE.rglob("*.ts") if "protocol" not in file.parts]
     quoted = [text for file in files for text in re.findall(r'"([^"\n]*)"', file.read_text())]
@@ -228,42 +265,27 @@ def test_no_sentence_that_the_page_has_itself_speaks_python() -> None:
     assert not [text for text in sentences if re.search(r"\b(editor|tgw)\.\w", text)]
 
 
-@pytest.mark.parametrize(
-    ("python", "page"),
-    [
-        (
-            "checkpoint='train': variable 'w' is [2]; leave checkpoint= out to edit the graph without values.",
-            "Variable 'w' is [2]; leave checkpoint empty to edit the graph without values.",
-        ),
-        (
-            "Signature 'a' gives 'y'; choose a boundary, or give inputs= and outputs=, for another.",
-            "Signature 'a' gives 'y'; mark an input and an output for another.",
-        ),
-        (
-            "Edits make a new function of it (editor.module()); what needs a session cannot run.",
-            "Edits make a new function of it; what needs a session cannot run.",
-        ),
-        ("'tf.math.add/Add' reads nothing.", "'tf.math.add/Add' reads nothing."),
-        (
-            "A session that ran 'x' goes on running it as it was; tgw.renew(session) lets it follow.",
-            "A session that ran 'x' goes on running it as it was; renew the session in a cell to let it follow.",
-        ),
-        (
-            "No GPU; open the session with tf.compat.v1.ConfigProto(allow_soft_placement=True) to run them on the CPU.",
-            "No GPU; open the session with soft placement in a cell to run them on the CPU.",
-        ),
-        (
-            "All of it; editor.open_signature('a') shows what that one computes, and signature='a' opens it there.",
-            "All of it; 'Check the graph' in the tab Op lists them, and 'Open' shows what one computes.",
-        ),
-        (
-            "Import it without devices to run it: tf.compat.v1.train.import_meta_graph(file, clear_devices=True).",
-            "Import it without devices in a cell to run it.",
-        ),
-    ],
-)
-def test_a_notice_says_in_words_what_to_choose(python: str, page: str) -> None:
-    assert in_page_words(python) == page
+def test_a_sentence_keeps_its_fields_when_it_becomes_a_part_of_another_one() -> None:
+    clone = "Variable 'w' has no value; " + clone_with("init", "initial", "none") + "."
+    assert clone == 'Variable \'w\' has no value; clone with init="initial" or init="none".'
+    assert on_page(clone) == "Variable 'w' has no value; choose 'initial values' or 'uninitialized' under Values."
+    joined = "Not run: " + clone.clause + ", or " + editor_call("leave", "0") + "."
+    for copied in (joined, copy.deepcopy(joined), pickle.loads(pickle.dumps(joined))):
+        assert (
+            copied
+            == 'Not run: Variable \'w\' has no value; clone with init="initial" or init="none", or editor.leave(0).'
+        )
+        assert on_page(copied).endswith("or leave the function in the path above the drawing.")
+    both = Sentence(" and ").join(["one", in_cell("k=2"), either("tf.cast", "cast")])
+    assert (both, on_page(both)) == ("one and k=2 and tf.cast", "one and a cell of the notebook can do it and cast")
+
+
+def test_a_refusal_keeps_its_fields_and_a_long_one_its_way_out() -> None:
+    error = GraphEditError(f"{'x' * 20_000!r} has no value; " + in_cell("give feeds={…}."), ["x"])
+    assert len(error.why) < 2_100
+    assert str(error).endswith("; give feeds={…}.")
+    sent = pickle.loads(pickle.dumps(error))
+    assert on_page(sent.sentence).endswith("; a cell of the notebook can do it.")
 
 
 # As data

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from tfgraphwidget import argument_checks, edits, export, lint, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, WrongType
 from tfgraphwidget.graph import Difference, Signature, effects_of
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorKey, TensorsLike
 
 if TYPE_CHECKING:
@@ -90,7 +91,9 @@ class AnalysisAPI(ArgumentChecks):
         if not values:
             return self._core.evaluator.diff(before)
         if before is None:
-            raise GraphEditError("diff: values=True compares two models; name the other, diff(before, values=True).")
+            raise GraphEditError(
+                "diff: two models are compared; " + in_cell("name the other, diff(before, values=True).")
+            )
         changed = synchronization.changed_values(before, self)
         return replace(self._core.evaluator.diff(before), values=changed)
 
@@ -110,8 +113,10 @@ class AnalysisAPI(ArgumentChecks):
     @difference.setter
     def difference(self, value: Difference | None) -> None:
         if value is not None and not isinstance(value, Difference):
-            raise GraphEditError(
-                f"{argument_checks.value_text(value)} is not a Difference; assign editor.diff(), or None."
+            raise WrongType(
+                "difference",
+                f"{argument_checks.value_text(value)} is not a Difference; "
+                + in_cell("assign editor.diff(), or None."),
             )
         self._core.evaluator.difference = value
         self._core.listeners.notify()

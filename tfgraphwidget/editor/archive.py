@@ -46,6 +46,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import as_input, names_text, split_input
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.session import read_contents
+from tfgraphwidget.sentences import editor_call
 from tfgraphwidget.sources import (
     ArchiveEntry,
     NotStorable,
@@ -157,7 +158,9 @@ def _check_python_calls(core: EditorCore) -> None:
         if node.op in PYTHON_CALLS:
             raise NotRunnable(
                 f"Op {node.name!r} ({node.op}) calls a Python function of this process, which no other has; "
-                "replace the op with TensorFlow's own, or save the graph without it: editor.save('graph.pb').",
+                "replace the op with TensorFlow's own, or save the graph without it: "
+                + editor_call("save", "'graph.pb'")
+                + ".",
                 [node.name] if node.name in index.ids else [],
             )
 
@@ -167,7 +170,7 @@ def _edits(core: EditorCore) -> tuple[list[dict[str, Json]] | None, list[str]]:
     try:
         return records_of(core.executor.history.done), []
     except GraphEditError as error:
-        return None, [f"The edits of this graph were not written with it, so they cannot be undone: {error.why}"]
+        return None, [("The edits of this graph were not written with it, so they cannot be undone: " + error.why)]
 
 
 def _common(core: EditorCore, kind: str, contents: _Contents, notices: list[str]) -> dict[str, object]:
@@ -430,9 +433,10 @@ def _capture(op: str, live: Any, contents: _Contents) -> dict[str, object]:
     dtype = live.dtype.name
     if dtype in ("resource", "variant"):
         raise SessionRefused(
-            f"The function captures {op!r}, a {dtype} of this process whose contents cannot be read, as those of an "
-            "iterator, a DenseHashTable or a table that is not initialized; save a SavedModel instead: "
-            "editor.save('folder').",
+            f"The function captures {op!r}, a {dtype} of this process whose contents cannot be read, as those "
+            "of an iterator, a DenseHashTable or a table that is not initialized; save a SavedModel instead: "
+            + editor_call("save", "'folder'")
+            + ".",
             [op],
         )
     key = contents.add(op, live.numpy)
@@ -472,13 +476,14 @@ def resume(core: EditorCore, new_core: Callable[[Source], EditorCore]) -> Editor
     except GraphEditError as error:
         if saved.current is None:
             raise GraphEditError(
-                f"The edits of this editor cannot be made again: {error.why.rstrip('.')}; open it with the release of "
-                "tfgraphwidget and TensorFlow that wrote it."
+                "The edits of this editor cannot be made again: "
+                + error.why.clause
+                + "; open it with the release of tfgraphwidget and TensorFlow that wrote it."
             ) from error
         source = saved.current()
         source.saved_editor = replace(saved, renamed=saved.renamed_now)
-        why = error.why.rstrip(".")
-        source.notices += (f"The edits of this graph came with it and cannot be undone here: {why}.",)
+        why = error.why.clause
+        source.notices += ("The edits of this graph came with it and cannot be undone here: " + why + ".",)
         core = new_core(source)
         core.target.take_saved_values()
     with suppress(GraphEditError):

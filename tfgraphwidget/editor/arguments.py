@@ -21,6 +21,7 @@ from tfgraphwidget.naming import (
     split_tensor,
 )
 from tfgraphwidget.runtime import live
+from tfgraphwidget.sentences import either
 from tfgraphwidget.sources import is_same_variable
 from tfgraphwidget.tf_types import GraphLike, OpLike, OpsLike, TensorKey, TensorLike, TensorsLike
 
@@ -523,8 +524,8 @@ class ArgumentResolver:
             graph = None
         if session is not None and (graph is None or target is not None):
             raise GraphEditError(
-                "session= needs graph=, a tf.Graph without an editor; copies in an editor's graph are "
-                "initialized in the session of that editor."
+                either("session= needs graph=, a tf.Graph", "A session needs a graph")
+                + " without an editor; copies in an editor's graph are initialized in the session of that editor."
             )
         return graph
 

@@ -30,6 +30,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import did_you_mean, known_instead, split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, OPEN_WITH_SESSION, clone_with, either, in_cell
 from tfgraphwidget.tf_types import Graph, Session
 
 if TYPE_CHECKING:
@@ -80,13 +81,13 @@ def value_loader(patch: Patch, origin: GraphSession, target: GraphSession) -> Ca
     if patch.init == "none" or not (own or starters or tables):
         return lambda: None
     if target.session is None:
-        give = (
-            "give tgw.edit(graph, session=session)"
-            if origin.graph is target.graph
-            else "give session=, a session of that graph"
-        )
+        give = OPEN_WITH_SESSION if origin.graph is target.graph else in_cell("give session=, a session of that graph")
         raise SessionRefused(
-            f'There is no session to initialize the copied variables in; {give}, or clone with init="none".'
+            "There is no session to initialize the copied variables in; "
+            + give
+            + ", or "
+            + clone_with("init", "none")
+            + "."
         )
     sessions.variable_values.check_session(target.session, target.graph)
     originals = {copy: original for original, copy in patch.add.copies}
@@ -238,8 +239,10 @@ class VariableValues(ABC):
         missing = checkpoint.missing()
         if missing:
             raise GraphEditError(
-                f"init={path!r}: file {missing[0]!r} of the checkpoint is not there; give the prefix of the files of "
-                f'one, or init="current", "initial" or "none"{checkpoint.hint()}'
+                either(f"init={path!r}: file", "File")
+                + f" {missing[0]!r} of the checkpoint is not there; give the prefix of the files of one, or "
+                + either('init="current", "initial" or "none"', "choose other values")
+                + checkpoint.hint()
             )
         keys = sources.checkpoint_keys(self.index.nodes, originals.values())
         if checkpoint.objects and any(key not in checkpoint.shapes for key in keys.values()):
@@ -251,7 +254,7 @@ class VariableValues(ABC):
                 end = did_you_mean(key, checkpoint.shapes)
                 raise SessionRefused(
                     f"Checkpoint {path!r} has no value {key!r} for variable {original.name!r}; give the variable's "
-                    f"value with init={{name: value}}{end}",
+                    "value" + either(" with init={name: value}", " in a cell") + end,
                     [original.handle],
                 )
             values[copy] = self._fitting(
@@ -320,15 +323,23 @@ class _GraphValues(VariableValues):
         """The values in the session."""
         if self.origin.session is None:
             raise SessionRefused(
-                "There is no session to take the present values from; give tgw.edit(graph, session=session), "
-                'or clone with init="initial" or init="none".'
+                "There is no session to take the present values from; "
+                + OPEN_WITH_SESSION
+                + ", or "
+                + clone_with("init", "initial", "none")
+                + "."
             )
         sessions.variable_values.check_session(self.origin.session, self.origin.graph)
         unread = [v.handle for v in originals.values() if v.resource and not v.snapshot]
         if unread:
             raise NotClonable(
-                f"Variable {unread[0]!r} has no op that reads it without running another op first, so its value could "
-                'not be copied; clone with variables="shared" or init="initial", or add a tf.raw_ops.ReadVariableOp.',
+                f"Variable {unread[0]!r} has no op that reads it without running another op first, so its "
+                "value could not be copied; "
+                + either(
+                    'clone with variables="shared" or init="initial"',
+                    "choose 'shared with original' under Variables or choose 'initial values' under Values",
+                )
+                + ", or add a tf.raw_ops.ReadVariableOp.",
                 unread,
             )
         session = sessions.TimedSession(self.origin.session)
@@ -392,8 +403,11 @@ class _FileValues(VariableValues):
         missing = [v.handle for v in originals.values() if v.handle not in self._readers]
         if missing:
             raise SessionRefused(
-                f"The file has no value for variable {missing[0]!r}; open it with its checkpoint: tgw.edit(path, "
-                "checkpoint='model.ckpt'), or clone with init=\"initial\".",
+                f"The file has no value for variable {missing[0]!r}; "
+                + OPEN_WITH_CHECKPOINT
+                + ", or "
+                + clone_with("init", "initial")
+                + ".",
                 missing,
             )
         return {copy: self._readers[original.handle] for copy, original in originals.items()}
@@ -441,8 +455,8 @@ class FunctionValues(VariableValues):
         live = [name for name in far if self.body_state.live(name) is not None]
         if live:
             raise SessionRefused(
-                f"Variable {live[0]!r} was made by Python, which keeps no initial value of it; clone with "
-                f'init="current", or init={{{live[0]!r}: array}}.',
+                f"Variable {live[0]!r} was made by Python, which keeps no initial value of it; "
+                + in_cell(f'clone with init="current", or init={{{live[0]!r}: array}}.'),
                 live,
             )
         computed = self.body_state.values(far, "initial") if far else {}

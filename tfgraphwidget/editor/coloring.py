@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget import runtime
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, WrongType
 from tfgraphwidget.graph import costs, frame
 from tfgraphwidget.hierarchy import find_op_facts
 from tfgraphwidget.scene.coloring import Legend, Numbers, OpValues, encodings, scales
+from tfgraphwidget.sentences import editor_call, either, in_cell
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -30,7 +31,7 @@ _MEASURED = ("time", "memory")
 _NOT_CHEAP = (*_MEASURED, "FLOPs", "diff")
 _MOST_AT_ONCE = 8_000  # ops for which all encodings are computed: larger files would have their shapes inferred
 _ENCODINGS = ("type", "device", "structure", "dtype", "scope", "trainable", *_UNITS, "diff")
-_NOT_MEASURED = "nothing was measured here since the last edit; editor.measure(…)"
+_NOT_MEASURED = "nothing was measured here since the last edit; " + editor_call("measure", "…")
 
 
 class ColorModel:
@@ -59,8 +60,11 @@ class ColorModel:
             self._custom[name] = values
         elif name and name not in self.names and name not in encodings.OWN_COLUMNS:
             raise GraphEditError(
-                f"Ops cannot be colored by {name[:60]!r}; by {encodings.quote_names(self.names)}, a column of "
-                "editor.table(), a dict of names and values, or a function of an op."
+                f"Ops cannot be colored by {name[:60]!r}; "
+                + in_cell(
+                    f"by {encodings.quote_names(self.names)}, a column of editor.table(), a dict of names "
+                    "and values, or a function of an op."
+                )
             )
         self.current, self._batch = name, batch
         try:
@@ -198,8 +202,10 @@ class ColorModel:
             self._evaluator.measure(None, None, 1, None)
         except GraphEditError as error:
             raise GraphEditError(
-                f"Nothing was measured yet, and it cannot be measured without feeds ({error.why.rstrip('.')}): call "
-                "editor.measure(outputs, feeds={…}).",
+                "Nothing was measured yet, and it cannot be measured without feeds ("
+                + error.why.clause
+                + "): "
+                + either("call editor.measure(outputs, feeds={…}).", "use Measure time."),
                 error.ops,
             ) from error
 
@@ -244,7 +250,7 @@ _LARGEST_SIZE = 2**63 - 1  # of a dimension, which TensorFlow holds as an int64
 
 def _check_batch(batch: object) -> None:
     if not isinstance(batch, int) or isinstance(batch, bool) or not 1 <= batch <= _LARGEST_SIZE:
-        raise GraphEditError(f"{batch!r} is not a batch size; write batch=32.")
+        raise WrongType("batch", f"{batch!r} is not a batch size; " + in_cell("write batch=32."))
 
 
 def _integers(values: Floats) -> list[int | None]:

@@ -16,6 +16,7 @@ from tfgraphwidget.editor.transaction import one_thread
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import Selection, selectors
 from tfgraphwidget.runtime import live
+from tfgraphwidget.sentences import argument_value, in_cell
 from tfgraphwidget.tf_types import (
     DTypeLike,
     GraphLike,
@@ -1308,7 +1309,12 @@ class EditAPI(ArgumentChecks, inside=one_thread):
 def _one_of(name: str | None, into: str | None) -> str:
     """The name of what a function makes; "" where its name scope is given."""
     if name is not None and into is not None:
-        raise InvalidArgument("name", f"name={name!r} is the whole name of the new op; leave out into={into!r}.")
+        raise InvalidArgument(
+            "name",
+            argument_value("name", repr(name))
+            + " is the whole name of the new op; "
+            + in_cell(f"leave out into={into!r}."),
+        )
     return name or ""
 
 

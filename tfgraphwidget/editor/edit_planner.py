@@ -21,6 +21,7 @@ from tfgraphwidget.graph import GraphIndex, build, effects_of
 from tfgraphwidget.naming import free_name, names_text, split_tensor, tried_before
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.sentences import either
 from tfgraphwidget.sources import open_source, tf_protos
 from tfgraphwidget.tf_types import NodeDef
 
@@ -240,8 +241,10 @@ class EditPlanner:
         missing = [name for name in modules[0].inputs if name not in read]
         if missing:
             raise NotClonable(
-                f"clone: the part reads {missing[0]!r}, for which a function's body has no placeholder; give "
-                f"replace={{{missing[0]!r}: tensor of the function}}.",
+                f"clone: the part reads {missing[0]!r}, for which a function's body has no placeholder; "
+                + either(
+                    f"give replace={{{missing[0]!r}: tensor of the function}}.", "choose 'New placeholders for inputs'."
+                ),
                 missing,
             )
         return tuple(edits.Grow(tuple(read[name] for name in each.inputs), each, each.scope) for each in modules)

@@ -37,6 +37,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.hierarchy import find_op_facts
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.sentences import editor_call, in_cell
 from tfgraphwidget.tf_types import RunMetadata, TensorKey, TensorsLike
 
 if TYPE_CHECKING:
@@ -400,7 +401,9 @@ class Evaluator:
                 outputs or _before_updates(view.index, default_outputs(view.index, feeds)), feeds
             )
         if not tensors:
-            raise GraphEditError("These give no tensors that could be fetched; name some: editor.measure(['loss:0']).")
+            raise GraphEditError(
+                "These give no tensors that could be fetched; name some: " + editor_call("measure", "['loss:0']") + "."
+            )
         return tensors
 
 
@@ -462,7 +465,9 @@ def default_outputs(index: GraphIndex, feeds: Feeds) -> list[str]:
         f"{op}:{k}" for op, dtypes in names for k, dtype in enumerate(dtypes) if dtype and dtype not in HANDLE_DTYPES
     ]
     if not outputs:
-        raise GraphEditError("Nothing here is computed from the feeds and read by no op; name outputs=[…] to compare.")
+        raise GraphEditError(
+            "Nothing here is computed from the feeds and read by no op; " + in_cell("name outputs=[…] to compare.")
+        )
     return outputs
 
 
@@ -500,8 +505,8 @@ def _compare_runs(
     missing = tuple(name for name in outputs if name not in there)
     if missing and (must or len(missing) == len(outputs)):
         raise GraphEditError(
-            f"{names_text(missing)} {'is' if len(missing) == 1 else 'are'} not in the graph to compare with; name "
-            "outputs that both have: editor.compare(feeds, outputs=[…]).",
+            f"{names_text(missing)} {'is' if len(missing) == 1 else 'are'} not in the graph to compare with; "
+            "name outputs that both have: " + editor_call("compare", "feeds, outputs=[…]") + ".",
             [split_tensor(name)[0] for name in missing],
         )
     tensors = [name for name in outputs if name in there]

@@ -20,6 +20,7 @@ from tfgraphwidget.errors import NothingTo, UnknownName
 from tfgraphwidget.graph import effects_of
 from tfgraphwidget.naming import free_name, known_instead, split_tensor
 from tfgraphwidget.runtime import live
+from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import Tensor, Variable
 
 if TYPE_CHECKING:
@@ -114,8 +115,8 @@ class EditExecutor:
         """Why the current graph cannot run and grow as a live graph does, with a way out; "" if it can."""
         if len(self.navigator.path) > 1:
             return (
-                f"{self.view.title!r} is the body of a function, which runs only as a part of the graph that calls it; "
-                "leave it (editor.leave(0)) for the graph itself."
+                f"{self.view.title!r} is the body of a function, which runs only as a part of the graph that "
+                "calls it; leave it" + either(" (editor.leave(0))", "") + " for the graph itself."
             )
         # A library of ops may have been loaded since: an edit tries again, and says why not.
         return self.source.refusal or self.target.live_refusal

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tfgraphwidget.sentences import in_cell
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -103,7 +105,8 @@ class FileAPI(ArgumentChecks):
     def trusted(self, value: bool) -> None:
         if value is not True and self.trusted:
             raise GraphEditError(
-                "trusted = False: what is trusted may have run already; open the file again with tgw.edit(path)."
+                "trusted = False: what is trusted may have run already; "
+                + in_cell("open the file again with tgw.edit(path).")
             )
         if value is True and not self.trusted:
             self._core.source.give_trust()
@@ -147,7 +150,9 @@ class FileAPI(ArgumentChecks):
             'net.pb has changed; it was opened again, and 1 edit was made again.'
         """
         if self._core.file_watch is None:
-            raise GraphEditError("follow(): the editor does not watch a file; open one by tgw.edit(path, watch=True).")
+            raise GraphEditError(
+                "follow(): the editor does not watch a file; " + in_cell("open one by tgw.edit(path, watch=True).")
+            )
         return self._core.file_watch.look(at_once=True)
 
     # Parts and other forms

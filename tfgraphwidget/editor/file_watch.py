@@ -19,8 +19,9 @@ from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.replay import enter, replay
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.edits.serialization import records_of
-from tfgraphwidget.errors import GraphEditError, InvalidArgument
+from tfgraphwidget.errors import GraphEditError, WrongType
 from tfgraphwidget.readable import read_file
+from tfgraphwidget.sentences import either
 from tfgraphwidget.sources import Source, locate_file
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class FileWatch:
         try:
             source = self._reopen()
         except GraphEditError as error:
-            return f"{name} has changed and cannot be read, so the drawing shows what it was: {error.why}"
+            return f"{name} has changed and cannot be read, so the drawing shows what it was: " + error.why
         if any(a is not b for a, b in zip_longest(self.edits, _commands(core)[: len(self.edits)])):
             return f"{name} has changed, and edits that it held are undone here; open it again to see it as it is now."
         records = core.executor.history.done[len(self.edits) :]
@@ -100,7 +101,7 @@ class FileWatch:
         try:
             in_file = reopen(core, source, records_of(records))
         except GraphEditError as error:
-            return f"{name} has changed, and the edits do not fit it, so the drawing shows what it was: {error.why}"
+            return f"{name} has changed, and the edits do not fit it, so the drawing shows what it was: " + error.why
         self.edits = _commands(core)[:in_file]
         edits = f", and {count:,} edit{'s' * (count > 1)} {'was' if count == 1 else 'were'} made again" if count else ""
         common = len(before.intersection(core.target.first.names))
@@ -154,10 +155,13 @@ def watch_file(
         edits: The first edits of the editor, which the file itself holds; None for all that it has now.
 
     Raises:
-        InvalidArgument: It is no path of a file.
+        WrongType: It is no path of a file.
     """
     if not isinstance(path, (str, os.PathLike)):
-        raise InvalidArgument("watch", "edit(watch=True): what is open is not a file; give the path of one.")
+        raise WrongType(
+            "watch",
+            either("edit(watch=True): what", "What") + " is open is not a file; give the path of one.",
+        )
     core.file_watch = FileWatch(core, Path(path), open_again, edits)
 
 

@@ -24,6 +24,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import count_text, split_tensor
 from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.sentences import editor_call
 from tfgraphwidget.sources import (
     AttributeDescription,
     Documentation,
@@ -114,7 +115,9 @@ class Inspection:
         typed_value = self._read(None)
         if typed_value is None:
             raise GraphEditError(
-                f"{self.name!r} is no variable or constant; run the graph: editor.probe({self.name!r})."
+                f"{self.name!r} is no variable or constant; run the graph: "
+                + editor_call("probe", f"{self.name!r}")
+                + "."
             )
         return typed_value[1]
 

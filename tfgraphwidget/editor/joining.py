@@ -24,10 +24,10 @@ from tfgraphwidget.graph import (
     Signature,
     effects_of,
     needed_ops,
-    shape_text,
 )
 from tfgraphwidget.naming import count_text, free_name, identifier, known_instead, split_tensor
 from tfgraphwidget.runtime import live
+from tfgraphwidget.sentences import drawn_shape, either
 from tfgraphwidget.sources import Source, open_source
 
 if TYPE_CHECKING:
@@ -272,7 +272,8 @@ def _tensor_of(joining: _Joining, name: str, into: str) -> str:
         return joining.arguments[own]
     if split_tensor(own)[0] not in index.ids and joining.arguments:
         raise UnknownName(
-            f"connect= names {name!r}, and what is added has no such tensor or argument"
+            either("connect= names", "To connect is")
+            + f" {name!r}, and what is added has no such tensor or argument"
             + known_instead(name, [*joining.arguments]),
             [name],
         )
@@ -294,14 +295,17 @@ def _check_fits(context: PlanContext, name: str, source: str, spec: tuple[str, S
     )
     if dtype != spec[0] or not is_alike:
         raise NotClonable(
-            f"connect: {source!r} is {dtype} {_text(shape)}, and {name!r} is {spec[0]} {_text(spec[1])}; connect a "
-            "tensor of the same dtype and shape.",
+            f"connect: {source!r} is {dtype} "
+            + _text(shape)
+            + f", and {name!r} is {spec[0]} "
+            + _text(spec[1])
+            + "; connect a tensor of the same dtype and shape.",
             [source],
         )
 
 
 def _text(shape: Shape) -> str:
-    return "of unknown shape" if shape is None else shape_text(shape)
+    return "of unknown shape" if shape is None else drawn_shape(shape)
 
 
 def _dtype(index: GraphIndex, name: str) -> str:

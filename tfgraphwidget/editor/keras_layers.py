@@ -11,6 +11,7 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import split_input, split_tensor
+from tfgraphwidget.sentences import either
 from tfgraphwidget.sources import functional_ends, functional_model, functional_nodes, is_keras_model, layer_outputs
 from tfgraphwidget.tf_types import KerasModel
 
@@ -35,7 +36,8 @@ def edited_model(executor: EditExecutor) -> KerasModel:
     model = executor.source.model
     if model is None:
         raise GraphEditError(
-            "keras: the editor was not opened on a Keras model; editor.module() is the edited function."
+            "keras: the editor was not opened on a Keras model; "
+            + either("editor.module() is the edited function.", "Export saves the edited one.")
         )
     layers = _Layers.of(model, executor.source.body)
     for step in executor.history.done:
@@ -49,7 +51,10 @@ def edited_model(executor: EditExecutor) -> KerasModel:
 
 
 def _refusal(line: str, why: str) -> GraphEditError:
-    return GraphEditError(f"{line} cannot be said in layers: {why}; editor.module() is the edited model.")
+    return GraphEditError(
+        f"{line} cannot be said in layers: {why}; "
+        + either("editor.module() is the edited model.", "Export saves the edited one.")
+    )
 
 
 @dataclass(eq=False)
@@ -84,8 +89,8 @@ class _Layers:
         functional = functional_model(model)
         if functional is None:
             raise GraphEditError(
-                f"Keras model {model.name!r} is a subclass whose call is Python, so its edits cannot be said in "
-                "layers; editor.module() is the edited model."
+                f"Keras model {model.name!r} is a subclass whose call is Python, so its edits cannot be said "
+                "in layers; " + either("editor.module() is the edited model.", "Export saves the edited one.")
             )
         return cls(functional, layer_outputs(functional, body.graph))
 
@@ -238,6 +243,6 @@ def _check_same(model: KerasModel, executor: EditExecutor) -> None:
     for key, value in outputs.items():
         if not np.allclose(value, expected[key], rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
             raise GraphEditError(
-                f"Keras model {model.name!r} with the edits in its layers computes another {key!r} than the edited "
-                "graph; editor.module() is the edited model."
+                f"Keras model {model.name!r} with the edits in its layers computes another {key!r} than the "
+                "edited graph; " + either("editor.module() is the edited model.", "Export saves the edited one.")
             )

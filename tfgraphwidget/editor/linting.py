@@ -90,7 +90,7 @@ def _conversion(core: EditorCore, target: Target, save: Callable[[Path, float], 
             save(Path(folder) / f"model.{target}", CONVERTER_SECONDS)
     except GraphEditError as refusal:
         if isinstance(refusal, _TOLD_OTHERWISE) or refusal.code == "converter-timeout":
-            return lint.Conversion(not_tried=f"Whether the converter takes the graph is not known: {refusal.in_words}")
+            return lint.Conversion(not_tried="Whether the converter takes the graph is not known: " + refusal.sentence)
         return lint.Conversion(refusal)
     finally:
         core.save_notices, core.source.notices = notices, source_notices

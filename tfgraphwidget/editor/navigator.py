@@ -11,6 +11,7 @@ from tfgraphwidget.editor.places import CalledFunction, OpenedGraph
 from tfgraphwidget.errors import NoPath, NothingTo, UnknownName
 from tfgraphwidget.graph import FunctionRef, GraphIndex, Signature, called_functions
 from tfgraphwidget.layout import Layout
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import entry_path, shared_functions
 from tfgraphwidget.tf_types import FunctionDef
 
@@ -114,8 +115,8 @@ class Navigator:
         if not 0 <= to < len(self.stack):
             if depth is None:
                 raise NothingTo(
-                    f"leave: the current graph is the top level ({self.path[0]}); enter a function first: "
-                    "editor.enter(op)."
+                    f"leave: the current graph is the top level ({self.path[0]}); "
+                    + in_cell("enter a function first: editor.enter(op).")
                 )
             raise NothingTo(f"leave({depth}): depth must be 0 to {len(self.stack) - 1} for {' / '.join(self.path)}.")
         self.stack = self.stack[: to + 1]

@@ -11,6 +11,7 @@ from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.graph import call, patterns, selectors
 from tfgraphwidget.naming import function_name, identifier
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import OpsLike
 
 
@@ -106,7 +107,7 @@ class PatternAPI(ArgumentChecks):
             names = self._core.arguments.ops_of(what)
             selection = selectors.ops(self._core.index, *names)
         if selection is None:
-            raise NothingTo("Nothing is selected; select some ops, or name them: editor.like('scope').")
+            raise NothingTo("Nothing is selected; " + in_cell("select some ops, or name them: editor.like('scope')."))
         return patterns.pattern_of(selection.on(self._core.index))
 
     def replace_all(

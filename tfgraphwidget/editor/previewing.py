@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from tfgraphwidget import edits
 from tfgraphwidget.editor.executor import EditExecutor
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.sentences import in_cell
 
 _Editor = TypeVar("_Editor", bound=Any)
 
@@ -44,5 +45,5 @@ def preview_call(editor: _Editor, call: Callable[[_Editor], object]) -> Any:
     reader._core = replace(editor.core, executor=previewer)
     call(reader)
     if previewer.report is None:
-        raise GraphEditError("This edit has no preview; make it, and undo it: editor.undo().")
+        raise GraphEditError("This edit has no preview; " + in_cell("make it, and undo it: editor.undo()."))
     return previewer.report

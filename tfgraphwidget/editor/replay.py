@@ -41,7 +41,7 @@ def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] 
                 executor.edit(edit.command(executor.index), renew=edit.renew)
                 then(executor.history.done[-1].patch)
             except GraphEditError as error:
-                why = f"Edit {number} ({edit.verb}) cannot be done: {error.why}"
+                why = f"Edit {number} ({edit.verb}) cannot be done: " + error.why
                 raise GraphEditError(why, error.ops) from error
             except Exception as error:  # what TensorFlow or Python say of a value that no command takes
                 message = kind_and_reason(error)

@@ -36,6 +36,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.lint import Finding
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.sentences import argument_value, editor_call, either, in_cell
 from tfgraphwidget.sources import OpenOptions, Source, absent_devices, open_message, pinned_notices, tf_protos
 from tfgraphwidget.tf_types import Graph, GraphDef, MetaGraphDef, Module, NodeDef, Session, TensorKey
 
@@ -98,12 +99,15 @@ def save(
     _check_numbers(seconds, options.get("opset"))
     if signature is not None and any(end is not None for end in ends):
         raise GraphEditError(
-            "save(signature=...): give signature=, or inputs=, outputs= and signatures=, but not both."
+            either(
+                "save(signature=...): give signature=, or inputs=, outputs= and signatures=, but not both.",
+                "Give the signature, or inputs, outputs and signatures, but not both.",
+            )
         )
     if (inline or lower_control_flow) and not frozen:
         raise GraphEditError(
-            f"save({'inline' if inline else 'lower_control_flow'}=True): functions are inlined in a frozen graph; give "
-            "frozen=True too, or call freeze(inline=True) before."
+            f"save({'inline' if inline else 'lower_control_flow'}=True): functions are inlined in a frozen "
+            "graph; " + in_cell("give frozen=True too, or call freeze(inline=True) before.")
         )
     settings = export.SaveSettings(
         frozen=frozen,
@@ -169,8 +173,8 @@ def _breakage_notices(findings: Iterable[Finding], *, is_repaired: bool) -> tupl
     ]
     if not errors:
         return ()
-    more = f" There are {len(errors) - 1:,} more of these: editor.lint()." if len(errors) > 1 else ""
-    return (f"What is broken in the file is written again: {errors[0].sentence}{more}",)
+    more = f" There are {len(errors) - 1:,} more of these" + either(": editor.lint().", ".") if len(errors) > 1 else ""
+    return ("What is broken in the file is written again: " + errors[0].sentence + more,)
 
 
 def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
@@ -181,8 +185,9 @@ def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
     if not is_model or _is_on_the_way(core):
         return ()
     sentence = (
-        f"What was written is function {here[-1]!r} alone, which is open; editor.leave({len(entrance) - 1}), and save "
-        "again, to write the graph that calls it."
+        f"What was written is function {here[-1]!r} alone, which is open; "
+        + editor_call("leave", f"{len(entrance) - 1}")
+        + ", and save again, to write the graph that calls it."
     )
     return (sentence,)
 
@@ -200,11 +205,14 @@ def _check_numbers(timeout: object, opset: object) -> None:
     except ValueError:
         raise InvalidArgument(
             "timeout",
-            f"timeout={value_text(timeout)} is not how long a converter may take; give a number of seconds above 0, "
-            "such as timeout=600.",
+            argument_value("timeout", value_text(timeout))
+            + " is not how long a converter may take; "
+            + in_cell("give a number of seconds above 0, such as timeout=600."),
         ) from None
     if isinstance(opset, int) and not 0 < opset <= _MOST_OPSET:
-        raise InvalidArgument("opset", f"opset={value_text(opset)} is no version of ONNX's ops; give one such as 17.")
+        raise InvalidArgument(
+            "opset", argument_value("opset", value_text(opset)) + " is no version of ONNX's ops; give one such as 17."
+        )
 
 
 def _tags(tags: object) -> tuple[str, ...]:
@@ -214,7 +222,10 @@ def _tags(tags: object) -> tuple[str, ...]:
     tag_names = (tags,) if isinstance(tags, str) else tuple(tags) if isinstance(tags, Iterable) else ()
     if not tag_names or not all(isinstance(tag, str) and tag for tag in tag_names):
         raise InvalidArgument(
-            "tags", f"tags={value_text(tags)} are no tags of a graph; give one or several, such as tags=['serve']."
+            "tags",
+            argument_value("tags", value_text(tags))
+            + " are no tags of a graph; "
+            + in_cell("give one or several, such as tags=['serve']."),
         )
     return tuple(dict.fromkeys(map(str, tag_names)))
 
@@ -455,7 +466,10 @@ def requested_signatures(
         UnknownName: A name is not in the graph.
     """
     if signatures is not None and (inputs is not None or outputs is not None):
-        raise GraphEditError("Give inputs= and outputs=, or signatures=, but not both.")
+        raise GraphEditError(
+            either("Give inputs= and outputs=, or signatures=,", "Give inputs and outputs, or signatures,")
+            + " but not both."
+        )
     if signatures is inputs is outputs is None:
         inputs, outputs = boundary = core.view.boundary
         own_signatures = core.executor.signatures if len(core.navigator.path) == 1 else ()

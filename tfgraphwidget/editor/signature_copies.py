@@ -13,6 +13,7 @@ from tfgraphwidget.edits.clone import NodeCopier, excerpt, placeholder
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import ANY_PORT, GraphIndex, Signature, is_placeholder, needed_ops
 from tfgraphwidget.naming import enclosing_scopes, free_name, split_tensor
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import NodeDef
 
 _COPY = (
@@ -45,8 +46,8 @@ def copy_for_signature(
     needed = set(part.names(part.inputs))
     if not inputs and needed:
         raise GraphEditError(
-            f"add_signature({signature.name!r}): its outputs need {min(needed)!r}, an argument of the function; give "
-            f"it as an input: inputs={{'x': {min(needed)!r}}}."
+            f"add_signature({signature.name!r}): its outputs need {min(needed)!r}, an argument of the "
+            "function; " + in_cell(f"give it as an input: inputs={{'x': {min(needed)!r}}}.")
         )
     names_in_use = {name.lower() for name in (*graph.names, *graph.scopes.names)} | graph.reserved
     scope = free_name(signature.name, names_in_use)

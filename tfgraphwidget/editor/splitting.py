@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar, overload
 import numpy as np
 
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, WrongType
 from tfgraphwidget.export import (
     DEFAULT,
     describe_difference,
@@ -40,6 +40,7 @@ from tfgraphwidget.graph import (
     writes,
 )
 from tfgraphwidget.naming import count_text, names_text
+from tfgraphwidget.sentences import editor_call, either, in_cell
 
 
 class HasCore(Protocol):
@@ -95,7 +96,10 @@ class Split(Sequence[E], Generic[E]):
         for name in self._free_inputs:
             if name not in values:
                 raise GraphEditError(
-                    f"run(feeds=…): the input {name!r} is not fed; give its value too: feeds={{{name!r}: …}}.", [name]
+                    either("run(feeds=…): the input", "The input")
+                    + f" {name!r} is not fed; give its value too"
+                    + either(f": feeds={{{name!r}: …}}.", "."),
+                    [name],
                 )
         for part, ends in zip(self.parts, self.ends, strict=True):
             inputs, outputs = _own_ends(part.core, ends)
@@ -136,7 +140,9 @@ class Split(Sequence[E], Generic[E]):
     def _feeds_by_name(self, method: str, feeds: Mapping[str, object]) -> dict[str, object]:
         """Feeds by the names of tensors; an input's may be that of its op."""
         if not isinstance(feeds, Mapping):
-            raise GraphEditError(f"{method}(feeds={feeds!r:.60}): feeds are {{input: value}}, a dict.")
+            raise WrongType(
+                "feeds", either(f"{method}(feeds={feeds!r:.60}): feeds", "Feeds") + " are {input: value}, a dict."
+            )
         inputs, named = self._free_inputs, self._core.arguments.feeds
         values: dict[str, object] = {}
         for key, value in feeds.items():  # the whole may have been edited since: its inputs need not be in it now
@@ -290,8 +296,9 @@ class _CutPlan:
             is_read = self.whole[readers_of(self.index, [(op, port)])].any()
             if not self.whole[op] or not is_read or earlier[op] or (op, port) in self.inputs:
                 raise GraphEditError(
-                    f"split(at={name!r}): the tensor is not between the inputs and the outputs; "
-                    "editor.between(inputs, outputs) shows what is.",
+                    either(f"split(at={name!r}): the tensor", f"Tensor {name!r}")
+                    + " is not between the inputs and the outputs; "
+                    + in_cell("editor.between(inputs, outputs) shows what is."),
                     [self.index.names[op]],
                 )
             self._check_tensor((op, port))
@@ -306,16 +313,17 @@ class _CutPlan:
         if blocks:
             kind = "while loop" if isinstance(blocks[0], Loop) else "conditional"
             raise GraphEditError(
-                f"split(at=...): tensor '{name}:{port}' is in {kind} {blocks[0].name!r}, which runs as a whole; cut "
-                "before or behind it.",
+                either("split(at=...): tensor", "Tensor")
+                + f" '{name}:{port}' is in {kind} {blocks[0].name!r}, which runs as a whole; cut before or behind it.",
                 [name],
                 code="cut-in-loop",
             )
         dtype = self.index.dtypes(op)[port]
         if dtype.removesuffix("_ref") in HANDLE_DTYPES or dtype.endswith("_ref"):
             raise GraphEditError(
-                f"split(at=...): tensor '{name}:{port}' is a handle ({dtype}), which no other graph can take; cut "
-                "where values go from one part to the next.",
+                either("split(at=...): tensor", "Tensor")
+                + f" '{name}:{port}' is a handle ({dtype}), which no other graph can take; cut where values go from "
+                "one part to the next.",
                 [name],
                 code="cut-at-handle",
             )
@@ -346,8 +354,9 @@ class _CutPlan:
                 if sum(bool(mask[handle]) for mask in masks) > 1:
                     name, variable = index.names[op], index.names[handle]
                     raise GraphEditError(
-                        f"split(at=...): {name!r} updates {variable!r} in one part, and another part reads it; each "
-                        "would have a copy of its own. Cut elsewhere, or freeze it first: editor.freeze(outputs).",
+                        either("split(at=...): ", "")
+                        + f"{name!r} updates {variable!r} in one part, and another part reads it; each would have a "
+                        "copy of its own. Cut elsewhere, or freeze it first: " + editor_call("freeze", "outputs") + ".",
                         [name, variable],
                         code="cut-at-update",
                     )

@@ -12,6 +12,7 @@ from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, needed_placeholders, pairs, shape_text
 from tfgraphwidget.naming import count_text, escape
+from tfgraphwidget.sentences import in_cell
 
 _MOST_NOTICES, _MOST_SIGNATURES, _MOST_ENDS, _MOST_SCOPES, _MOST_FINDINGS = 4, 6, 6, 12, 12
 """Lines of each section: with one for what is left out, a head and the 7 others they are at most 60."""
@@ -38,7 +39,7 @@ def _head(core: EditorCore) -> Iterator[str]:
     if index.functions:
         yield f"functions: {len(index.functions):,} in the library"
     if core.target.came_without_values():
-        yield "values: the variables have none; open the file with checkpoint="
+        yield "values: the variables have none; " + in_cell("open the file with checkpoint=")
     yield f"edits: {len(core.executor.history.done):,}"
     yield from _first_lines([f"notice: {notice}" for notice in core.source.notices], _MOST_NOTICES, "notices")
 

@@ -37,6 +37,7 @@ from tfgraphwidget.runtime.sync import (
     store_of_source,
     transfer,
 )
+from tfgraphwidget.sentences import either, in_cell, leave_out
 from tfgraphwidget.sources import (
     Checkpoint,
     is_checkpoint,
@@ -184,9 +185,12 @@ def _lacking_error(checkpoint: Checkpoint, values: VariableStore, target: EagerS
     """The refusal of a checkpoint that has values for some variables of an object, or for none."""
     missing = lacking(checkpoint, target)
     return GraphEditError(
-        f"{values.title} has no value for {names_text(missing)} of {target.title}, by the attributes of its objects, "
-        "so nothing was assigned; name what belongs together: names={'source': 'target'} or names=['layer'], of "
-        "variables or layers, or by_order=True for models of one architecture.",
+        f"{values.title} has no value for {names_text(missing)} of {target.title}, by the attributes of its "
+        "objects, so nothing was assigned; "
+        + in_cell(
+            "name what belongs together: names={'source': 'target'} or names=['layer'], of variables or "
+            "layers, or by_order=True for models of one architecture."
+        ),
         missing,
     )
 
@@ -213,7 +217,13 @@ def _pairs(call: str, ours: VariableStore, theirs: VariableStore, names: object,
     """The variables that belong together."""
     if by_order:
         if names is not None:
-            raise GraphEditError(f"{call}: by_order=True pairs all variables; leave names= out.")
+            raise GraphEditError(
+                f"{call}: "
+                + either("by_order=True pairs all variables", "all variables are paired")
+                + "; "
+                + leave_out("names")
+                + "."
+            )
         return match_in_order(ours.variables, theirs.variables)
     renames = _plain_names(names)
     try:

@@ -21,8 +21,9 @@ from tfgraphwidget.edits import serialization
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.patch import NewShape, Patch, Preview, ReplacedMatch, SkippedMatch, StaleConstant
 from tfgraphwidget.errors import GraphEditError, NameTaken
-from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression, shape_text
+from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression
 from tfgraphwidget.naming import function_name, identifier
+from tfgraphwidget.sentences import drawn_shape
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -108,7 +109,7 @@ def match_texts(report: Edits) -> tuple[str, ...]:
         return ()
     count = len(report.replaced) + len(report.skipped)
     whole = f"replaced {len(report.replaced):,} of {count:,} match{'es' * (count != 1)}"
-    reasons = [f"not replaced: {each.why}" for each in report.skipped[:_MOST]]
+    reasons = ["not replaced: " + each.why for each in report.skipped[:_MOST]]
     more = [f"and {len(report.skipped) - _MOST:,} more were not replaced"] if len(report.skipped) > _MOST else []
     return (whole, *reasons, *more)
 
@@ -119,7 +120,7 @@ def shape_texts(report: Edits) -> tuple[str, ...]:
     Args:
         report: What the edit did.
     """
-    shapes = [f"{s.op}:{s.port} {shape_text(s.before)} → {shape_text(s.after)}" for s in report.shapes[:_MOST]]
+    shapes = [f"{s.op}:{s.port} " + drawn_shape(s.before) + " → " + drawn_shape(s.after) for s in report.shapes[:_MOST]]
     more = [f"and {len(report.shapes) - _MOST:,} more shapes"] if len(report.shapes) > _MOST else []
     return (*shapes, *more)
 

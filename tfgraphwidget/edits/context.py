@@ -17,6 +17,7 @@ from tfgraphwidget.edits.patch import FunctionBoundary, Patch
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
 from tfgraphwidget.graph import GraphIndex, Shape, Signature, VariableDef
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import FuncGraph, FunctionDef, NodeDef, TensorProto
 
 Array = np.ndarray
@@ -358,7 +359,9 @@ class IndexContext:
         Raises:
             TensorFlowMissing: Always.
         """
-        raise TensorFlowMissing("This edit is planned without TensorFlow; call editor.edit(command).")
+        raise TensorFlowMissing(
+            "This edit is planned without TensorFlow; " + either("call editor.edit(command).", "refresh the graph.")
+        )
 
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:  # noqa: ARG002
         """Raise GraphEditError: a session has the values.
@@ -370,4 +373,7 @@ class IndexContext:
 
 
 def _needs_tensorflow(what: str) -> GraphEditError:
-    return GraphEditError(f"This edit cannot be planned without TensorFlow, so {what}; call editor.edit(command).")
+    return GraphEditError(
+        f"This edit cannot be planned without TensorFlow, so {what}; "
+        + either("call editor.edit(command).", "refresh the graph.")
+    )

@@ -98,7 +98,7 @@ class _Bodies:
                     continue
                 result = self._body(context, before.name, label, ancestors | {reference.function})
                 if isinstance(result, GraphEditError):
-                    notes[f"Function {reference.function!r} stays what it is: {result.why}"] = None
+                    notes[(f"Function {reference.function!r} stays what it is: " + result.why)] = None
                 elif result is not None:
                     inner, definition, unread = result
                     call = calls.setdefault(before.name, _copy(after.get(before.name, before)))

@@ -14,6 +14,7 @@ from tfgraphwidget.edits.signature_edits import KeyOrder, KeyRenaming, NewSignat
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph import Signature, pairs
 from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor
+from tfgraphwidget.sentences import editor_call
 
 # TensorFlow keeps the ops that initialize a SavedModel as signatures of such names.
 _OF_TENSORFLOW = "__saved_model_"
@@ -266,8 +267,12 @@ def signature_of(name: str, signatures: Iterable[Signature]) -> Signature:
     """
     by_name = {signature.name: signature for signature in signatures}
     if name not in by_name:
-        there = f"it has {names_text(list(by_name))}" if by_name else "it has none: editor.add_signature adds one"
-        raise UnknownName(f"The graph has no signature {name!r}; {there}{did_you_mean(name, by_name)}")
+        there = (
+            f"it has {names_text(list(by_name))}"
+            if by_name
+            else ("it has none: " + editor_call("add_signature") + " adds one")
+        )
+        raise UnknownName(f"The graph has no signature {name!r}; " + there + did_you_mean(name, by_name))
     return by_name[name]
 
 

@@ -9,6 +9,7 @@ from tfgraphwidget.edits.patch import FunctionBoundary, Patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Signature, persistent_state
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.sentences import editor_call
 
 
 def follow(name: str, renames: Mapping[str, str]) -> str:
@@ -72,8 +73,8 @@ def check_called(index: GraphIndex, ends: FunctionBoundary, patch: Patch) -> Non
         if split_tensor(name)[0] in removed and follow(name, results) in ("", name):
             op = split_tensor(name)[0]
             raise GraphEditError(
-                f"{op!r} is the result {key!r} of the function, {_why_needed(ends[1], removed)}; let another op be the "
-                "result first: editor.replace.",
+                f"{op!r} is the result {key!r} of the function, {_why_needed(ends[1], removed)}; let another "
+                "op be the result first: " + editor_call("replace") + ".",
                 [op],
             )
     for old, _ in patch.renamed:

@@ -19,6 +19,7 @@ from tfgraphwidget.graph import (
     pairs,
 )
 from tfgraphwidget.naming import free_name, last_part, split_tensor
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import shape_proto, tf_protos
 from tfgraphwidget.tf_types import SignatureDef, TensorInfo
 
@@ -61,8 +62,8 @@ def parse_signatures(
         tensors = (dict(signature.inputs), dict(signature.outputs)) if isinstance(signature, Signature) else signature
         if not isinstance(tensors, tuple | list) or len(tensors) != 2 or not isinstance(name, str) or not name:
             raise GraphEditError(
-                f"signatures[{name!r}] is no pair of inputs and outputs; write signatures={{{DEFAULT!r}: "
-                '({"x": "x:0"}, {"y": "y:0"})}.'
+                f"signatures[{name!r}] is no pair of inputs and outputs; "
+                + in_cell(f'write signatures={{{DEFAULT!r}: ({{"x": "x:0"}}, {{"y": "y:0"}})}}.')
             )
         parsed.append(_parse_signature(index, names, name, *tensors))
         if not parsed[-1].outputs:

@@ -22,6 +22,7 @@ from tfgraphwidget.graph.table import frame
 from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.naming import colocated_with
 from tfgraphwidget.progress import report_each
+from tfgraphwidget.sentences import editor_call
 from tfgraphwidget.tf_types import NodeDef
 
 if TYPE_CHECKING:
@@ -220,8 +221,10 @@ class Difference:
 
     def __repr__(self) -> str:
         if not self:
-            whole = "which alone was compared; editor.leave(0), and compare again, for the whole graph"
-            return f"No difference in {self.function!r}, {whole}." if self.function else "No difference."
+            whole = (
+                "which alone was compared; " + editor_call("leave", "0") + ", and compare again, for the whole graph"
+            )
+            return (f"No difference in {self.function!r}, " + whole + ".") if self.function else "No difference."
         groups: list[tuple[str, Sequence[object], Sequence[object]]] = [
             ("op added", self.added, self.added),
             ("op removed", self.removed, self.removed),

@@ -15,7 +15,7 @@ from itertools import compress, count
 import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.errors import InvalidArgument, UnknownName
+from tfgraphwidget.errors import UnknownName, WrongType
 from tfgraphwidget.graph.collections import TRAINABLE, Member, VariableDef
 from tfgraphwidget.graph.edges import (
     Csr,
@@ -178,19 +178,17 @@ class GraphIndex:
 
         Raises:
             UnknownName: The graph has no such op.
-            InvalidArgument: The name is no string: what a page or a file of edits gives to a command can be anything.
+            WrongType: The name is no string: what a page or a file of edits gives to a command can be anything.
         """
         if not isinstance(name, str):
-            raise InvalidArgument(
-                "name", f"{value_text(name)} is not the name of an op; give one name, such as 'net/a'."
-            )
+            raise WrongType("name", f"{value_text(name)} is not the name of an op; give one name, such as 'net/a'.")
         number = self.ids.get(name)
         if number is None:
             number = self.ids.get(split_tensor(name)[0])
         if number is None:
             op_name = split_tensor(name)[0][:200]
             raise UnknownName(
-                f"This graph has no op {op_name!r}{did_you_mean(op_name, self.names, otherwise=FIND_OPS)}"
+                f"This graph has no op {op_name!r}" + did_you_mean(op_name, self.names, otherwise=FIND_OPS)
             )
         return number
 

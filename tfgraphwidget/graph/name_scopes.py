@@ -126,7 +126,7 @@ class ScopeTree:
         number = self.ids.get(name.rstrip("/"))
         if number is None:
             raise UnknownName(
-                f"This graph has no name scope {name[:200]!r}{did_you_mean(name, self.names, otherwise=FIND_OPS)}"
+                f"This graph has no name scope {name[:200]!r}" + did_you_mean(name, self.names, otherwise=FIND_OPS)
             )
         return number
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, WrongType
 from tfgraphwidget.graph.expressions import call
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.name_scopes import Ids
@@ -22,6 +22,7 @@ from tfgraphwidget.graph.query_terms import KEYS, WORD, Term, TermMatcher
 from tfgraphwidget.graph.regex_timeout import RegexTimeout
 from tfgraphwidget.graph.selection import Selection, with_recipe
 from tfgraphwidget.naming import did_you_mean, split_tensor
+from tfgraphwidget.sentences import editor_call, in_cell
 
 _LONGEST = 4_000  # characters of a query; a name has at most 1,000 in practice
 _MOST_TERMS = 50
@@ -71,8 +72,8 @@ def find(index: GraphIndex, text: str) -> Selection:
     ops, timeout = _fitting(index, parse(text))
     if timeout.has_expired:
         raise GraphEditError(
-            f"{text[:60]!r} takes longer than a second; write a simpler regular expression, "
-            "or editor.matching(pattern), which may take a minute."
+            f"{text[:60]!r} takes longer than a second; "
+            + in_cell("write a simpler regular expression, or editor.matching(pattern), which may take a minute.")
         )
     return Selection.of(index, ops.tolist(), call("find", [str(text)]))
 
@@ -84,7 +85,9 @@ def parse(text: str) -> tuple[Term, ...]:
         text: The query, as in the search box.
     """
     if not isinstance(text, str):
-        raise GraphEditError(f"{value_text(text)} is no query; write text: editor.find('type:Conv2D').")
+        raise WrongType(
+            "text", f"{value_text(text)} is no query; write text: " + editor_call("find", "'type:Conv2D'") + "."
+        )
     if len(text) > _LONGEST:
         raise GraphEditError(f"A query has at most {_LONGEST:,} characters, and this one {len(text):,}; shorten it.")
     terms, at = [], _skip(text, 0)

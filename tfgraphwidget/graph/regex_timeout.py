@@ -141,7 +141,9 @@ def search_in_time(pattern: str | re.Pattern[str], way_out: str = "") -> Callabl
     def is_found(name: str) -> bool:
         matches = timeout.holds(search, name)
         if timeout.has_expired:
-            raise GraphEditError(f"{text[:60]!r} takes longer than a minute; write a simpler expression{way_out}.")
+            raise GraphEditError(
+                f"{text[:60]!r} takes longer than a minute; write a simpler expression" + way_out + "."
+            )
         return matches
 
     return is_found

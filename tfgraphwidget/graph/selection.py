@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from tfgraphwidget.argument_checks import ArgumentChecks, check, value_text
-from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.errors import GraphEditError, UnknownName, WrongType
 from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.edges import Mask, make_read_only
 from tfgraphwidget.graph.endpoints import check_ports, pairs, readers_of
@@ -27,6 +27,7 @@ from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.loop_closure import enclosing_ops
 from tfgraphwidget.graph.subgraph import Part
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.writable import unwritable, write_file
 
 _DEEPEST = 50
@@ -375,7 +376,7 @@ def as_selection(thing: object) -> Selection:
     """`thing`, when it is a selection; GraphEditError otherwise."""
     if isinstance(thing, Selection):
         return thing
-    raise GraphEditError(f"{value_text(thing)} is no selection; write editor.ops('scope/op').")
+    raise WrongType("selection", f"{value_text(thing)} is no selection; " + in_cell("write editor.ops('scope/op')."))
 
 
 @with_recipe

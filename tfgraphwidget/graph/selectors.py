@@ -30,6 +30,7 @@ from tfgraphwidget.graph.tensors import ShapePattern, matches_shape, shape_patte
 from tfgraphwidget.graph.variables import handles
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.readable import read_file
+from tfgraphwidget.sentences import in_cell
 
 _MOST_BYTES = 1 << 28  # of a file with a selection: the names of two million ops
 
@@ -74,7 +75,7 @@ def matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> Selection:
             raise TypeError("names are text, and this is bytes")
     except (re.error, TypeError, OverflowError, RecursionError) as error:
         raise GraphEditError(f"{pattern!r} is no regular expression: {error}; escape it with re.escape.") from error
-    is_found = search_in_time(compiled, ", or editor.where(lambda op: …)")
+    is_found = search_in_time(compiled, ", or " + in_cell("editor.where(lambda op: …)"))
     matches = [op for op, name in enumerate(index.names) if is_found(name)]
     return Selection.of(index, matches, call("matching", [expression_with_flags(compiled)]))
 
@@ -135,7 +136,7 @@ def fan_out(index: GraphIndex, at_least: int) -> Selection:
     try:
         at_least = operator.index(at_least)
     except TypeError:
-        raise GraphEditError(f"{at_least!r} is no number of ops; write editor.fan_out(3).") from None
+        raise GraphEditError(f"{at_least!r} is no number of ops; " + in_cell("write editor.fan_out(3).")) from None
     edges = index.readers
     owner = edges.owner.astype(np.int64)
     data = edges.port != CONTROL

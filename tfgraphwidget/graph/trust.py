@@ -128,7 +128,7 @@ class Trust:
             outcome: What follows, as a part of the sentence: "nothing was run".
         """
         origin = self.origin[:1].lower() + self.origin[1:]
-        return f"{op.sentence}, and {origin} is not trusted, so {outcome}; {HOW_TO_TRUST}."
+        return f"{op.sentence}, and {origin} is not trusted, so {outcome}; " + HOW_TO_TRUST + "."
 
 
 TRUSTED = Trust(is_given=True, is_file=False)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.widget import Message, RequestLoop, in_page_words
+from tfgraphwidget.widget import Message, RequestLoop, on_page
 
 if TYPE_CHECKING:
     from tfgraphwidget.jupyterlab.documents import Document
@@ -88,7 +88,7 @@ class CommHandler:
         """Return the reply that says why a request could not be handled; see `Responder.refuse`."""
         kind, why = type(error).__name__, f"{type(error).__name__} in the kernel: {str(error)[:300]}"
         if isinstance(error, GraphEditError):
-            why = in_page_words(error.in_words)
+            why = on_page(error.sentence)
         elif isinstance(error, KeyboardInterrupt):
             kind, why = "Interrupted", "This was interrupted."
         else:

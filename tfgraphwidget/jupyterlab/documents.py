@@ -19,8 +19,8 @@ from tfgraphwidget.widget import (
     Exporter,
     GraphWidget,
     SaveFormat,
-    in_page_words,
     is_saved_model,
+    on_page,
     output_stem,
     path_from,
     resolve_path,
@@ -125,7 +125,7 @@ class Document:
         try:
             self.editor.replay(edits)
         except GraphEditError as error:
-            self.notice = f"{count.capitalize()} not done again: {in_page_words(error.in_words)}"
+            self.notice = f"{count.capitalize()} not done again: {on_page(error.sentence)}"
             return
         self._on_page = self._commands()
         if stored.get("saved"):
@@ -219,7 +219,7 @@ class Document:
         try:
             edits = self.editor.edits()[base:]
         except GraphEditError as error:
-            return None, in_page_words(error.in_words)
+            return None, on_page(error.sentence)
         if _length(edits) > _MOST_STORED:
             return None, "The edits hold more values than a page keeps; save them in a file."
         return edits, ""

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tfgraphwidget.argument_checks import names_its_call, value_text
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import WrongType
 from tfgraphwidget.graph import distinct, no_collections
 from tfgraphwidget.layout.aspect import aspect_of, choose_child_levels, level_of
 from tfgraphwidget.layout.cache import DerivedKey, ExternalKey, Layout, LayoutCache, LevelsKey, PinnedKey, ScopeKey
@@ -45,6 +45,7 @@ from tfgraphwidget.layout.layered.components import BORDER, Edge, Structure, bui
 from tfgraphwidget.layout.layered.layered_graph import NodePorts
 from tfgraphwidget.optional_packages import import_package
 from tfgraphwidget.progress import tell
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.visible import (
     LEAST_WIDTH,
     OP_HEIGHT,
@@ -132,7 +133,9 @@ def layered(graph: Any) -> dict[str, tuple[float, float]]:
         True
     """
     if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
-        raise GraphEditError(f"{value_text(graph)} is not a networkx graph; give one, as editor.networkx() does.")
+        raise WrongType(
+            "graph", f"{value_text(graph)} is not a networkx graph; " + in_cell("give one, as editor.networkx() does.")
+        )
     nodes = list(graph.nodes)
     number = {node: i for i, node in enumerate(nodes)}
     sized = [(float(d.get("width", LEAST_WIDTH)), float(d.get("height", OP_HEIGHT))) for _, d in graph.nodes(data=True)]

@@ -11,6 +11,7 @@ from tfgraphwidget.graph import PLACEHOLDERS, REQUIRED_PLACEHOLDERS, Signature, 
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import LintContext, rule
 from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.sentences import editor_call
 
 
 @rule("batch-size")
@@ -35,7 +36,7 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
             yield Finding(
                 "batch-size",
                 "warning",
-                f"Placeholder {name!r} takes batches of {shape[0]} only, and {refusal.in_words}",
+                f"Placeholder {name!r} takes batches of {shape[0]} only, and " + refusal.sentence,
                 (name, *refusal.ops),
             )
             continue
@@ -64,7 +65,9 @@ def unknown_shape(context: LintContext) -> Iterator[Finding]:
             yield Finding(
                 "unknown-shape",
                 "warning",
-                f"Placeholder {name!r} has no shape; give it one: editor.replace_input({name!r}, shape=[...]).",
+                f"Placeholder {name!r} has no shape; give it one: "
+                + editor_call("replace_input", f"{name!r}, shape=[...]")
+                + ".",
                 (name,),
             )
 

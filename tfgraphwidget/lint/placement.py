@@ -13,6 +13,7 @@ from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import Conversion, LintContext, rule
 from tfgraphwidget.lint.target_ops import ONNX, REFUSED_BY_ONNX, REFUSED_BY_TFLITE, TFLITE
 from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.sentences import in_cell
 
 
 @rule("unknown-ops", "error")
@@ -29,8 +30,8 @@ def unknown_ops(context: LintContext) -> Iterator[Finding]:
         yield Finding(
             "unknown-ops",
             "error",
-            f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {names_text(sorted(unknown))}, which TensorFlow does not "
-            "know; load the library that has it: tf.load_op_library(path).",
+            f"{len(ops):,} op{'s' * (len(ops) > 1)} of type {names_text(sorted(unknown))}, which TensorFlow "
+            "does not know; " + in_cell("load the library that has it: tf.load_op_library(path)."),
             context.names(ops),
         )
 
@@ -100,7 +101,7 @@ def _not_converted(context: LintContext, runtime: _Runtime) -> Iterator[Finding]
     named = {index.names[op] for op in missing}
     if refusal is not None and not (refusal.ops and named.issuperset(refusal.ops)):
         ops = tuple(name for name in dict.fromkeys(refusal.ops) if name in index.ids)
-        yield Finding("no-kernel", "error", f"save({runtime.file!r}) refuses: {refusal.why}", ops)
+        yield Finding("no-kernel", "error", f"save({runtime.file!r}) refuses: " + refusal.why, ops)
     if conversion.not_tried and not missing:
         yield Finding("no-kernel", "warning", conversion.not_tried)
 

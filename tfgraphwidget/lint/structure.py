@@ -43,6 +43,7 @@ from tfgraphwidget.naming import (
     tried_before,
     valid_name,
 )
+from tfgraphwidget.sentences import Sentence, editor_call, either, in_cell
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorShapeProto
 
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
@@ -71,17 +72,24 @@ def missing_inputs(context: LintContext) -> Iterator[Finding]:
                 continue  # nothing reads what was missing any more
             does = "waits for" if kind == "NoOp" else "reads"
             if kind == "NoOp":
-                ways = f"Remove the wait (editor.remove_control_inputs({index.names[readers[0]]!r}, {name!r}))"
+                ways = "Remove the wait" + either(
+                    f" (editor.remove_control_inputs({index.names[readers[0]]!r}, {name!r}))", ""
+                )
             else:
                 ways = (
-                    f"Give it a value (editor.set_constant({name!r}, …)), let what reads it read another tensor "
-                    f"(editor.reroute({name!r}, to=…))"
+                    "Give it a value"
+                    + either(f" (editor.set_constant({name!r}, …))", "")
+                    + ", let what reads it read another tensor"
+                    + either(f" (editor.reroute({name!r}, to=…))", "")
                 )
             yield body.finding(
                 "missing-inputs",
                 "error",
-                f"Op {index.names[readers[0]]!r}{body.where} {does} {missing!r}, which the file does not hold; {kind} "
-                f"{name!r} stands for it. {ways}, or keep it (editor.remove_attr({MISSING_INPUT!r}, {name!r})).",
+                f"Op {index.names[readers[0]]!r}{body.where} {does} {missing!r}, which the file does not "
+                f"hold; {kind} {name!r} stands for it. "
+                + ways
+                + ", or keep it"
+                + either(f" (editor.remove_attr({MISSING_INPUT!r}, {name!r})).", "."),
                 [readers[0], op],
             )
 
@@ -108,9 +116,14 @@ def duplicate_names(context: LintContext) -> Iterator[Finding]:
             yield body.finding(
                 "duplicate-names",
                 "error",
-                f"Two ops{body.where} are named {named!r} in the file, a {index.types[first]} and a {kind}; {read} "
-                f"reads the first, and the second is opened as {name!r}. Keep the first: editor.remove({name!r}); or "
-                f"the second: editor.reroute({named!r}, to={name!r}), editor.remove({named!r}); or rename one.",
+                f"Two ops{body.where} are named {named!r} in the file, a {index.types[first]} and a {kind}; "
+                f"{read} reads the first, and the second is opened as {name!r}. Keep the first: "
+                + editor_call("remove", f"{name!r}")
+                + "; or the second: "
+                + editor_call("reroute", f"{named!r}, to={name!r}")
+                + ", "
+                + editor_call("remove", f"{named!r}")
+                + "; or rename one.",
                 [first, op],
                 fix,
             )
@@ -133,8 +146,8 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
                 yield body.finding(
                     "invalid-names",
                     "warning",
-                    f"Op {name!r}{body.where} is named {named[:80]!r} in the file, which no input can name; give it a "
-                    f"name: editor.rename({name!r}, …).",
+                    f"Op {name!r}{body.where} is named {named[:80]!r} in the file, which no input can name; "
+                    "give it a name: " + editor_call("rename", f"{name!r}, …") + ".",
                     [op],
                     context.fix(RemoveAttr(NAME_IN_FILE, name, functions=False), body),
                 )
@@ -150,7 +163,8 @@ def invalid_names(context: LintContext) -> Iterator[Finding]:
                 "invalid-names",
                 "error",
                 f"Op {name[:80]!r}{body.where} has a name that TensorFlow takes for no op; rename it, as "
-                f"editor.rename({name[:80]!r}, {new!r}).",
+                + editor_call("rename", f"{name[:80]!r}, {new!r}")
+                + ".",
                 [op],
                 context.fix(Rename(name, new), body),
             )
@@ -178,9 +192,9 @@ def wrong_ports(context: LintContext) -> Iterator[Finding]:
             yield body.finding(
                 "wrong-ports",
                 "error",
-                f"Op {index.names[reader]!r}{body.where} reads '{name}:{port}' at input {k}, and {index.types[source]} "
-                f"{name!r} has {count_text(count, 'output')}; connect it to another tensor: "
-                f"editor.connect(tensor, {index.names[reader]!r}, {k}).",
+                f"Op {index.names[reader]!r}{body.where} reads '{name}:{port}' at input {k}, and "
+                f"{index.types[source]} {name!r} has {count_text(count, 'output')}; connect it to another "
+                "tensor: " + editor_call("connect", f"tensor, {index.names[reader]!r}, {k}") + ".",
                 [reader, source],
                 context.fix(only, body),
             )
@@ -202,15 +216,15 @@ def input_counts(context: LintContext) -> Iterator[Finding]:
             name, more = index.names[op], int(read[op]) > int(arities[op])
             last = int(read[op]) - 1
             way = (
-                f"take the last one away: editor.connect([], {name!r}, {last})"
+                ("take the last one away: " + editor_call("connect", f"[], {name!r}, {last}"))
                 if more
-                else f"connect one more: editor.connect(tensor, {name!r}, {last + 1})"
+                else ("connect one more: " + editor_call("connect", f"tensor, {name!r}, {last + 1}"))
             )
             yield body.finding(
                 "input-counts",
                 "error",
-                f"{index.types[op]} {name!r}{body.where} takes {count_text(int(arities[op]), 'tensor')}, and reads "
-                f"{int(read[op])}; {way}.",
+                f"{index.types[op]} {name!r}{body.where} takes {count_text(int(arities[op]), 'tensor')}, and "
+                f"reads {int(read[op])}; " + way + ".",
                 [op],
                 context.fix(Connect((), name, last) if more else None, body),
             )
@@ -260,7 +274,7 @@ def input_order(context: LintContext) -> Iterator[Finding]:
                 "input-order",
                 "error" if body.is_function else "warning",  # a function is written as it was unless it is edited
                 f"Control inputs of op {name!r}{body.where} stand before its tensors in the file, and TensorFlow wants "
-                f"them behind; {fix.code()} writes them there.",
+                "them behind; " + _fix(fix) + " writes them there.",
                 [op],
                 context.fix(fix, body),
             )
@@ -287,8 +301,11 @@ def cycles(context: LintContext) -> Iterator[Finding]:
             yield body.finding(
                 "cycles",
                 "error",
-                f"{why}: {path}; let {first!r} read another tensor: editor.connect(tensor, {first!r}, k), or wait for "
-                f"less: editor.remove_control_inputs({first!r}, ops).",
+                f"{why}: {path}; "
+                + in_cell(
+                    f"let {first!r} read another tensor: editor.connect(tensor, {first!r}, k), or wait for "
+                    f"less: editor.remove_control_inputs({first!r}, ops)."
+                ),
                 ops,
             )
 
@@ -311,9 +328,12 @@ def loop_frames(context: LintContext) -> Iterator[Finding]:
             yield body.finding(
                 "loop-frames",
                 "error",
-                f"The loops of {first!r} and {others[0]!r}{body.where} share the frame name {frame!r}, and TensorFlow "
-                "takes them for one; give the Enters of the second another: for op in "
-                f"{others!r}: editor.set_attr(op, 'frame_name', {free_name(frame, used)!r}).",
+                f"The loops of {first!r} and {others[0]!r}{body.where} share the frame name {frame!r}, and "
+                "TensorFlow takes them for one; "
+                + in_cell(
+                    f"give the Enters of the second another: for op in {others!r}: editor.set_attr(op, "
+                    f"'frame_name', {free_name(frame, used)!r})."
+                ),
                 [op for loop in loops for op in loop if index.types[op] in ENTER],
             )
 
@@ -343,7 +363,8 @@ def missing_colocations(context: LintContext) -> Iterator[Finding]:
             "missing-colocations",
             "error",
             f"Op {name!r} is to be placed beside {names_text(missing_names)}, which the graph does not have; "
-            f"{fix.code()}.",
+            + _fix(fix)
+            + " removes that.",
             [op],
             context.fix(fix, body),
         )
@@ -372,13 +393,15 @@ def attributes(context: LintContext) -> Iterator[Finding]:
                 if count > MOST_FINDINGS:
                     continue
                 fix: Command = RemoveAttr(name, node.name, functions=False)
-                way = fix.code() if is_removed else f"editor.set_attr({node.name!r}, {name!r}, …)"
+                way = (
+                    _fix(fix) + " removes it" if is_removed else in_cell(f"editor.set_attr({node.name!r}, {name!r}, …)")
+                )
                 # In a function TensorFlow takes an attribute without a value for one that a call is to fill in.
                 is_unbound = body.is_function and why == _NO_VALUE
                 yield body.finding(
                     "attributes",
                     "error" if is_unbound else severity,
-                    f"Attribute {name!r} of {node.op} {node.name!r}{body.where} {why}; {way}.",
+                    f"Attribute {name!r} of {node.op} {node.name!r}{body.where} {why}; " + way + ".",
                     [op],
                     context.fix(fix if is_removed else None, body),
                 )
@@ -406,11 +429,12 @@ def negative_shapes(context: LintContext) -> Iterator[Finding]:
                 elif value.WhichOneof("value") == "shape":
                     sizes = [None if dim.size < 0 else dim.size for dim in value.shape.dim]
                     fix = SetAttr(node.name, name, sizes)
-                way = f"editor.set_constant({node.name!r}, …)" if fix is None else fix.code()
+                way = editor_call("set_constant", f"{node.name!r}, …") if fix is None else _fix(fix) + " corrects it"
                 yield body.finding(
                     "negative-shapes",
                     "error",
-                    f"Attribute {name!r} of {node.op} {node.name!r}{body.where} has a dimension of {negative}; {way}.",
+                    f"Attribute {name!r} of {node.op} {node.name!r}{body.where} has a dimension of "
+                    f"{negative}; " + way + ".",
                     [op],
                     context.fix(fix, body),
                 )
@@ -432,6 +456,11 @@ BROKEN = (
     "negative-shapes",
 )
 """The codes of the rules of this module."""
+
+
+def _fix(fix: Command) -> Sentence:
+    """The edit that fixes what was found, as a part of a sentence; a page has a button for it."""
+    return either(fix.code(), "the fix")
 
 
 def rest_of(body: Body, code: str, all_of_them: Sequence[int], do: str) -> Iterator[Finding]:

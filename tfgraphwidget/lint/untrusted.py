@@ -19,6 +19,6 @@ def untrusted(context: LintContext) -> Iterator[Finding]:
     """
     if context.trust.is_given and context.target != "untrusted":
         return
-    run = "" if context.trust.is_given else f"; it is not run: {HOW_TO_TRUST}"
+    run = "" if context.trust.is_given else "; it is not run: " + HOW_TO_TRUST
     for op in effects_of(context.index, context.trust).of_graph():
-        yield Finding("untrusted", "warning", f"{op.sentence}{run}.", (op.root,))
+        yield Finding("untrusted", "warning", op.sentence + run + ".", (op.root,))

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tfgraphwidget.edits import TracedFunction
-from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
+from tfgraphwidget.errors import GraphEditError, TensorFlowMissing, UnknownName
 from tfgraphwidget.graph import HANDLE_DTYPES, GraphIndex, Shape, build
 from tfgraphwidget.graph.patterns import Constant, Replacement
 from tfgraphwidget.naming import as_input, count_text, free_name, known_instead
@@ -293,7 +293,7 @@ def input_arguments(
     names = [attr.name for attr in definition.attr]
     for name in attributes:
         if name not in names:
-            raise GraphEditError(f"{definition.name} has no attribute {name!r}{known_instead(name, names)}")
+            raise UnknownName(f"{definition.name} has no attribute {name!r}{known_instead(name, names)}")
     inferred = {name for each in inputs for name in (each.type_attr, each.number_attr, each.type_list_attr)}
     options = {name: value for name, value in attributes.items() if name not in inferred}
     return arguments | {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}

@@ -48,6 +48,7 @@ from tfgraphwidget.runtime.live import traced_ops
 from tfgraphwidget.runtime.op_calls import trace_op_type
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
 from tfgraphwidget.runtime.session import edit_values
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import Body, Source, open_function, tf_protos
 from tfgraphwidget.tf_internals import is_eager_by_default
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, TensorProto
@@ -239,8 +240,8 @@ class SourceContext:
         """
         if self.depth == MAX_DEPTH:
             raise GraphEditError(
-                f"Op {op!r} calls a function that lies in {MAX_DEPTH} others, one in the other, which is deeper than "
-                "an edit reaches; edit that function itself: editor.enter(op).",
+                f"Op {op!r} calls a function that lies in {MAX_DEPTH} others, one in the other, which is "
+                "deeper than an edit reaches; " + in_cell("edit that function itself: editor.enter(op)."),
                 [op],
             )
         inner = CalleeContext(self._source, self._body, self.index, op, label, shapes)
@@ -461,10 +462,7 @@ def plan(command: Command, context: PlanContext) -> Patch:
         error.mends = tuple(fix for fix in suggested if _works(fix, context))
         if error.mends:
             kind, call = getattr(error.mends[0], "mend", ""), error.mends[0].code()
-            fix = f"or insert a {kind}: {call}." if kind else f"such as {call}."
-            error.in_words = error.why
-            error.why = f"{error.why.rstrip('.')}, {fix}"
-            error.args = (error.why,)
+            error.fix = f"or insert a {kind}: {call}" if kind else f"such as {call}"
         raise
 
 

@@ -16,11 +16,12 @@ from google.protobuf.message import DecodeError
 from tfgraphwidget.errors import NotAGraph
 from tfgraphwidget.graph import CONTROL
 from tfgraphwidget.naming import as_input, names_text, split_input, split_tensor
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.tf_types import MetaGraphDef, NodeDef
 
-_WAY_OUT = "give what editor.networkx() gave, with nodes and edges left out or relabelled at most"
+_WAY_OUT = in_cell("give what editor.networkx() gave, with nodes and edges left out or relabelled at most")
 _NEEDED = ("variable_name", "initializer_name", "snapshot_name")
 _LOC = b"loc:@"
 Now = Mapping[str, str]  # names of the ops that are there: as their NodeDefs have them -> as the nodes are called
@@ -71,8 +72,8 @@ def networkx_meta_graph(graph: NetworkxGraph) -> tuple[MetaGraphDef, tuple[str, 
     content = graph.graph.get("meta_graph_def")
     if not (graph.is_multigraph() and graph.is_directed() and isinstance(content, bytes)):
         raise NotAGraph(
-            f"This networkx {type(graph).__name__} does not say what its ops are ('node_def' of each node and "
-            f"'meta_graph_def' of the graph); {_WAY_OUT}."
+            f"This networkx {type(graph).__name__} does not say what its ops are ('node_def' of each node "
+            "and 'meta_graph_def' of the graph); " + _WAY_OUT + "."
         )
     meta = _proto(tf_protos.MetaGraphDef, content, "The networkx graph's 'meta_graph_def'")
     now: dict[str, str] = {}
@@ -86,7 +87,7 @@ def _proto(kind: Any, content: object, what: str) -> Any:
     try:
         return kind.FromString(content)
     except (DecodeError, TypeError):
-        raise NotAGraph(f"{what} is not a {kind.DESCRIPTOR.name}; {_WAY_OUT}.") from None
+        raise NotAGraph(f"{what} is not a {kind.DESCRIPTOR.name}; " + _WAY_OUT + ".") from None
 
 
 def _nodes(graph: NetworkxGraph) -> Iterator[tuple[NodeDef, str]]:
@@ -94,7 +95,7 @@ def _nodes(graph: NetworkxGraph) -> Iterator[tuple[NodeDef, str]]:
     kind = tf_protos.NodeDef
     for name, data in graph.nodes(data=True):
         if not isinstance(name, str) or not isinstance(data.get("node_def"), bytes):
-            raise NotAGraph(f"Node {shorten(name)} of the networkx graph has no 'node_def'; {_WAY_OUT}.")
+            raise NotAGraph(f"Node {shorten(name)} of the networkx graph has no 'node_def'; " + _WAY_OUT + ".")
         node = _proto(kind, data["node_def"], f"The 'node_def' of node {shorten(name)}")
         inputs = [split_input(text) for text in node.input]
         read = list(_read(graph, name, sum(port != CONTROL for _, port in inputs)))
@@ -113,8 +114,8 @@ def _read(graph: NetworkxGraph, name: str, slots: int) -> Iterator[tuple[str, in
             waits.append((source, CONTROL))
         elif port is None or not isinstance(data.get("slot"), int) or data["slot"] in tensors:
             raise NotAGraph(
-                f"The edge from {shorten(source)} to {shorten(name)} does not say which tensor it is and at which "
-                f"input it is read ('tensor' and 'slot'); {_WAY_OUT}."
+                f"The edge from {shorten(source)} to {shorten(name)} does not say which tensor it is and at "
+                "which input it is read ('tensor' and 'slot'); " + _WAY_OUT + "."
             )
         else:
             tensors[data["slot"]] = source, port

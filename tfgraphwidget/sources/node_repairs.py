@@ -17,6 +17,7 @@ from collections.abc import Iterator, MutableSequence, Sequence
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import INPUTS_IN_FILE, MISSING_INPUT, NAME_IN_FILE, UNNAMED, NodeDefs
 from tfgraphwidget.naming import as_input, free_name, split_input, valid_name
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS, OpTypes, dtype_number
 from tfgraphwidget.tf_types import NodeDef
@@ -48,10 +49,10 @@ def readable_nodes(protos: MutableSequence[NodeDef], where: str, types: OpTypes)
         notices = list(_sort_inputs([nodes[op] for op in nodes.rows.misplaced.tolist()]))
     else:
         notices = [*_name_each_once(protos), *_sort_inputs(protos), *_fill_in_inputs(protos, types)]
-    sentences = [f"{where}: {notice}" for notice in notices[:_MOST_NOTICES]]
+    sentences = [(f"{where}: " + notice) for notice in notices[:_MOST_NOTICES]]
     if len(notices) > _MOST_NOTICES:
         more = len(notices) - _MOST_NOTICES
-        sentences.append(f"{where}: {more:,} more ops are like these; editor.lint() names them all.")
+        sentences.append(f"{where}: {more:,} more ops are like these; " + in_cell("editor.lint() names them all."))
     return NodeDefs(protos), tuple(sentences)
 
 

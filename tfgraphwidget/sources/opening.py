@@ -14,6 +14,7 @@ from typing import Any, cast
 from google.protobuf.message import Message
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, SessionRefused
+from tfgraphwidget.sentences import in_cell, leave_out
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.container import OpenOptions
 from tfgraphwidget.sources.files.formats import listed_suffixes, open_bytes, open_path
@@ -94,7 +95,7 @@ def _open(thing: object, session: Session | None, options: OpenOptions) -> Sourc
         return _live_source(thing, session)
     if session is not None:
         raise SessionRefused(
-            f"{_short(thing)} is not a graph that a session runs; leave session= out, or give session.graph."
+            f"{_short(thing)} is not a graph that a session runs; " + leave_out("session") + ", or give session.graph."
         )
     if isinstance(thing, Message) and thing.DESCRIPTOR.full_name in _PROTOS:
         return open_message(_copy(thing), thing.DESCRIPTOR.name, f"This {thing.DESCRIPTOR.name}", options)
@@ -123,7 +124,9 @@ def _copy(proto: Message) -> Message:
 
 def _live_source(graph: tf.Graph, session: Session | None) -> Source:
     if session is not None and not _is_session_like(session):
-        raise SessionRefused(f"{_short(session)} is not a session; give a tf.compat.v1.Session(graph=graph).")
+        raise SessionRefused(
+            f"{_short(session)} is not a session; " + in_cell("give a tf.compat.v1.Session(graph=graph).")
+        )
     if session is None:
         default = tf.compat.v1.get_default_session()
         session = default if default is not None and default.graph is graph else None
@@ -158,18 +161,18 @@ def _function_source(thing: object, options: OpenOptions) -> Source:
             return function_source(thing, f"Function {thing.name!r}")
         graph = cast("Any", thing).graph
         return function_source(graph, f"Function {graph.name!r}", structure=call_structure(thing))
-    raise NotAGraph(f"{_short(thing)} holds no TensorFlow graph; {_alternative(thing)}.")
+    raise NotAGraph(f"{_short(thing)} holds no TensorFlow graph; " + _alternative(thing) + ".")
 
 
 def _alternative(thing: object) -> str:
     """The suggestion for an object that holds no graph itself."""
     if isinstance(_attribute(thing, "graph"), Graph):
-        return "give the graph it is in, tgw.edit(x.graph)"
+        return in_cell("give the graph it is in, tgw.edit(x.graph)")
     if _attribute(thing, "signatures") is not None:
         return "give the directory it was loaded from, or one of its .signatures"
     if callable(thing):
-        return "make it a tf.function, call it once, and give that"
-    return (
+        return in_cell("make it a tf.function, call it once, and give that")
+    return in_cell(
         "give a tf.Graph, a tf.compat.v1.Session, a tf.function, a Keras model, a SavedModel directory, a "
         f"{listed_suffixes()} file, or nothing for the default graph"
     )

@@ -5,7 +5,7 @@ from .kernel_namespace import Namespace as Namespace
 from .kernel_namespace import graph_kind as graph_kind
 from .kernel_namespace import graphs_in as graphs_in
 from .kernel_namespace import user_namespace as user_namespace
-from .page_words import in_page_words as in_page_words
+from .page_text import on_page as on_page
 from .request_loop import RequestLoop as RequestLoop
 from .save_formats import SaveFormat as SaveFormat
 from .save_formats import find_save_format as find_save_format

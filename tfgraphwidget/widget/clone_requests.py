@@ -50,7 +50,7 @@ class CloneRequests:
             command = self.command(form)
             preview = self._preview(command)
         except GraphEditError as refusal:
-            why, ops = refusal.in_words, refusal.ops[:_MOST_NAMES]
+            why, ops = refusal.sentence, refusal.ops[:_MOST_NAMES]
             return p.ClonePreview(refusal=why, warned=ops, offer=self._offer(form, refusal))
         states: tuple[State, ...] = ()
         with contextlib.suppress(GraphEditError):  # it can be right to share what cannot be copied

@@ -21,14 +21,15 @@ from tfgraphwidget.edits import (
 from tfgraphwidget.edits.rewire import refusals, why_not
 from tfgraphwidget.edits.rewrite import Remove
 from tfgraphwidget.errors import GraphEditError, NothingTo, NotTrusted, reason_of
-from tfgraphwidget.graph import Signature, mask_of, shape_text
+from tfgraphwidget.graph import Signature, mask_of
 from tfgraphwidget.naming import HOW_TO_TRUST, count_text, split_tensor
 from tfgraphwidget.runtime.measure import images
 from tfgraphwidget.scene import scene as scenes
+from tfgraphwidget.sentences import drawn_shape
 from tfgraphwidget.visible import KINDS
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edited_names import planned_names
-from tfgraphwidget.widget.page_words import control, reply_in_page_words
+from tfgraphwidget.widget.page_text import control, on_page, reply_on_page
 from tfgraphwidget.widget.protocol.replies import describe_stats, image, range_text
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class EditRequests:
         try:
             report = preview_call(self._editor, lambda editor: self._call(request, editor)())
         except GraphEditError as refusal:
-            return p.PreviewedEdit(refusal.in_words, str(getattr(refusal, "argument", "")))
+            return p.PreviewedEdit(refusal.sentence, str(getattr(refusal, "argument", "")))
         count, notes = planned_text(report), tuple(planned_notes(report))
         names = self._editor.core.view.with_closed_groups(planned_names(self._editor.index, report))
         return p.PreviewedEdit(text=count, notes=notes, names=names)
@@ -144,10 +145,13 @@ class EditRequests:
         """
         argument = str(getattr(error, "argument", ""))
         ops = self._editor.core.view.with_closed_groups(error.ops)
-        trust, why = isinstance(error, NotTrusted), error.in_words
+        trust, why = isinstance(error, NotTrusted), error.sentence
         if trust and self._editor.trusted:  # another file is meant, which is to be added
-            trust, why = False, why.replace(HOW_TO_TRUST, "if you trust it, open it as trusted in a cell, and add that")
-        return reply_in_page_words(p.Refusal(why, ops, self.offer(*error.mends), argument, trust))
+            trust, why = (
+                False,
+                why.replacing(HOW_TO_TRUST, "if you trust it, open it as trusted in a cell, and add that"),
+            )
+        return reply_on_page(p.Refusal(why, ops, self.offer(*error.mends), argument, trust))
 
     def offer(self, *commands: Command) -> tuple[p.Offer, ...]:
         """Buttons for commands, which the page may ask for then."""
@@ -328,7 +332,7 @@ class EditRequests:
         if len(outputs) == 1:
             (stats,) = outputs
             value = range_text(stats) or describe_stats(stats).value
-            return f"{stats.name}: {stats.dtype} {stats.shape}, {value.removeprefix('= ')}."
+            return f"{stats.name}: {stats.dtype} " + drawn_shape(stats.shape) + f", {value.removeprefix('= ')}."
         bad = sum(1 for stats in outputs if stats.nans or stats.infs)
         about = f"{bad:,} of them with NaN or infinity" if bad else "all finite"
         return f"The values of {len(outputs):,} tensors, {about}; point at a box or a line to read them."
@@ -362,7 +366,7 @@ class EditRequests:
 
 
 def tensor_type(index: GraphIndex, tensor: str) -> str:
-    """The dtype and the static shape of a tensor: "float32 (None, 4)"; "" of an op without outputs.
+    """The dtype and the static shape of a tensor, as the drawing writes it; "" of an op without outputs.
 
     Args:
         index: The graph.
@@ -371,7 +375,7 @@ def tensor_type(index: GraphIndex, tensor: str) -> str:
     op, port = split_tensor(tensor)
     number, port = index.op(op), port or 0
     dtypes = index.dtypes(number)
-    return f"{dtypes[port]} {shape_text(index.shape(number, port))}".strip() if port < len(dtypes) else ""
+    return f"{dtypes[port]} ".lstrip() + drawn_shape(index.shape(number, port)) if port < len(dtypes) else ""
 
 
 def parsed_value(text: str) -> object:
@@ -406,11 +410,11 @@ def outcome_text(sentence: str, report: Edits) -> str:
         sentence = counts
     elif touched > _FEW and not report.renamed:
         sentence += f" ({counts})"
-    matches, shapes = map("; ".join, (match_texts(report), shape_texts(report)))
+    matches, shapes = ("; ".join(map(on_page, texts)) for texts in (match_texts(report), shape_texts(report)))
     sentences = [sentence, matches.rstrip("."), f"Shapes: {shapes}" if shapes else ""]
     texts = [f"{each[:1].upper()}{each[1:]}." for each in sentences if each]
     # What the edit did comes before what the session has lost by it.
-    return " ".join([*texts, *report.notes, *report.lost])
+    return " ".join([*texts, *map(on_page, (*report.notes, *report.lost))])
 
 
 def planned_text(report: Edits) -> str:
@@ -443,7 +447,7 @@ def planned_notes(report: Edits) -> Iterator[str]:
         matches, skipped = len(report.replaced) + len(report.skipped), len(report.skipped)
         left = f", {skipped:,} not" if skipped else ""
         yield f"{matches:,} match{'es' * (matches != 1)}, {len(report.replaced):,} replaceable{left}."
-    yield from (f"Not replaced: {each.why}" for each in report.skipped[:_MOST_REASONS])
+    yield from ("Not replaced: " + each.why for each in report.skipped[:_MOST_REASONS])
     if len(report.skipped) > _MOST_REASONS:
         yield f"And {len(report.skipped) - _MOST_REASONS:,} more are not replaced."
     yield from report.notes

@@ -9,7 +9,7 @@ import tempfile
 import warnings
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +18,7 @@ from tfgraphwidget.export import parse_options
 from tfgraphwidget.naming import format_size
 from tfgraphwidget.sources import parse_path
 from tfgraphwidget.widget import protocol as p
-from tfgraphwidget.widget.page_words import in_page_words
+from tfgraphwidget.widget.page_text import on_page, reply_on_page
 from tfgraphwidget.widget.pictures import picture_file
 from tfgraphwidget.widget.save_formats import (
     SaveFormat,
@@ -82,8 +82,7 @@ class Exporter:
 
     def formats(self) -> list[SaveFormat]:
         """The formats that can be chosen, each with a name that is proposed, or with the reason why it cannot be."""
-        formats = list_save_formats(self._editor, self.path)
-        return [replace(each, refused=in_page_words(each.refused)) for each in formats]
+        return [reply_on_page(each) for each in list_save_formats(self._editor, self.path)]
 
     def save(
         self,
@@ -185,7 +184,7 @@ class Exporter:
             warnings.simplefilter("always")
             ending = "/" if kind.suffix == "/" else ""
             path = self._editor.save(f"{target}{ending}", outputs=outputs, frozen=frozen, **parse_options(options))
-        return path, [in_page_words(str(warning.message)) for warning in caught if warning.category is UserWarning]
+        return path, [_notice(warning.message) for warning in caught if warning.category is UserWarning]
 
     def _target(self, name: str, suffix: str) -> Path:
         bare = name.rstrip("/") if suffix == "/" else name
@@ -220,3 +219,8 @@ def _relative_name(path: Path, folder: Path) -> str:
 def _size(path: Path) -> str:
     files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
     return format_size(sum(file.stat().st_size for file in files))
+
+
+def _notice(warning: Warning | str) -> str:
+    """What a warning says, in the words of the page; its text would have lost what differs there."""
+    return on_page(warning.args[0] if isinstance(warning, Warning) else warning)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.errors import InvalidArgument, reason_of
-from tfgraphwidget.graph import HANDLE_DTYPES, Shape, shape_text
+from tfgraphwidget.graph import HANDLE_DTYPES, Shape
+from tfgraphwidget.sentences import drawn_shape
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.widget.kernel_namespace import has_method, is_eager_tensor, is_variable
 
@@ -175,9 +176,9 @@ def check_shape(tensor: str, shape: tuple[int, ...], static: Shape) -> None:
         static: The static shape of the placeholder.
     """
     if not _shape_fits(shape, static):
-        actual, expected = (shape_text(one) if one else "a scalar" for one in (shape, static))
-        why = f"{'shape ' if shape else ''}{actual} does not fit {expected}; give one that does."
-        raise InvalidArgument(tensor, f"{tensor}: {why}")
+        actual, expected = (drawn_shape(one) if one else "a scalar" for one in (shape, static))
+        what = f"{tensor}: {'shape ' if shape else ''}"
+        raise InvalidArgument(tensor, what + actual + " does not fit " + expected + "; give one that does.")
 
 
 def _shape_fits(shape: tuple[int, ...] | None, static: Shape) -> bool:

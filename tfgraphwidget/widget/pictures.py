@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import last_part
 from tfgraphwidget.scene.coloring import theme_on
+from tfgraphwidget.sentences import editor_call
 from tfgraphwidget.widget import protocol as p
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ def picture_reply(editor: GraphEditor, request: p.Picture) -> tuple[p.PictureRep
     data = picture_file(editor, request)
     if len(data) > _MOST_BYTES:
         raise GraphEditError(
-            f"This picture is larger than a browser takes; call editor.save('graph.{request.suffix}') in a cell."
+            "This picture is larger than a browser takes; call "
+            + editor_call("save", f"'graph.{request.suffix}'")
+            + " in a cell."
         )
     title = re.sub(r"[^\w.-]+", "_", last_part(editor.breadcrumb[-1])) or "graph"
     return p.PictureReply(f"{title}.{request.suffix}"), [data]

@@ -21,7 +21,7 @@ from tfgraphwidget.widget.inspector import Inspector
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace, code_for_cell
 from tfgraphwidget.widget.op_requests import OpRequests
 from tfgraphwidget.widget.other_graphs import OtherGraphs
-from tfgraphwidget.widget.page_words import reply_in_page_words
+from tfgraphwidget.widget.page_text import reply_on_page
 from tfgraphwidget.widget.pictures import picture_reply
 from tfgraphwidget.widget.selection_requests import SelectionRequests, count_hits, search, select_matching
 from tfgraphwidget.widget.untrusted_ops import TRUSTED, untrusted_sentences
@@ -91,7 +91,7 @@ class RequestHandler:
         finally:
             for view in self._core.navigator.views:  # what a cell draws next is not that of a pane
                 view.unshape()
-        return reply_in_page_words(reply), buffers
+        return reply_on_page(reply), buffers
 
     def _shape(self) -> None:
         if self._pane is not None:
@@ -174,7 +174,7 @@ class RequestHandler:
                 try:
                     saved = exporter.save(kind, path, replace=replace, colors=colors, options=options, area=area)
                 except FileExists as existing:
-                    return p.ExportReply(exists=existing.why), []
+                    return p.ExportReply(exists=existing.sentence), []
                 return p.ExportReply(str(saved.path), saved.relative, saved.about), []
             case p.Download(kind, options, file_name):
                 name, data, about = exporter.download(kind, options, file_name)

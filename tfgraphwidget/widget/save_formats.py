@@ -91,7 +91,7 @@ _ALL = (
         "editor",
         "Graph, edits and values",
         ".tgw",
-        "To go on with later, with undo: a double-click opens it, or tgw.edit.",
+        "To go on with later, with undo: a double-click opens it.",
         "Edits",
         True,
     ),

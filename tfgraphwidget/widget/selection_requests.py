@@ -11,6 +11,7 @@ from tfgraphwidget.graph import find_scopes, pairs, query, traversal
 from tfgraphwidget.naming import last_part, split_tensor
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_requests import tensor_type
+from tfgraphwidget.widget.page_text import on_page
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
@@ -223,12 +224,12 @@ def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchRe
     try:
         matches = editor.match(pattern, limit=_MOST_MATCHES)
     except GraphEditError as error:
-        why, _, excerpt = error.in_words.partition("\n")
+        why, _, excerpt = on_page(error.sentence).partition("\n")
         return p.SearchReply((), 0, why, excerpt=excerpt)
     index, listed = editor.index, matches[: max(0, min(limit, MOST_HITS))]
     first_ops = [match.results[0][0] for match in matches]
     scopes = {index.names[op][: -len(last_part(index.names[op]))] for op in first_ops}
-    reasons = [f"{str(match.outputs[0])!r}: {match.why}." for match in matches if match.why]
+    reasons = [(f"{str(match.outputs[0])!r}: " + match.why + ".") for match in matches if match.why]
     summary = p.PatternMatches(
         text=pattern,
         names=tuple(matches.pattern.names),

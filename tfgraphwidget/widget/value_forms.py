@@ -127,7 +127,7 @@ class ValueForms:
         try:
             return self._namespace.value(feed.source)
         except UnknownName as error:
-            raise InvalidArgument(feed.tensor, f"{feed.tensor}: {error.why}") from None
+            raise InvalidArgument(feed.tensor, f"{feed.tensor}: " + error.why) from None
 
 
 _MOST_NAMES = 100

@@ -12,6 +12,7 @@ import anywidget
 import traitlets
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.widget import protocol
 from tfgraphwidget.widget.delivery import Message
 from tfgraphwidget.widget.exporter import Exporter
@@ -47,7 +48,8 @@ class GraphWidget(anywidget.AnyWidget):
     def __init__(self, editor: GraphEditor, exporter: Exporter | None = None, **traits: object) -> None:
         if not _BUNDLE.is_file():
             raise GraphEditError(
-                "The widget's bundle has not been built; run `node build.mjs` in labextension/, or install the package."
+                "The widget's bundle has not been built; "
+                + in_cell("run `node build.mjs` in labextension/, or install the package.")
             )
         super().__init__(_esm=_BUNDLE.read_text(encoding="utf-8"), **traits)
         self._editor = editor

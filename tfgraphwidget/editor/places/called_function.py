@@ -25,6 +25,7 @@ from tfgraphwidget.graph import (
     reachable_functions,
 )
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import Body, open_function
 
 if TYPE_CHECKING:
@@ -148,8 +149,8 @@ class CalledFunction:
             return self._of_root(replace(patch, notes=(*patch.notes, *change.notes)), change)
         if patch.ends is not None:
             raise GraphEditError(
-                f"Function {self.function!r} is called by the graph that was opened, so it cannot get results of its "
-                "own; open the function itself, tgw.edit(function), or clone the part as a module."
+                f"Function {self.function!r} is called by the graph that was opened, so it cannot get results "
+                "of its own; " + in_cell("open the function itself, tgw.edit(function), or clone the part as a module.")
             )
         graph, name, handle = self.root.index, self.function, self.call
         runtime.functions.edited_function.check_entered_once(graph, name)
@@ -246,8 +247,9 @@ class CalledFunction:
         origins = self.edition.body.origins
         if self._is_named or origins is None:
             raise GraphEditError(
-                f"add_signature({signature.name!r}): function {self.function!r} was entered by its name, so that it is "
-                "not known which variables it is given; enter it through an op that calls it: editor.enter(op)."
+                f"add_signature({signature.name!r}): function {self.function!r} was entered by its name, so "
+                "that it is not known which variables it is given; "
+                + in_cell("enter it through an op that calls it: editor.enter(op).")
             )
         return copy_for_signature(self.index, origins, self.edition.ends[0], signature, self.root.index)
 

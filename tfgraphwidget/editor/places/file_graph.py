@@ -17,6 +17,7 @@ from tfgraphwidget.editor.places.node_def_graph import NodeDefGraph
 from tfgraphwidget.graph import GraphIndex, VariableDef, build, definitions, handles
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def _with_initializers(index: GraphIndex) -> GraphIndex:
     )
 
 
-_TRACED = "Code that calls {} goes on running it as TensorFlow has traced it; editor.function() is the edited one."
+_EDITED_ONE = either("editor.function() is the edited one.", "Export saves the edited one.")
 
 
 class OpenedFunction(NodeDefGraph):
@@ -160,7 +161,8 @@ class OpenedFunction(NodeDefGraph):
             renewed: Without effect, as nothing runs.
         """
         is_of_signatures = patch == edits.Patch(signature_edits=patch.signature_edits)
-        return () if is_of_signatures else (_TRACED.format(self.source.title),)
+        stays = f"Code that calls {self.source.title} goes on running it as TensorFlow has traced it; "
+        return () if is_of_signatures else (stays + _EDITED_ONE,)
 
     def names_after_failures(self) -> frozenset[str]:
         """No names: an edit that failed has left nothing."""

@@ -33,6 +33,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
+from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ _STALE = (
     "TensorFlow's own tensors keep the static shapes that they had ({} of them); the editor and what it saves have the "
     "new ones."
 )
-_UNSEEN = "A session that has run {} already goes on running it as it was; tgw.renew(session) lets it follow."
+_FOLLOW = either("tgw.renew(session) lets it follow.", "renew the session in a cell to let it follow.")
 _SESSION_CLOSED = (
     "TensorFlow imported the file after this edit and cannot take it back, so the session was closed; the next one "
     "begins with its values."
@@ -621,7 +622,8 @@ class LiveGraph:
         notes = [_STALE.format(len(stale))] if stale else []
         if patch.changed and (not renewed or self.source.session is None):
             first, others = repr(patch.changed[0].name), len(patch.changed) - 1
-            notes.append(_UNSEEN.format(f"{first}, or another of {others + 1} ops," if others else first))
+            what = f"{first}, or another of {others + 1} ops," if others else first
+            notes.append(f"A session that has run {what} already goes on running it as it was; " + _FOLLOW)
         return tuple(notes)
 
     def names_after_failures(self) -> frozenset[str]:

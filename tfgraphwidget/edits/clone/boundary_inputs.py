@@ -18,9 +18,9 @@ from tfgraphwidget.graph import (
     check_ports,
     control_flow,
     pairs,
-    shape_text,
 )
 from tfgraphwidget.naming import as_input, free_name, split_tensor
+from tfgraphwidget.sentences import drawn_shape, either
 from tfgraphwidget.tf_types import NodeDef
 
 Tensor = tuple[str, int]
@@ -212,14 +212,21 @@ def _check_fit(index: GraphIndex, old: tuple[int, int], target: GraphIndex, new:
     names = f"{index.names[a]}:{port}", f"{target.names[b]}:{other_port}"
     if all(dtypes) and dtypes[0].removesuffix("_ref") != dtypes[1].removesuffix("_ref"):
         raise NotClonable(
-            f"{names[1]!r} is {dtypes[1]} and cannot stand for {names[0]!r}, which is {dtypes[0]}; tf.cast it first.",
+            f"{names[1]!r} is {dtypes[1]} and cannot stand for {names[0]!r}, which is {dtypes[0]}; "
+            + either("tf.cast", "cast")
+            + " it first.",
             [index.names[a], target.names[b]],
         )
     shapes = index.shape(a, port), target.shape(b, other_port)
     if not compatible(*shapes):
         raise NotClonable(
-            f"{names[1]!r} has shape {shape_text(shapes[1])} and cannot stand for {names[0]!r}, which has shape "
-            f"{shape_text(shapes[0])}; tf.reshape it first.",
+            f"{names[1]!r} has shape "
+            + drawn_shape(shapes[1])
+            + f" and cannot stand for {names[0]!r}, which has shape "
+            + drawn_shape(shapes[0])
+            + "; "
+            + either("tf.reshape", "reshape")
+            + " it first.",
             [index.names[a], target.names[b]],
         )
     loops = [
@@ -276,8 +283,11 @@ def placeholder(
         raise refusal(f"{tensor!r} lies inside a while loop, where no placeholder can be fed; cut outside of it.")
     if not dtype or dtype.endswith("_ref"):
         problem = "a reference to a variable" if dtype else "of an unknown dtype"
-        way_out = way_out or f"copy what makes it too, or give replace={{{tensor!r}: another tensor}}"
-        raise refusal(f"{tensor!r} is {problem}, which no placeholder can be; {way_out}.", [index.names[op]])
+        way_out = way_out or (
+            "copy what makes it too, or "
+            + either(f"give replace={{{tensor!r}: another tensor}}", "choose 'New placeholders for inputs'")
+        )
+        raise refusal(f"{tensor!r} is {problem}, which no placeholder can be; " + way_out + ".", [index.names[op]])
     node = type(index.nodes[op])(name=name, op="Placeholder")
     node.attr["dtype"].type = index.typing.number(dtype)
     shape = index.shape(op, port)

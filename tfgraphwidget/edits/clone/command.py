@@ -61,6 +61,7 @@ from tfgraphwidget.graph import (
     without_shared,
 )
 from tfgraphwidget.naming import free_name, is_scope_name, known_instead, split_tensor
+from tfgraphwidget.sentences import argument_value, clone_with, either
 from tfgraphwidget.tf_types import ContextDef, Session
 
 # Modes: whether a copy has separate state or shares the original's
@@ -81,7 +82,9 @@ def check_modes(variables: object) -> None:
         modes = [pair[1] if isinstance(pair, tuple) and len(pair) == 2 else pair for pair in variables]
     for mode in modes:
         if not isinstance(mode, str) or mode not in get_args(Mode):
-            raise GraphEditError(f"variables={value_text(mode)} is not known; it is one of 'own', 'shared'.")
+            raise GraphEditError(
+                argument_value("variables", value_text(mode)) + " is not known; it is one of 'own', 'shared'."
+            )
 
 
 def shared_handles(index: GraphIndex, variables: Modes, members: set[int]) -> frozenset[int]:
@@ -272,14 +275,20 @@ class Clone(Command):
         if not isinstance(self.init, tuple) and self.init not in INITS and not is_checkpoint(self.init):
             choices = ", ".join(map(repr, INITS))
             raise GraphEditError(
-                f"init={value_text(self.init)} is not known; it is one of {choices}, or the path of a checkpoint."
+                argument_value("init", value_text(self.init))
+                + f" is not known; it is one of {choices}, or the path of a checkpoint."
             )
         if self.times is not None and (type(self.times) is not int or not 1 <= self.times <= MOST_COPIES):
-            raise GraphEditError(f"times={value_text(self.times)} is no number of copies; give 1 to {MOST_COPIES:,}.")
+            raise GraphEditError(
+                argument_value("times", value_text(self.times)) + f" is no number of copies; give 1 to {MOST_COPIES:,}."
+            )
         if self.devices and self.times not in (None, len(self.devices)):
             raise GraphEditError(f"{self.times} copies on {len(self.devices)} devices; name one device for each copy.")
         if self.devices and self.device is not None:
-            raise GraphEditError("Both device= and devices= say where the copies stand; give one of them.")
+            raise GraphEditError(
+                either("Both device= and devices=", "Both a device and devices")
+                + " say where the copies stand; give one of them."
+            )
 
 
 def is_checkpoint(text: object) -> bool:
@@ -335,9 +344,16 @@ def _clone_source(clone: Clone, index: GraphIndex, target: GraphIndex) -> _Clone
     op_set, shared = copied_ops(index, clone)
     if shared and index.origin is not target.origin:
         first = index.names[min(shared)]
-        raise NotClonable(f'{first!r} cannot be shared with another graph; use variables="own".', [first])
+        raise NotClonable(
+            f"{first!r} cannot be shared with another graph; " + clone_with("variables", "own") + ".", [first]
+        )
     if not op_set:
-        raise NotClonable('The part holds variables only, so variables="shared" leaves nothing to copy; use "own".')
+        raise NotClonable(
+            "The part holds variables only, so "
+            + either('variables="shared"', "'shared with original'")
+            + " leaves nothing to copy; use "
+            + either('"own".', "'own copies'.")
+        )
     ops = tuple(sorted(op_set))
     check_size(len(ops), len(clone.scopes))
     variables = tuple(definitions(index, [i for i in ops if index.types[i] in HANDLES]).values())

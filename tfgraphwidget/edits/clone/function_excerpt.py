@@ -26,6 +26,7 @@ from tfgraphwidget.graph import (
     pairs,
     traversal,
 )
+from tfgraphwidget.sentences import in_cell
 
 Tensor = tuple[int, int]
 
@@ -170,7 +171,7 @@ def _check_copied(index: GraphIndex, ops: Mask) -> None:
     state = [index.names[i] for i in inside if index.types[i] in HANDLES]
     if state:
         raise NotClonable(
-            f"Variable {state[0]!r} is not given by a call that is known here, so its value cannot be found; enter the "
-            "function through the op that calls it: editor.enter(op).",
+            f"Variable {state[0]!r} is not given by a call that is known here, so its value cannot be found; "
+            + in_cell("enter the function through the op that calls it: editor.enter(op)."),
             state,
         )

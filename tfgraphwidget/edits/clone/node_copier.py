@@ -28,6 +28,7 @@ from tfgraphwidget.graph import (
     VariableDef,
 )
 from tfgraphwidget.naming import as_input, colocation, free_name, shared_name, split_input, split_tensor
+from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import AttrValue, GraphDef, NodeDef
 
 # tf.custom_gradient in NodeDefs: TensorFlow keeps its gradient as a Python closure over the original's tensors.
@@ -177,7 +178,9 @@ class NodeCopier:
         if "frame_name" in naming:
             _replace_text(attributes["frame_name"], self.frames)
         if KEY in naming and invalidate_gradient(copy):
-            self.dropped[f"The gradient of tf.custom_gradient {node.name!r} is not copied."] = None
+            self.dropped[
+                "The gradient of " + either("tf.custom_gradient", "custom gradient") + f" {node.name!r} is not copied."
+            ] = None
 
     def _own_state(self, node: NodeDef, copy: NodeDef) -> None:
         key = shared_name(node)
@@ -207,8 +210,12 @@ class NodeCopier:
             new = ""
         else:
             raise NotClonable(
-                f"Op {reader!r} reads '{op}:{port}', which is not copied and lies in another graph than the copy; "
-                "give replace={tensor: tensor of that graph}, or placeholders=True.",
+                f"Op {reader!r} reads '{op}:{port}', which is not copied and lies in another graph than the "
+                "copy; "
+                + either(
+                    "give replace={tensor: tensor of that graph}, or placeholders=True.",
+                    "choose 'New placeholders for inputs'.",
+                ),
                 [reader, op],
             )
         self._inputs[text] = new

@@ -11,6 +11,7 @@ import numpy as np
 from tfgraphwidget.errors import NameTaken, NotClonable
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import DEEPEST, free_name, is_scope_name
+from tfgraphwidget.sentences import either
 
 if TYPE_CHECKING:
     from tfgraphwidget.edits.command import Command
@@ -167,7 +168,8 @@ def copied_devices(clone: DeviceOptions, index: GraphIndex, ops: Collection[int]
         matches = [i for i in ops if _matches_device(key, index.names[i], index.nodes[i].device)]
         if not matches:
             raise NotClonable(
-                f"device= names {key!r}, and no op of the part stands on that device or in that scope; "
+                either("device= names", "The devices name")
+                + f" {key!r}, and no op of the part stands on that device or in that scope; "
                 "give devices as '/device:GPU:0', and scopes or ops by name."
             )
         devices.update((index.names[i], device) for i in matches)

@@ -49,6 +49,7 @@ from tfgraphwidget.graph import (
     unused_inputs_notice,
 )
 from tfgraphwidget.naming import colocated_with, names_text, split_tensor
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import NodeDef
 
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
@@ -184,9 +185,12 @@ def _check_runs_in_function(index: GraphIndex, converted: ConvertedGraph) -> Non
     new = next((node for node in converted.nodes if node.op in (*ENTER, *SWITCH) and node.name not in index.ids), None)
     if new is not None:
         raise GraphEditError(
-            f"Op {new.name!r} ({new.op}) would be control flow of TensorFlow 1 in a function, which TensorFlow does "
-            "not trace again; save(path, frozen=True, lower_control_flow=True) writes it to a '.pb', and "
-            "freeze(inline=True) leaves loops and conditionals as they are."
+            f"Op {new.name!r} ({new.op}) would be control flow of TensorFlow 1 in a function, which TensorFlow "
+            "does not trace again; "
+            + in_cell(
+                "save(path, frozen=True, lower_control_flow=True) writes it to a '.pb', and "
+                "freeze(inline=True) leaves loops and conditionals as they are."
+            )
         )
 
 

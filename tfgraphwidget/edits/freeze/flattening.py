@@ -25,6 +25,7 @@ from tfgraphwidget.graph import (
     called_functions,
 )
 from tfgraphwidget.naming import as_input, free_name, split_input
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import AttrValue, DataType, FunctionDef, NodeDef
 
 _PARALLEL_ITERATIONS = 10  # iterations; the default of tf.while_loop
@@ -124,7 +125,8 @@ class _Flattening:
         """A function whose body has no calls: itself when it has none."""
         if name in self._open:
             raise GraphEditError(
-                f"Function {name!r} calls itself, so it has no end when it is inlined; freeze without inline=True."
+                f"Function {name!r} calls itself, so it has no end when it is inlined; "
+                + in_cell("freeze without inline=True.")
             )
         if name not in self._flat:
             self._open.add(name)

@@ -34,6 +34,7 @@ from tfgraphwidget.graph import (
     traversal,
 )
 from tfgraphwidget.naming import free_name, split_input, split_tensor
+from tfgraphwidget.sentences import editor_call, in_cell
 from tfgraphwidget.tf_types import AttrValue, FunctionDef, NodeDef
 
 Tensor = tuple[int, int]
@@ -84,8 +85,11 @@ class FoldBatchNorm(Command):
         if patch is None:
             raise GraphEditError(
                 why
-                or "There is no batch normalization whose parameters are constants here; freeze the graph first: "
-                "editor.freeze(outputs), or name ops that hold one."
+                or (
+                    "There is no batch normalization whose parameters are constants here; freeze the graph first: "
+                    + editor_call("freeze", "outputs")
+                    + ", or name ops that hold one."
+                )
             )
         return patch
 
@@ -212,13 +216,13 @@ class _BatchNormFolding:
 
     def _refuse(self, op: int, why: str) -> None:
         """Say why an op cannot be folded, if it is the first."""
-        self.why = self.why or f"Batch normalization {self.index.names[op]!r} cannot be folded: {why}."
+        self.why = self.why or f"Batch normalization {self.index.names[op]!r} cannot be folded: " + why + "."
 
     def _fold_fused(self, op: int) -> _Fold | None:
         index, ends = self.index, self._inputs(op)
         row = slice(int(index.readers.start[op]), int(index.readers.start[op + 1]))
         if _attribute(index, op, "is_training").b:
-            self._refuse(op, 'it is in training mode; first editor.set_attr(op, "is_training", False)')
+            self._refuse(op, "it is in training mode; " + in_cell('first editor.set_attr(op, "is_training", False)'))
         elif not all(self.constants[end[0]] for end in ends[1:5]):
             self._refuse(op, _NO_CONSTANTS)
         elif (index.readers.port[row] > 0).any():

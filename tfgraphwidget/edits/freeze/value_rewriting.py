@@ -16,6 +16,7 @@ from typing import Protocol
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import DT_BOOL, DT_INT32, DT_RESOURCE, IS_INITIALIZED, V1_FORWARDING
 from tfgraphwidget.naming import split_input
+from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import DataType, NodeDef, OpDef, TensorProto, TensorShapeProto
 
 _PLAIN = {kind: kind.removeprefix("Ref") for kind in V1_FORWARDING if kind.startswith("Ref")}
@@ -25,7 +26,7 @@ _UPDATES = re.compile(
     r"|ResourceStridedSliceAssign|ResourceAccumulator\w+"
 )
 
-KEEP = "keep it a variable, which a SavedModel stores: freeze(updates='keep')"
+KEEP = "keep it a variable, which a SavedModel stores" + either(": freeze(updates='keep')", "")
 """The way out where a variable cannot become a constant, as the end of a sentence."""
 
 
@@ -393,8 +394,8 @@ class ValueRewriter:
         if not accepts_values(node, references, self.calls.definition(node.op)):
             variable = next(iter(references.values())).variable
             raise GraphEditError(
-                f"Op {node.name!r} ({node.op}){self._place} needs variable {variable!r} itself, so that cannot become "
-                f"a constant; choose outputs that need no such op, or {KEEP}.",
+                f"Op {node.name!r} ({node.op}){self._place} needs variable {variable!r} itself, so that "
+                "cannot become a constant; choose outputs that need no such op, or " + KEEP + ".",
                 [node.name, variable],
             )
         return rewrite_node(copy, references, self.naming)
@@ -407,8 +408,8 @@ class ValueRewriter:
         """
         variable = next(iter(self._updates.get(op, ())), "")
         return GraphEditError(
-            f"Op {op!r}{self._place} updates variable {variable!r} and the outputs need its result, which a constant "
-            f"cannot give; choose outputs that only read variables, or {KEEP}.",
+            f"Op {op!r}{self._place} updates variable {variable!r} and the outputs need its result, which a "
+            "constant cannot give; choose outputs that only read variables, or " + KEEP + ".",
             [op],
         )
 
@@ -423,9 +424,9 @@ class ValueRewriter:
                     if stale:
                         variable = min(stale)
                         raise GraphEditError(
-                            f"Op {reader!r}{self._place} reads variable {variable!r} after {op!r} has updated it, "
-                            "which a constant cannot follow; choose outputs that only read variables, or "
-                            f"{KEEP}.",
+                            f"Op {reader!r}{self._place} reads variable {variable!r} after {op!r} has "
+                            "updated it, which a constant cannot follow; choose outputs that only read "
+                            "variables, or " + KEEP + ".",
                             [reader, op],
                         )
                     if reader not in visited:

@@ -206,6 +206,6 @@ def check_followed(writes: Iterable[VariableWrite], keep: str, drop: str) -> Non
     place = f" of function {write.function!r}, which op {write.call!r} reaches," if write.function else ""
     raise GraphEditError(
         f"Op {write.op!r} ({write.type}){place} writes variable {write.variable!r}, which a constant cannot follow "
-        f"from one call to the next; {keep}{'' if write.needs_handle else drop}.",
+        "from one call to the next; " + keep + ("" if write.needs_handle else drop) + ".",
         list(dict.fromkeys([write.call, write.variable])),
     )

@@ -35,14 +35,17 @@ from tfgraphwidget.graph import (
     unused_inputs,
 )
 from tfgraphwidget.naming import colocated_with, free_name, names_text, split_input
+from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef, TensorProto
 
 # Functions that take values instead of references to variables
 
 References = Mapping[int, VariableValue]
 _WAYS_OUT = (
-    "freeze(updates='keep') leaves it a variable",
-    ", and freeze(updates='drop') a constant that nothing updates",
+    either("freeze(updates='keep') leaves it a variable", "'keep' leaves it a variable"),
+    either(
+        ", and freeze(updates='drop') a constant that nothing updates", ", and 'drop' a constant that nothing updates"
+    ),
 )
 _TRACED = ("forward_function_name", "backward_function_name", "_input_shapes")
 
@@ -134,8 +137,8 @@ class FunctionSpecializer:
         if node.op in WHILE_LOOPS and updates & reads:
             variable = min(updates & reads)
             raise GraphEditError(
-                f"Loop {node.name!r} reads variable {variable!r} and updates it, which a constant cannot follow; "
-                f"choose outputs that only read variables, or {KEEP}.",
+                f"Loop {node.name!r} reads variable {variable!r} and updates it, which a constant cannot "
+                "follow; choose outputs that only read variables, or " + KEEP + ".",
                 [node.name],
             )
         return updates, reads
@@ -455,9 +458,11 @@ def _input_placeholder(index: GraphIndex, op: int, port: int, name: str) -> Node
     if index.dtypes(op)[port] in HANDLE_DTYPES:
         tensor = f"{index.names[op]}:{port}"
         raise GraphEditError(
-            f"{tensor!r} is no value that anybody can feed; leave it out of inputs=.", [index.names[op]]
+            f"{tensor!r} is no value that anybody can feed; "
+            + either("leave it out of inputs=.", "leave inputs empty."),
+            [index.names[op]],
         )
-    return placeholder(index, op, port, name, GraphEditError, "leave it out of inputs=")
+    return placeholder(index, op, port, name, GraphEditError, either("leave it out of inputs=", "leave inputs empty"))
 
 
 def _variable_value(handle: NodeDef) -> VariableValue:

@@ -16,6 +16,7 @@ from tfgraphwidget.edits.rewrite.resizing import Resizing
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLE_DTYPES, REQUIRED_PLACEHOLDERS, GraphIndex, Shape
 from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.sentences import editor_call, either
 
 _MOST = 1 << 31
 
@@ -82,8 +83,8 @@ def _batch_inputs(index: GraphIndex, inputs: tuple[str, ...]) -> tuple[list[int]
         bad = next((op for op in ops if index.types[op] not in REQUIRED_PLACEHOLDERS or not index.shape(op, 0)), None)
         if bad is not None:
             raise GraphEditError(
-                f"change_batch_size: {index.names[bad]!r} is no placeholder with a first dimension; leave it out of "
-                "inputs=.",
+                f"change_batch_size: {index.names[bad]!r} is no placeholder with a first dimension; "
+                + either("leave it out of inputs=.", "leave inputs empty."),
                 [index.names[bad]],
             )
         return ops, []
@@ -92,7 +93,9 @@ def _batch_inputs(index: GraphIndex, inputs: tuple[str, ...]) -> tuple[list[int]
         if kind in REQUIRED_PLACEHOLDERS and index.dtypes(op)[0] not in HANDLE_DTYPES and index.shape(op, 0):
             shapes[op] = index.shape(op, 0)
     if not shapes:
-        raise GraphEditError("change_batch_size: no input has a first dimension; use editor.replace_input.")
+        raise GraphEditError(
+            "change_batch_size: no input has a first dimension; use " + editor_call("replace_input") + "."
+        )
     first = Counter((shape or (None,))[0] for shape in shapes.values()).most_common(1)[0][0]
     ops = [op for op, shape in shapes.items() if (shape or (None,))[0] == first]
     return ops, [op for op in shapes if op not in ops]

@@ -33,6 +33,7 @@ from tfgraphwidget.graph import (
     tensor_values,
 )
 from tfgraphwidget.naming import as_input, count_text, names_text, split_tensor
+from tfgraphwidget.sentences import editor_call, either
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 
 Tensor = tuple[int, int]
@@ -97,7 +98,7 @@ class Cast(Pass):
         if not isinstance(dtype, str) or dtype not in _DTYPES:
             raise GraphEditError(f"cast({value_text(self.dtype)}): the dtype must be 'float16' or 'bfloat16'.")
         if self.ends not in ("keep", "cast"):
-            raise GraphEditError(f"cast(ends={value_text(self.ends)}): give 'keep' or 'cast'.")
+            raise GraphEditError(either(f"cast(ends={value_text(self.ends)}): give", "Give") + " 'keep' or 'cast'.")
         index = context.index
         types = {name for name in self.keep if name in index.kinds[0]}
         names = tuple(name for name in self.keep if name not in types or name in index.ids)
@@ -324,7 +325,11 @@ class _Casting:
             yield f"The functions of {names_text(calls)} stay float32: they read numbers outside of {self.dtype}."
         variables = sum(kind in HANDLES for kind in self.index.types)
         if variables:
-            yield f"{count_text(variables, 'variable')} stay float32; editor.freeze() first makes constants of them."
+            yield (
+                f"{count_text(variables, 'variable')} stay float32; "
+                + editor_call("freeze", "")
+                + " first makes constants of them."
+            )
 
 
 def _float_constants(index: GraphIndex) -> dict[int, Array]:

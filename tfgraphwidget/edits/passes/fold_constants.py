@@ -43,6 +43,7 @@ from tfgraphwidget.graph import (
     traversal,
 )
 from tfgraphwidget.naming import as_input, count_text, names_text, split_tensor
+from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import NodeDef
 
 # Their results depend on the device, or hold for a session only.
@@ -106,7 +107,9 @@ class FoldConstants(Pass):
     def rewrite(self, context: PlanContext) -> Patch | None:
         """The patch of `context`, one graph or body."""
         if type(self.limit) is not int or self.limit < 0:
-            raise GraphEditError(f"fold_constants(limit={self.limit!r}): give a number of bytes from 0 on.")
+            raise GraphEditError(
+                either(f"fold_constants(limit={self.limit!r}): give", "Give") + " a number of bytes from 0 on."
+            )
         index = context.index
         keep = [index.op(name) for name in self.keep] if not context.function else []
         folding = _ConstantFolding(context, self.limit, shapes=self.shapes, keep=frozenset(keep))

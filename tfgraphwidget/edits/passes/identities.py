@@ -23,6 +23,7 @@ from tfgraphwidget.graph import (
     control_flow,
 )
 from tfgraphwidget.naming import as_input, count_text, did_you_mean, split_input
+from tfgraphwidget.sentences import either
 
 _HANDS_ON = HANDS_ON | {"CheckNumerics"}
 _CHOICE = tuple(sorted((_HANDS_ON | WITHOUT_OUTPUTS) - {"Identity"}))
@@ -82,8 +83,11 @@ class RemoveIdentities(Pass):
         unknown = next((name for name in self.also if name not in _CHOICE), None)
         if unknown is not None:
             raise GraphEditError(
-                f"remove_identities(also={value_text(unknown)}): choose among {', '.join(_CHOICE)}"
-                f"{did_you_mean(str(unknown), _CHOICE)}"
+                either(
+                    f"remove_identities(also={value_text(unknown)}): choose",
+                    f"{value_text(unknown)} is not known; choose",
+                )
+                + f" among {', '.join(_CHOICE)}{did_you_mean(str(unknown), _CHOICE)}"
             )
         keep = resolve_ops(context.index, self.keep) if self.keep and not context.function else ()
         return _Identities(GraphRewrite(context, keep), {"Identity", *self.also}).patch()

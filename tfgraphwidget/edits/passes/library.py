@@ -13,9 +13,10 @@ from tfgraphwidget.edits.patch import Change, Patch, without_uncalled_functions
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.attributes import check_new_node
 from tfgraphwidget.edits.rewrite.consumers import OpsArgument, resolve_ops
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import mask_of, reachable_functions
 from tfgraphwidget.naming import known_instead, names_text
+from tfgraphwidget.sentences import editor_call, in_cell
 
 
 @register
@@ -38,7 +39,9 @@ class RemoveFunctions(Command):
         index = context.index
         if context.function:
             raise GraphEditError(
-                "The library of functions is that of the whole graph; leave the function first: editor.leave()."
+                "The library of functions is that of the whole graph; leave the function first: "
+                + editor_call("leave", "")
+                + "."
             )
         called = reachable_functions(index.functions, index.extras, index.nodes)
         names = sorted(name for name in index.functions if name not in called)
@@ -74,7 +77,7 @@ class RemoveCollection(Command):
         for key in self.keys:
             if not collections.get(key):
                 present = sorted(name for name, members in collections.items() if members)
-                raise GraphEditError(f"The graph has no collection {key!r}{known_instead(key, present)}")
+                raise UnknownName(f"The graph has no collection {key!r}{known_instead(key, present)}")
         members = tuple((key, member) for key in dict.fromkeys(self.keys) for member in collections[key])
         return Patch(remove=Change(members=members))
 
@@ -122,7 +125,7 @@ class RemoveAttr(Command):
             patch = rewrite(context)
         if patch is None:
             present = sorted({name for op in chosen for name in outermost.nodes[op].attr})
-            raise GraphEditError(f"No op here has attribute {self.name!r}{known_instead(self.name, present)}")
+            raise UnknownName(f"No op here has attribute {self.name!r}{known_instead(self.name, present)}")
         # The functions as they were would keep it. Those of a SavedModel have names in its objects, too.
         is_alone = not context.function and not context.signatures
         return without_uncalled_functions(outermost, patch) if is_alone else patch
@@ -138,8 +141,8 @@ class RemoveAttr(Command):
             del node.attr[self.name]
             if self.name in described and not described[self.name].HasField("default_value"):
                 raise GraphEditError(
-                    f"Op {node.name!r} cannot be without {self.name!r}, which every {node.op} has; set another value: "
-                    f"editor.set_attr({node.name!r}, {self.name!r}, …).",
+                    f"Op {node.name!r} cannot be without {self.name!r}, which every {node.op} has; "
+                    + in_cell(f"set another value: editor.set_attr({node.name!r}, {self.name!r}, …)."),
                     [node.name],
                 )
             if self.name in described:

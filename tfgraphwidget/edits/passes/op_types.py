@@ -15,6 +15,7 @@ from tfgraphwidget.edits.rewrite.output_uses import OutputUses
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import count_text, did_you_mean, names_text
+from tfgraphwidget.sentences import editor_call, in_cell
 from tfgraphwidget.tf_types import NodeDef, OpDef
 
 _OP_TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_>.-]*")
@@ -95,8 +96,8 @@ def _fit_attributes(node: NodeDef, definition: OpDef) -> list[str]:
     missing = [a.name for a in definition.attr if a.name not in node.attr and not a.HasField("default_value")]
     if missing:
         raise GraphEditError(
-            f"rename_type: op {node.name!r} lacks attribute {missing[0]!r}, which {definition.name} needs; set it "
-            f'first, editor.set_attr("{node.name}", "{missing[0]}", …), or use editor.replace.',
+            f"rename_type: op {node.name!r} lacks attribute {missing[0]!r}, which {definition.name} needs; "
+            + in_cell(f'set it first, editor.set_attr("{node.name}", "{missing[0]}", …), or use editor.replace.'),
             [node.name],
         )
     return extra
@@ -107,8 +108,8 @@ def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
     data = index.input_lists[op]
     if specs is not None and len(specs) != len(data):
         raise GraphEditError(
-            f"rename_type: op {node.name!r} has {count_text(len(data), 'input')}, and {node.op} takes {len(specs)}; "
-            "use editor.replace.",
+            f"rename_type: op {node.name!r} has {count_text(len(data), 'input')}, and {node.op} takes "
+            f"{len(specs)}; use " + editor_call("replace") + ".",
             [node.name],
         )
     start = int(index.inputs.start[op])
@@ -118,6 +119,7 @@ def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
         if dtype and spec.dtype and index.typing.number(dtype) != spec.dtype % 100:
             raise GraphEditError(
                 f"rename_type: input {k} of {node.name!r} is {dtype}, which {node.op} does not take; use "
-                "editor.replace.",
+                + editor_call("replace")
+                + ".",
                 [node.name],
             )

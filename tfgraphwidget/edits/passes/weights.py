@@ -16,6 +16,7 @@ from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, HANDLES, GraphIndex, definitions, handles, tensor_values
 from tfgraphwidget.naming import count_text, split_tensor
+from tfgraphwidget.sentences import editor_call, either
 from tfgraphwidget.tf_types import DataType, NodeDef
 
 _FLOAT, _INT8 = cast("DataType.ValueType", 1), cast("DataType.ValueType", 6)  # DT_FLOAT, DT_INT8
@@ -131,8 +132,8 @@ class QuantizeWeights(Pass):
 
 def _nothing(verb: str, index: GraphIndex, minimum: int, which: str) -> str:
     variables = any(kind in HANDLES for kind in index.types)
-    way = "editor.freeze() makes constants of the variables" if variables else "leave it out"
-    return f"{verb}: the graph has no float32 constant of {count_text(minimum, 'element')} {which}; {way}."
+    way = (editor_call("freeze", "") + " makes constants of the variables") if variables else "leave it out"
+    return f"{verb}: the graph has no float32 constant of {count_text(minimum, 'element')} {which}; " + way + "."
 
 
 def _weights(context: PlanContext, verb: str, minimum: int) -> Iterator[tuple[int, Array]]:
@@ -143,7 +144,9 @@ def _weights(context: PlanContext, verb: str, minimum: int) -> Iterator[tuple[in
     """
     index, arguments = context.index, frozenset(context.arguments)
     if type(minimum) is not int or minimum < 1:
-        raise GraphEditError(f"{verb}(minimum={value_text(minimum)}): give a number of elements from 1 on.")
+        raise GraphEditError(
+            either(f"{verb}(minimum={value_text(minimum)}): give", "Give") + " a number of elements from 1 on."
+        )
     fixed = {split_tensor(v.initial_value or "")[0] for v in definitions(index, handles(index)).values()}
     for op, node in enumerate(index.nodes):
         is_passed = f"{node.name}:0" in arguments

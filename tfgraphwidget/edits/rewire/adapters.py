@@ -13,8 +13,9 @@ from typing import Any, Literal
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Slot, Tensor
 from tfgraphwidget.edits.rewire.execution_frames import frames_of, may_run_in_frames
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import CONTROL, HANDLE_DTYPES, Shape, shape_text
+from tfgraphwidget.graph import CONTROL, HANDLE_DTYPES, Shape
 from tfgraphwidget.naming import as_input
+from tfgraphwidget.sentences import argument_value, drawn_shape, either
 from tfgraphwidget.tf_types import NodeDef
 
 AdapterType = Literal["", "Cast", "Reshape", "Transpose"]
@@ -38,7 +39,7 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
     """
     if kind not in _ADAPTERS:
         choices = ", ".join(map(repr, _ADAPTERS))
-        raise GraphEditError(f"mend={kind!r} is not known; it is one of {choices}.")
+        raise GraphEditError(argument_value("mend", repr(kind)) + f" is not known; it is one of {choices}.")
     adapters: dict[tuple[Tensor, object], int] = {}
     for slot, old, new in moves.given_inputs():
         setting = _ADAPTERS[kind](moves, slot, old, new)
@@ -51,7 +52,9 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
             (f" ({moves.tensor_name(new)!r} for {moves.tensor_name(old)!r})" for _, old, new in moves.changed_inputs()),
             "",
         )
-        raise GraphEditError(f"A {kind} mends nothing here{ends}; leave mend={kind!r} out.")
+        raise GraphEditError(
+            f"A {kind} mends nothing here{ends}; " + either(f"leave mend={kind!r} out.", "leave mend empty.")
+        )
 
 
 def possible_adapters(moves: EdgeMoves) -> tuple[AdapterType, ...]:
@@ -200,5 +203,5 @@ def placeholder(moves: EdgeMoves, tensor: Tensor) -> int:
         node.attr["shape"].shape.SetInParent()
         for size in shape:
             node.attr["shape"].shape.dim.add(size=-1 if size is None else size)
-    moves.notes.append(f"{node.name!r} {shape_text(shape)} stands for {tensor_text!r} now; feed it.")
+    moves.notes.append(f"{node.name!r} " + drawn_shape(shape) + f" stands for {tensor_text!r} now; feed it.")
     return number

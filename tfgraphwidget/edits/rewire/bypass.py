@@ -21,7 +21,7 @@ from tfgraphwidget.edits.rewire.gradients import (
     gradients_of,
     possible_gradient_notes,
 )
-from tfgraphwidget.edits.rewire.operands import as_part, connected_parts, tensors
+from tfgraphwidget.edits.rewire.operands import as_part, connected_parts, part_text, tensors
 from tfgraphwidget.edits.rewire.reroute import Rewire
 from tfgraphwidget.edits.rewire.stale_gradients import is_differentiable
 from tfgraphwidget.errors import GraphEditError
@@ -33,10 +33,10 @@ from tfgraphwidget.graph import (
     Mask,
     Selection,
     computed_from_outside,
-    shape_text,
     traversal,
 )
 from tfgraphwidget.naming import names_text
+from tfgraphwidget.sentences import Sentence, drawn_shape, either
 
 _GRADIENTS_TOO = "Its gradients are bypassed, too."
 
@@ -92,7 +92,7 @@ class Bypass(Rewire):
         _add_external(context, whole)
         if not whole.leaving and not whole.waiting:
             raise GraphEditError(
-                f"{self.what!r} has no consumers, so there is nothing to bypass; choose ops that are read.",
+                part_text(self.what) + " has no consumers, so there is nothing to bypass; choose ops that are read.",
                 part.ops[:3],
                 code="nothing-to-bypass",
             )
@@ -142,11 +142,11 @@ class Bypass(Rewire):
             verb = "has" if len(unread) == 1 else "have"
             moves.notes.append(f"{names_text(unread)} {verb} no consumers, so there is nothing to bypass.")
         if not unmatched:
-            moves.notes.append(f"{self.what!r} stays in the graph, without consumers outside.")
+            moves.notes.append(part_text(self.what) + " stays in the graph, without consumers outside.")
             return
         tensors = names_text([moves.tensor_name(tensor) for tensor in unmatched])
         verb = "is" if len(unmatched) == 1 else "are"
-        moves.notes.append(f"{tensors} of {self.what!r} {verb} read as before.")
+        moves.notes.append(f"{tensors} of " + part_text(self.what) + f" {verb} read as before.")
         if not self.by and not set(unmatched) & set(primary):
             moves.notes.append(
                 "What reads it comes after; if these are gradients, compute them again before you train with them."
@@ -167,7 +167,9 @@ class Bypass(Rewire):
             wrong = next((out for out in replacements if out not in boundary.leaving), None)
             if wrong is not None:
                 raise GraphEditError(
-                    f"No op outside of {self.what!r} reads {moves.tensor_name(wrong)!r} of it; what is read is "
+                    "No op outside of "
+                    + part_text(self.what)
+                    + f" reads {moves.tensor_name(wrong)!r} of it; what is read is "
                     f"{names_text([moves.tensor_name(tensor) for tensor in leaving]) or 'nothing'}.",
                     [moves.name(wrong[0])],
                 )
@@ -198,8 +200,10 @@ class Bypass(Rewire):
                 continue
             if len(leaving) > 1 or len(fitting) != 1:
                 raise GraphEditError(
-                    f"{len(entering):,} gradients enter {self.what!r} and {len(leaving):,} leave it, so its gradients "
-                    "cannot be bypassed with it; compute them again after the bypass, and strip training before it.",
+                    f"{len(entering):,} gradients enter "
+                    + part_text(self.what)
+                    + f" and {len(leaving):,} leave it, so its gradients cannot be bypassed with it; compute "
+                    "them again after the bypass, and strip training before it.",
                     [moves.name(op) for op, _ in (*leaving, *entering)],
                     without_training(moves.index),
                     code="gradients-not-bypassed",
@@ -212,7 +216,9 @@ class Bypass(Rewire):
     def _one(moves: EdgeMoves, name: str) -> Tensor:
         candidates = tensors(moves.index, name)
         if len(candidates) != 1 or candidates[0][1] == CONTROL:
-            raise GraphEditError(f"by= names {name!r}, which is {len(candidates)} tensors; name one: 'op:0'.")
+            raise GraphEditError(
+                either(f"by= names {name!r}, which", repr(name)) + f" is {len(candidates)} tensors; name one: 'op:0'."
+            )
         return candidates[0]
 
     def _only_way(self, moves: EdgeMoves, tensor: Tensor, boundary: Boundary) -> Tensor:
@@ -225,20 +231,25 @@ class Bypass(Rewire):
             fed = [way for way in fed if any(_uses_value(index, op, k) for op, k in boundary.entering[way])]
         if len(fed) == 1:
             return fed[0]
-        output_text = f"{moves.tensor_name(tensor)!r} ({_description(moves, tensor)})"
+        output_text = _description(moves, tensor)
         ops = dict.fromkeys(moves.name(op) for op, _ in (tensor, *(fitting or entering)))
         if fitting:
             raise GraphEditError(
-                f"{self.what!r} reads {names_text([moves.tensor_name(t) for t in fitting])}, and each would fit "
-                f"those that read {output_text}; choose one of them.",
+                part_text(self.what)
+                + f" reads {names_text([moves.tensor_name(t) for t in fitting])}, and each would fit those "
+                "that read " + output_text + "; choose one of them.",
                 ops,
                 [replace(self, by=moves.tensor_name(way)) for way in fitting],
                 code="several-inputs-fit",
             )
-        inputs_text = ", ".join(f"{moves.tensor_name(t)!r} ({_description(moves, t)})" for t in entering) or "nothing"
+        inputs_text = Sentence(", ").join(_description(moves, t) for t in entering) or "nothing"
         raise GraphEditError(
-            f"{self.what!r} reads {inputs_text}, and none of it fits those that read {output_text}; connect each of "
-            "them to another tensor instead.",
+            part_text(self.what)
+            + " reads "
+            + inputs_text
+            + ", and none of it fits those that read "
+            + output_text
+            + "; connect each of them to another tensor instead.",
             ops,
             code="no-input-fits",
         )
@@ -253,7 +264,7 @@ class Bypass(Rewire):
             moves.control_inputs[op] = tuple(dict.fromkeys([*waits, *(other for other in around if other != op)]))
         if boundary.control_inputs and ways:
             before = names_text([moves.name(op) for op in boundary.control_inputs])
-            moves.notes.append(f"{self.what!r} waits for {before}; the ops that read past it do not.")
+            moves.notes.append(part_text(self.what) + f" waits for {before}; the ops that read past it do not.")
 
 
 @register(
@@ -312,7 +323,9 @@ class Detach(Rewire):
                 )
         if not moves.inputs and not moves.control_inputs:
             raise GraphEditError(
-                f"Nothing of {self.what!r} is there to cut; choose ops that have edges, or cut edges of another kind.",
+                "Nothing of "
+                + part_text(self.what)
+                + " is there to cut; choose ops that have edges, or cut edges of another kind.",
                 part.ops[:3],
             )
         return moves
@@ -374,8 +387,10 @@ def _rename_output(moves: EdgeMoves, tensor: Tensor, way: Tensor) -> None:
     old_name = moves.tensor_name(tensor)
     if not _fits(moves, tensor, way):
         raise GraphEditError(
-            f"{old_name!r} ({_description(moves, tensor)}) is a result that callers are given, and "
-            f"{moves.tensor_name(way)!r} ({_description(moves, way)}) is of another kind; bypass less.",
+            _description(moves, tensor)
+            + " is a result that callers are given, and "
+            + _description(moves, way)
+            + " is of another kind; bypass less.",
             [moves.name(tensor[0]), moves.name(way[0])],
         )
     moves.output_renames[old_name] = moves.tensor_name(way)
@@ -414,4 +429,6 @@ def _fits(moves: EdgeMoves, tensor: Tensor, way: Tensor) -> bool:
 
 
 def _description(moves: EdgeMoves, tensor: Tensor) -> str:
-    return f"{moves.dtype(tensor) or 'unknown'} {shape_text(moves.index.shape(*tensor))}"
+    """A tensor with its dtype and shape, as a part of a sentence."""
+    shape = drawn_shape(moves.index.shape(*tensor))
+    return f"{moves.tensor_name(tensor)!r} ({moves.dtype(tensor) or 'unknown'} " + shape + ")"

@@ -9,6 +9,7 @@ from tfgraphwidget.edits.patch import Change, NodeChange, Patch
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph import CONTROL, Csr, GraphIndex, Mask
 from tfgraphwidget.naming import as_input, count_text, free_name, is_scope_name, names_text
+from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import NodeDef, OpDef
 
 Tensor = tuple[int, int]
@@ -219,8 +220,8 @@ class EdgeMoves:
             count, name_count = len(self.new_names), len(self.new_names) + len(self._requested_names)
             added = f"{count_text(count, 'op')} {'is' if count == 1 else 'are'} added" if count else "no op is added"
             raise GraphEditError(
-                f"names= has {count_text(name_count, 'name')}, and {added}; leave out "
-                f"{names_text(self._requested_names)}."
+                either("names= has", "There are")
+                + f" {count_text(name_count, 'name')}, and {added}; leave out {names_text(self._requested_names)}."
             )
 
     def patch(self) -> Patch:

@@ -10,6 +10,7 @@ from tfgraphwidget.edits.rewire.edge_moves import Boundary, Slot, Tensor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, check_ports, weak_components
 from tfgraphwidget.naming import names_text, split_tensor
+from tfgraphwidget.sentences import Sentence, either
 
 Names = str | tuple[str, ...]
 """A name, or several."""
@@ -67,20 +68,23 @@ def pair_tensors(
     if len(sides[0]) != len(sides[1]):
         counts = [f"{len(side)} tensor{'' if len(side) == 1 else 's'}" for side in sides]
         raise GraphEditError(
-            f"{a} is {counts[0]} and {b} is {counts[1]}, so they make no pairs; name as many on both sides "
-            "('op:0' is a tensor, '^op' the control edges of an op).",
+            a
+            + f" is {counts[0]} and "
+            + b
+            + f" is {counts[1]}, so they make no pairs; name as many on both sides ('op:0' is a tensor, '^op' "
+            "the control edges of an op).",
             _ops(index, (*sides[0], *sides[1])),
         )
     if len(set(sides[0])) < len(sides[0]):
         twice = next(t for k, t in enumerate(sides[0]) if t in sides[0][:k])
         raise GraphEditError(
-            f"{index.names[twice[0]]!r} is named twice in {a}; name each tensor once.", _ops(index, [twice])
+            f"{index.names[twice[0]]!r} is named twice in " + a + "; name each tensor once.", _ops(index, [twice])
         )
     pairs = list(zip(*sides, strict=True))
     for old, new in pairs:
         if (old[1] == CONTROL) != (new[1] == CONTROL):
             raise GraphEditError(
-                f"{a} and {b} pair a tensor with control edges; write '^op' on both sides, or on none.",
+                a + " and " + b + " pair a tensor with control edges; write '^op' on both sides, or on none.",
                 _ops(index, [old, new]),
             )
     return pairs
@@ -118,6 +122,15 @@ def members(index: GraphIndex, what: Ops) -> frozenset[int]:
     return frozenset(numbers)
 
 
+def part_text(part: str | Iterable[str] | Selection) -> Sentence:
+    """A part of a graph as a part of a sentence; a selection is an expression in Python, and its ops on the page.
+
+    Args:
+        part: A name scope, names, or a selection.
+    """
+    return either(repr(part), names_text(part.ops)) if isinstance(part, Selection) else Sentence(repr(part))
+
+
 def as_part(index: GraphIndex, what: str | Selection) -> Selection:
     """An op, a name scope, or a selection without the tensors chosen beside it; GraphEditError when it holds no op.
 
@@ -128,7 +141,7 @@ def as_part(index: GraphIndex, what: str | Selection) -> Selection:
     selection = what.on(index) if isinstance(what, Selection) else None
     ops = members(index, (what,)) if isinstance(what, str) else members(index, what)
     if not ops:
-        raise GraphEditError(f"{what!r} holds no ops; select some.")
+        raise GraphEditError(part_text(what) + " holds no ops; select some.")
     return Selection.of(index, sorted(ops), "" if selection is None else selection.expression)
 
 

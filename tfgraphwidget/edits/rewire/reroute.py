@@ -23,12 +23,14 @@ from tfgraphwidget.edits.rewire.operands import (
     members,
     outputs_of,
     pair_tensors,
+    part_text,
     slots_of,
     tensors,
 )
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, GraphIndex, Selection, traversal
 from tfgraphwidget.naming import as_input, count_text, names_text, split_tensor
+from tfgraphwidget.sentences import argument_value, editor_call, either
 
 # Base class of the commands that move edges: collect, adapt, validate, plan
 
@@ -128,9 +130,15 @@ class _ConsumerCommand(Rewire):
         return False
 
     def _nobody(self, ends: Iterable[str], ops: Iterable[str]) -> GraphEditError:
-        among = "" if self.only == self.never == () else " among the ops that only= and never= leave"
+        among = (
+            ""
+            if self.only == self.never == ()
+            else either(" among the ops that only= and never= leave", " among the ops that may be changed")
+        )
         return GraphEditError(
-            f"Nobody{among} reads {names_text(list(ends))}, so there is no edge to move; name a tensor that is read, "
+            "Nobody"
+            + among
+            + f" reads {names_text(list(ends))}, so there is no edge to move; name a tensor that is read, "
             "or '^op' for those that wait for an op.",
             dict.fromkeys(ops),
         )
@@ -262,13 +270,17 @@ class Swap(_ConsumerCommand):
     def _of_tensors(self, index: GraphIndex) -> bool:
         """Whether the two are tensors; GraphEditError when one of them is, and when ends of tensors are asked for."""
         if self.what not in get_args(Side):
-            raise GraphEditError(f"what={self.what!r} is not known; it is one of 'inputs', 'outputs', 'both'.")
+            raise GraphEditError(
+                argument_value("what", repr(self.what)) + " is not known; it is one of 'inputs', 'outputs', 'both'."
+            )
         sides = [side for side in (self.a, self.b) if isinstance(side, str) and side not in index.ids]
         are = [side for side in sides if side[:1] == "^" or split_tensor(side)[1] is not None]
         if are and (len(are) < 2 or self.what != "outputs"):
             raise GraphEditError(
-                f"{self.a!r} and {self.b!r} cannot exchange {self.what}: a tensor has readers only; name two tensors "
-                "or two ops."
+                part_text(self.a)
+                + " and "
+                + part_text(self.b)
+                + f" cannot exchange {self.what}: a tensor has readers only; name two tensors or two ops."
             )
         return bool(are)
 
@@ -278,17 +290,27 @@ class Swap(_ConsumerCommand):
         parts = as_part(index, self.a).ids, as_part(index, self.b).ids
         if parts[0] & parts[1]:
             name = index.names[min(parts[0] & parts[1])]
-            raise GraphEditError(f"Op {name!r} is in {self.a!r} and in {self.b!r}; give parts that share none.", [name])
+            raise GraphEditError(
+                f"Op {name!r} is in "
+                + part_text(self.a)
+                + " and in "
+                + part_text(self.b)
+                + "; give parts that share none.",
+                [name],
+            )
         if self.what != "inputs":
-            labels = f"what {self.a!r} gives", f"what {self.b!r} gives"
+            labels = ("what " + part_text(self.a) + " gives"), ("what " + part_text(self.b) + " gives")
             pairs = pair_tensors(index, outputs_of(index, self.a), outputs_of(index, self.b), labels)
             _move_consumers(moves, _both_ways(pairs), lambda op: may(op) and op not in parts[0] and op not in parts[1])
         if self.what != "outputs":
             a, b = slots_of(index, self.a), slots_of(index, self.b)
             if len(a) != len(b):
                 raise GraphEditError(
-                    f"{self.a!r} has {count_text(len(a), 'input')} and {self.b!r} has {count_text(len(b), 'input')}, "
-                    "so they cannot exchange them; give parts with equally many.",
+                    part_text(self.a)
+                    + f" has {count_text(len(a), 'input')} and "
+                    + part_text(self.b)
+                    + f" has {count_text(len(b), 'input')}, so they cannot exchange them; give parts with "
+                    "equally many.",
                     [index.names[min(ops)] for ops in parts],
                 )
             for ones, others in zip(a, b, strict=True):
@@ -371,15 +393,21 @@ class Connect(Rewire):
         source_tensors = [t for name in self._source_names(index) for t in tensors(index, name)]
         if any(port == CONTROL for _, port in source_tensors):
             raise GraphEditError(
-                f"{self._text(self.source)} is a control edge, which no input reads; let "
-                f"{self._text(self.target)} wait for the op: editor.add_control_inputs(op, ops)."
+                self._text(self.source)
+                + " is a control edge, which no input reads; let "
+                + self._text(self.target)
+                + " wait for the op: "
+                + editor_call("add_control_inputs", "op, ops")
+                + "."
             )
         slots = self._slots(index, moves, source_tensors)
         if len(source_tensors) != len(slots):
             raise GraphEditError(
-                f"{self._text(self.source)} gives {count_text(len(source_tensors), 'tensor')} and "
-                f"{self._text(self.target)} takes "
-                f"{count_text(len(slots), 'input')}; connect equally many, or one tensor to one input by k=.",
+                self._text(self.source)
+                + f" gives {count_text(len(source_tensors), 'tensor')} and "
+                + self._text(self.target)
+                + f" takes {count_text(len(slots), 'input')}; connect equally many, or one tensor to one input "
+                "by " + either("k=.", "its number."),
                 dict.fromkeys(index.names[op] for op in (*(t[0] for t in source_tensors), *(s[0][0] for s in slots))),
             )
         for tensor, inputs in zip(source_tensors, slots, strict=True):
@@ -398,16 +426,19 @@ class Connect(Rewire):
         target = self.target
         if isinstance(target, str) and target not in index.ids and split_tensor(target)[1] is not None:
             raise GraphEditError(
-                f"{target!r} is what op {split_tensor(target)[0]!r} gives, and connect asks who is to read: name the "
-                f"op, or let the readers of {target!r} read another tensor: editor.reroute({target!r}, to=…).",
+                f"{target!r} is what op {split_tensor(target)[0]!r} gives, and connect asks who is to read: "
+                f"name the op, or let the readers of {target!r} read another tensor: "
+                + editor_call("reroute", f"{target!r}, to=…")
+                + ".",
                 [split_tensor(target)[0]],
             )
         slots = slots_of(index, target)
         if self.k is not None:
             if isinstance(target, Selection) or target not in index.ids or not 0 <= self.k < len(slots):
                 raise GraphEditError(
-                    f"There is no input {self.k} of {self._text(target)}, which has {count_text(len(slots), 'input')}; "
-                    "name an op and count its inputs from 0."
+                    f"There is no input {self.k} of "
+                    + self._text(target)
+                    + f", which has {count_text(len(slots), 'input')}; name an op and count its inputs from 0."
                 )
             return [slots[self.k]]
         if len(source_tensors) == 1 and len(slots) > 1 and isinstance(target, str) and target in index.ids:
@@ -418,7 +449,7 @@ class Connect(Rewire):
         return slots
 
     def _text(self, end: Names | Selection) -> str:
-        return repr(end) if isinstance(end, Selection) else names_text(as_tuple(end))
+        return part_text(end) if isinstance(end, Selection) else names_text(as_tuple(end))
 
 
 # Control inputs

@@ -24,12 +24,12 @@ from tfgraphwidget.graph import (
     Csr,
     GraphIndex,
     handle_kind,
-    shape_text,
     shortest_path,
     strong_components,
     traversal,
 )
 from tfgraphwidget.naming import split_input
+from tfgraphwidget.sentences import drawn_shape
 from tfgraphwidget.tf_types import NodeDef, OpDef
 
 _SHOWN = 8
@@ -219,9 +219,11 @@ def misfit(moves: EdgeMoves, slot: Slot, old: Tensor, new: Tensor) -> str:
     expected = (is_other and moves.expected_dtype(slot)) or had.removesuffix("_ref")
     if is_other and expected != dtype.removesuffix("_ref"):
         return (
-            f"{moves.tensor_name(new)!r} is {_description(moves, new)} and cannot stand for "
-            f"{moves.tensor_name(old)!r}, which is {_description(moves, old)}, at input {slot[1]} "
-            f"of {moves.name(slot[0])!r}; give a tensor of {expected}."
+            f"{moves.tensor_name(new)!r} is "
+            + _description(moves, new)
+            + f" and cannot stand for {moves.tensor_name(old)!r}, which is "
+            + _description(moves, old)
+            + f", at input {slot[1]} of {moves.name(slot[0])!r}; give a tensor of {expected}."
         )
     if dtype and not dtype.endswith("_ref") and takes_reference(moves.index, *slot):
         return _no_reference(moves, slot, new)
@@ -269,7 +271,7 @@ def _takes_any_handle(node: NodeDef, k: int, definition: OpDef | None) -> bool:
 
 
 def _description(moves: EdgeMoves, tensor: Tensor) -> str:
-    shape = f" {shape_text(moves.index.shape(*tensor))}" if tensor[0] < len(moves.index) else ""
+    shape = " " + drawn_shape(moves.index.shape(*tensor)) if tensor[0] < len(moves.index) else ""
     return moves.dtype(tensor) + shape
 
 

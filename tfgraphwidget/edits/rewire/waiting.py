@@ -5,6 +5,7 @@ from __future__ import annotations
 from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import names_text, split_input
+from tfgraphwidget.sentences import editor_call
 from tfgraphwidget.tf_types import NodeDef
 
 
@@ -43,5 +44,6 @@ def _note(name: str, waiting: list[str]) -> str:
     who, wait, they = (repr(waiting[0]), "waits", "it") if len(waiting) == 1 else (names_text(waiting), "wait", "them")
     return (
         f"{who} still {wait} for {name!r}, which has no consumers any more; let {they} wait for another op: "
-        f'editor.reroute("^{name}", "^…").'
+        + editor_call("reroute", f'"^{name}", "^…"')
+        + "."
     )

@@ -46,6 +46,7 @@ from tfgraphwidget.naming import (
     names_text,
     split_tensor,
 )
+from tfgraphwidget.sentences import editor_call, in_cell
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 
@@ -109,8 +110,8 @@ class SetAttr(Command):
         attribute_names = [*attributes] or sorted(name for name in own_names if name not in _OWN)
         end = known_instead(self.name, attribute_names)
         if definition is None and not end.endswith("?"):
-            end = ", and TensorFlow does not know the type; load its library first (tf.load_op_library)."
-        raise GraphEditError(f"{kind} {self.op!r} has no attribute {self.name!r}{end}", [self.op])
+            end = ", and TensorFlow does not know the type; " + in_cell("load its library first (tf.load_op_library).")
+        raise GraphEditError(f"{kind} {self.op!r} has no attribute {self.name!r}" + end, [self.op])
 
 
 _COLOCATION = "_class"
@@ -233,7 +234,8 @@ def _check_value(index: GraphIndex, op: int, node: NodeDef) -> None:
         name = index.names[op]
         raise GraphEditError(
             f"The value of constant {name!r} is {index.dtypes(op)[0]} and stays it; cast it: "
-            f'editor.insert("{name}:0", "Cast", dtype=…).',
+            + editor_call("insert", f'"{name}:0", "Cast", dtype=…')
+            + ".",
             [name],
         )
 
@@ -270,8 +272,8 @@ def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
         return
     if len(slots) != len(ends):
         raise GraphEditError(
-            f"Op {name!r} would take {count_text(len(slots), 'tensor')}, and reads {len(ends)}; make a new op of its "
-            "type and editor.replace this one.",
+            f"Op {name!r} would take {count_text(len(slots), 'tensor')}, and reads {len(ends)}; make a new op "
+            "of its type and " + editor_call("replace") + " this one.",
             [name],
         )
     for slot, source in zip(slots, ends, strict=True):
@@ -279,7 +281,8 @@ def _check_inputs(index: GraphIndex, op: int, node: NodeDef) -> None:
         if slot.dtype and dtype and slot.dtype != index.typing.number(dtype):
             raise GraphEditError(
                 f"Op {name!r} reads {read!r}, which is {dtype}, and would take another dtype; cast that first: "
-                f'editor.insert({read!r}, "Cast", dtype=…).',
+                + editor_call("insert", f'{read!r}, "Cast", dtype=…')
+                + ".",
                 [name, index.names[source[0]]],
             )
 
@@ -431,8 +434,8 @@ class SetConstant(Command):
             return Patch(changed=rewriter.require_changes("holds that value", name))
         if not is_placeholder(kind):
             raise GraphEditError(
-                f"Op {name!r} is a {kind}, which computes its value; name a constant or a placeholder, or let its "
-                "readers read another tensor: editor.replace.",
+                f"Op {name!r} is a {kind}, which computes its value; name a constant or a placeholder, or let "
+                "its readers read another tensor: " + editor_call("replace") + ".",
                 [name],
             )
         names_in_use = index.used_names()

@@ -13,6 +13,7 @@ from tfgraphwidget.edits.rewire.validation import takes_reference
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONTROL, ENTER, EXIT, LOOP_CONDITION, MERGE, NEXT, SWITCH, GraphIndex
 from tfgraphwidget.naming import as_input, split_input, split_tensor
+from tfgraphwidget.sentences import either, in_cell
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 Tensor = tuple[int, int]
@@ -126,7 +127,7 @@ def readers(index: GraphIndex, of: Tensor, only: Ops = (), never: Ops = ()) -> l
     if candidates and candidates.isdisjoint(reader_ops):
         name, reader = tensor_name(index, of), index.names[min(candidates)]
         raise GraphEditError(
-            f"Op {reader!r} does not read {name!r}; name ops in only= that do, or leave it out.", [reader]
+            f"Op {reader!r} does not read {name!r}; " + in_cell("name ops in only= that do, or leave it out."), [reader]
         )
     return [op for op in reader_ops if (not only or op in candidates) and op not in barred]
 
@@ -150,7 +151,9 @@ def check_dtype(index: GraphIndex, reading: Iterable[int], old: Tensor, new: str
         first = [index.names[op] for op in reading][:1]
         who = f"op {first[0]!r} reads" if first else "its readers read"
         raise GraphEditError(
-            f"{new!r} is {dtype}, and {who} {name!r}, which is {was}; tf.cast it to {was.removesuffix('_ref')} first.",
+            f"{new!r} is {dtype}, and {who} {name!r}, which is {was}; "
+            + either("tf.cast", "cast")
+            + f" it to {was.removesuffix('_ref')} first.",
             [*first, index.names[old[0]]],
         )
     if not was.endswith("_ref") or dtype.endswith("_ref"):
@@ -159,8 +162,8 @@ def check_dtype(index: GraphIndex, reading: Iterable[int], old: Tensor, new: str
         if _writes(index, op, old):
             reader = index.names[op]
             raise GraphEditError(
-                f"Op {reader!r} writes to the variable {name!r}, and {new!r} is only a value; leave it out: "
-                f'never=["{reader}"].',
+                f"Op {reader!r} writes to the variable {name!r}, and {new!r} is only a value; "
+                + in_cell(f'leave it out: never=["{reader}"].'),
                 [reader, index.names[old[0]]],
             )
 

@@ -22,6 +22,7 @@ from tfgraphwidget.edits.rewrite.consumers import Tensor, tensor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import EXIT, FUNCTION_CALLS, SWITCH, GraphIndex, Selection
 from tfgraphwidget.naming import as_input, split_input, split_tensor
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import NodeDef
 
 _HERE = "here"
@@ -123,8 +124,9 @@ def _run_in_frames(
         state = [*(v.handle for v in traced.index.variable_defs), "a table"][0]
         name = index.names[inside[0][1][0]]
         raise GraphEditError(
-            f"The function makes state ({state}), which cannot be initialized inside of a loop or branch, where "
-            f"{name!r} lies; let it read state that editor.grow makes outside, or choose a tensor outside.",
+            f"The function makes state ({state}), which cannot be initialized inside of a loop or branch, "
+            f"where {name!r} lies; "
+            + in_cell("let it read state that editor.grow makes outside, or choose a tensor outside."),
             [name],
         )
     deepest, of = max(inside, key=lambda pair: len(frames.contexts.path(pair[0])))

@@ -29,8 +29,9 @@ from tfgraphwidget.edits.rewrite.consumers import (
 )
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import GraphIndex, Shape, is_placeholder, shape_text
+from tfgraphwidget.graph import GraphIndex, Shape, is_placeholder
 from tfgraphwidget.naming import count_text, free_name, split_input, split_tensor
+from tfgraphwidget.sentences import drawn_shape, in_cell
 from tfgraphwidget.tf_types import NodeDef
 
 # A placeholder takes another dtype or shape in place, since users feed it by name. A live graph cannot change its
@@ -89,8 +90,10 @@ def check_other_readers(index: GraphIndex, placeholder: Tensor, spec: Spec, rema
     for reader in sorted(remaining):
         names = [index.names[reader], index.names[op]]
         raise GraphEditError(
-            f"Op {names[0]!r} would go on reading {names[1]!r}, which is to be {spec[1]} {shape_text(spec[0])}; leave "
-            "out only= and never=.",
+            f"Op {names[0]!r} would go on reading {names[1]!r}, which is to be {spec[1]} "
+            + drawn_shape(spec[0])
+            + "; "
+            + in_cell("leave out only= and never=."),
             names,
         )
 

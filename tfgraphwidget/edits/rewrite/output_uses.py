@@ -11,9 +11,10 @@ from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import definitions, handles
 from tfgraphwidget.naming import count_text, split_tensor
+from tfgraphwidget.sentences import editor_call, either
 from tfgraphwidget.tf_types import ContextDef, NodeDef
 
-_REPLACE = "make a new op and editor.replace this one"
+_REPLACE = "make a new op and " + editor_call("replace") + " this one"
 
 
 class OutputUses:
@@ -50,15 +51,16 @@ class OutputUses:
                 is_mended = bool(now) and moves.expected_dtype((reader, k)) == now.removesuffix("_ref")
                 if source == op and was != now and not is_mended and (now == "gone" or (was and now)):
                     raise GraphEditError(
-                        f"{_was(name, port, was)} would be {now}, and op {index.names[reader]!r} reads it; let it "
-                        "read another tensor first (editor.reroute).",
+                        f"{_was(name, port, was)} would be {now}, and op {index.names[reader]!r} reads it; let "
+                        "it read another tensor first" + either(" (editor.reroute).", "."),
                         [name, index.names[reader]],
                     )
         for port, who, way_out in self._names_by_op.get(name, ()):
             if port >= len(after):
                 raise GraphEditError(
                     f"Op {name!r} would have {count_text(len(after), 'output')}, and {who} names '{name}:{port}'; "
-                    f"{way_out}.",
+                    + way_out
+                    + ".",
                     [name],
                 )
 
@@ -76,7 +78,11 @@ class OutputUses:
         context, index = self._context, self._index
         for signature in context.signatures:
             for _, tensor in (*signature.inputs, *signature.outputs):
-                yield tensor, f"signature {signature.name!r}", f"editor.remove_signature({signature.name!r}) first"
+                yield (
+                    tensor,
+                    f"signature {signature.name!r}",
+                    (editor_call("remove_signature", f"{signature.name!r}") + " first"),
+                )
         owner = f"function {context.function!r}" if context.function else "a signature"
         yield from ((tensor, owner, _REPLACE) for tensor in context.external_tensors)
         for key, members in index.collections.items():

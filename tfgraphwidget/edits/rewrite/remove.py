@@ -34,6 +34,7 @@ from tfgraphwidget.graph import (
     traversal,
 )
 from tfgraphwidget.naming import colocated_with, colocation, names_text, split_tensor
+from tfgraphwidget.sentences import either
 
 _COLOCATED = "_class"
 
@@ -120,8 +121,9 @@ class Remove(Command):
                     continue
                 a, b = index.names[reader], index.names[op]
                 raise GraphEditError(
-                    f"Op {a!r} stays and reads {b!r}, which is to go; let it read another tensor first "
-                    "(editor.reroute, editor.bypass), or remove all that depends on it too.",
+                    f"Op {a!r} stays and reads {b!r}, which is to go; let it read another tensor first"
+                    + either(" (editor.reroute, editor.bypass)", "")
+                    + ", or remove all that depends on it too.",
                     [a, b],
                     [replace(self, readers=True)],
                 )

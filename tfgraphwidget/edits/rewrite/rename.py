@@ -144,7 +144,7 @@ class Rename(Command):
             along = set(scopes.ops(scopes.ids[old]).tolist())
         else:
             end = did_you_mean(self.old, [*index.names, *scopes.names], otherwise=FIND_OPS)
-            raise UnknownName(f"This graph has no op or name scope {self.old!r}{end}")
+            raise UnknownName(f"This graph has no op or name scope {self.old!r}" + end)
         if old == new:
             raise NameTaken(f"{old!r} has that name already; give another one.", [old] if old in index.ids else [])
         return {index.names[i]: new + index.names[i][len(old) :] for i in sorted(along)}

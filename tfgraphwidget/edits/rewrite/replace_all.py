@@ -67,6 +67,7 @@ from tfgraphwidget.naming import (
     split_tensor,
 )
 from tfgraphwidget.progress import tell
+from tfgraphwidget.sentences import Sentence, editor_call, either, in_cell
 from tfgraphwidget.tf_types import NodeDef
 
 _MOST_ROUNDS = 100
@@ -123,7 +124,9 @@ class ReplaceAll(Command):
     def plan(self, context: PlanContext) -> Patch:
         """The patch of the graph of `context`. Raises GraphEditError where nothing is replaced, and says why."""
         if not is_scope_name(self.into):
-            raise InvalidArgument("into", f"{self.into!r} is no name scope; write letters and digits: into='gelu'.")
+            raise InvalidArgument(
+                "into", f"{self.into!r} is no name scope; " + in_cell("write letters and digits: into='gelu'.")
+            )
         report = _Report()
         mask = traversal.mask_of(context.index, resolve_ops(context.index, self.within)) if self.within else None
 
@@ -149,14 +152,22 @@ class ReplaceAll(Command):
             others = len(report.skipped) - 1
             more = f" {others:,} more match{'es' * (others > 1)} cannot be replaced." if others else ""
             end = "" if why.rstrip(".").endswith("?") else "."
-            return GraphEditError(f"No match is replaced: {why.rstrip('.')}{end}{more}", ops)
+            return GraphEditError("No match is replaced: " + Sentence(why).clause + end + more, ops)
         pattern = pattern_of(self.pattern)
         text = repr(str(pattern)[:200])
         if self.where is not None:
-            return GraphEditError(f"No match of {text} is one that where= accepts; leave it out.")
+            return GraphEditError(
+                f"No match of {text} is one that "
+                + either("where= accepts", "the condition accepts")
+                + "; leave it out."
+            )
         near = find_matches(context.index, pattern).near[:1]
-        closest = f" The closest: {near[0].difference}." if near else " editor.match(…).near lists what almost does."
-        return GraphEditError(f"Nothing matches {text}; change the pattern.{closest}", near[0].ops if near else ())
+        closest = (
+            f" The closest: {near[0].difference}."
+            if near
+            else either(" editor.match(…).near lists what almost does.", "")
+        )
+        return GraphEditError(f"Nothing matches {text}; change the pattern." + closest, near[0].ops if near else ())
 
 
 @dataclass
@@ -306,7 +317,7 @@ class _Planner:
                 place = step.responsible(error)
                 if place is None or len(refusals) >= _MOST_REFUSALS:
                     raise
-                refusals[place] = f"{accepted[place].outputs[0]!r}: {error}"
+                refusals[place] = f"{accepted[place].outputs[0]!r}: " + error.why
                 continue
             self.replaced += step.replaced.values()
             self.skipped += skipped
@@ -323,8 +334,9 @@ class _Planner:
         except Exception as error:
             raise InvalidArgument(
                 "where",
-                f"where= raised {type(error).__name__} at {match.outputs[0]!r}: {reason_of(error)}; let it return True "
-                "or False.",
+                either("where=", "The condition")
+                + f" raised {type(error).__name__} at {match.outputs[0]!r}: {reason_of(error)}; let it return True or "
+                "False.",
             ) from error
 
     def _attempt(
@@ -339,12 +351,12 @@ class _Planner:
             ops = (*match.numbers, *match.passed)
             other = next((owners[op] for op in ops if op in owners), "")
             why = f"{first!r}: overlaps the match that ends at {other!r}." if other else ""
-            why = f"{first!r}: {match.why}." if match.why else refusals.get(place, why)
+            why = f"{first!r}: " + match.why + "." if match.why else refusals.get(place, why)
             if not why:
                 try:
                     step.replace(match, place)
                 except GraphEditError as error:
-                    why = f"{first!r}: {error}"
+                    why = f"{first!r}: " + error.why
             if why:
                 skipped.append(SkippedMatch(match.ops, why))
             else:
@@ -373,8 +385,8 @@ class _Planner:
             traced = self.context.trace(by, specs)
             if traced.has_state or traced.captured:
                 raise GraphEditError(
-                    "The replacement makes or reads variables of its own, and all matches would share them; use "
-                    "editor.replace at each match."
+                    "The replacement makes or reads variables of its own, and all matches would share them; "
+                    "use " + editor_call("replace") + " at each match."
                 )
             self.traces[key] = traced
         return self.traces[key], inputs

@@ -32,6 +32,7 @@ from tfgraphwidget.edits.rewrite.remove import Remove
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLES, NEXT, GraphIndex, Part, Selection, traversal
 from tfgraphwidget.naming import free_name, names_text, split_tensor
+from tfgraphwidget.sentences import in_cell
 
 _OP_TYPES = ("Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity")
 """Those that a form proposes."""
@@ -280,8 +281,8 @@ def _captured_for(index: GraphIndex, part: Part) -> tuple[str, ...]:
 def _pair_boundaries(what: str, old: tuple[str, ...], new: tuple[str, ...]) -> Iterable[tuple[str, str]]:
     if len(old) != len(new):
         raise GraphEditError(
-            f"{len(old)} {what}s ({names_text(old)}) and {len(new)} to take their place ({names_text(new)}) make no "
-            "pairs; say which is for which: ends={old: new}."
+            f"{len(old)} {what}s ({names_text(old)}) and {len(new)} to take their place ({names_text(new)}) "
+            "make no pairs; " + in_cell("say which is for which: ends={old: new}.")
         )
     return zip(old, new, strict=True)
 

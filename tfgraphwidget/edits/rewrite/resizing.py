@@ -38,6 +38,7 @@ from tfgraphwidget.graph import (
     traversal,
 )
 from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
+from tfgraphwidget.sentences import editor_call, in_cell
 from tfgraphwidget.tf_types import FunctionDef, NodeDef
 
 Sizes = tuple[tuple[int, int, int | None], ...]
@@ -129,7 +130,8 @@ class Resizing:
             name = self.index.names[self.op]
             raise GraphEditError(
                 f"The sizes that follow from the new shape of {name!r} contradict each other; set them by "
-                "editor.set_constant.",
+                + editor_call("set_constant")
+                + ".",
                 [name],
             )
         fixed = [one for one in stale.values() if self.fix and one.proposed is not None]
@@ -275,7 +277,7 @@ class Resizing:
                 patch = self._plan_body(inner, argument_sizes)
             except GraphEditError as error:
                 call.refusal = GraphEditError(
-                    f"Function {reference.function!r}, which {node.name!r} calls: {error.why}",
+                    f"Function {reference.function!r}, which {node.name!r} calls: " + error.why,
                     [node.name],
                     self.mends,
                 )
@@ -284,7 +286,7 @@ class Resizing:
                 continue
             call.constants += [one._replace(function=one.function or inner.function) for one in patch.constants]
             place = f"{_PLACE}{inner.function!r}: "
-            call.notes += [note if note.startswith(_PLACE) else f"{place}{note}" for note in patch.notes]
+            call.notes += [note if note.startswith(_PLACE) else (f"{place}" + note) for note in patch.notes]
             if self.fix:
                 definition, _ = inner.rewrite(patch, "_")
                 definition = self.new.name(reference.function, definition)
@@ -347,11 +349,11 @@ class Resizing:
         if not unresolved or "still hold" in refusal.why:
             return refusal
         names = names_text(list(dict.fromkeys(one.op for one in unresolved)))
-        way = "fix=True rewrites what can be" if self.mends else "can be rewritten by editor.set_constant"
+        way = in_cell("fix=True rewrites what can be") if self.mends else "set it by " + editor_call("set_constant")
         ops = (one.op for one in unresolved if not one.function)
         return GraphEditError(
-            f"{refusal.why.rstrip('.').partition('; choose')[0]}; {names} still "
-            f"{'hold' if ' and ' in names else 'holds'} the old size; {way}.",
+            f"{refusal.why.clause.partition('; choose')[0]}; {names} still "
+            f"{'hold' if ' and ' in names else 'holds'} the old size; " + way + ".",
             (*dict.fromkeys(ops), *refusal.ops),
             self.mends,
         )
@@ -416,7 +418,9 @@ def _notes(unresolved: Iterable[StaleConstant], fixed: Iterable[StaleConstant]) 
             else "it is not known what it should hold"
         )
         place = f"{_PLACE}{one.function!r}: " if one.function else ""
-        yield f"{place}{one.op!r} still holds the old size, {_value_text(one.value)}, for {one.reader!r}; {way}."
+        yield (
+            f"{place}{one.op!r} still holds the old size, {_value_text(one.value)}, for {one.reader!r}; " + way + "."
+        )
     for one in fixed:
         yield (
             f"{one.op!r} held the old size, {_value_text(one.value)}, for {one.reader!r}, "

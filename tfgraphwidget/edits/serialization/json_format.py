@@ -36,9 +36,10 @@ from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import Array
 from tfgraphwidget.edits.history import Step
 from tfgraphwidget.edits.registry import commands, registration_of
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, WrongType
 from tfgraphwidget.graph import GraphIndex, Part, Selection, ops
 from tfgraphwidget.naming import known_instead
+from tfgraphwidget.sentences import editor_call
 
 # The values of commands as JSON: numbers, names, lists, arrays of any dtype, selections. A tuple becomes a list. A
 # value that JSON does not have becomes an object with one of these keys:
@@ -337,12 +338,14 @@ def record_of(command: Command, number: int = 1) -> dict[str, Json]:
             fields_json[field.name] = encode(value)
         except NotEncodable as error:
             raise GraphEditError(
-                f"Edit {number} ({verb}) holds {error} for {field.name!r}, which no JSON can hold; save a script "
-                "instead: editor.save('edits.py')."
+                f"Edit {number} ({verb}) holds {error} for {field.name!r}, which no JSON can hold; save a "
+                "script instead: " + editor_call("save", "'edits.py'") + "."
             ) from None
     registration = registration_of(verb)
     if registration is None or registration.kind is not type(command):
-        raise GraphEditError(f"Edit {number} ({verb}) cannot be written; save a script: editor.save('edits.py').")
+        raise GraphEditError(
+            f"Edit {number} ({verb}) cannot be written; save a script: " + editor_call("save", "'edits.py'") + "."
+        )
     return {"verb": verb, "given": fields_json}
 
 
@@ -384,7 +387,9 @@ def parse(text: str | bytes) -> object:
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:  # no JSON, no text, an endless number, brackets without end
         reason = str(error)[:100]
-        raise GraphEditError(f"This is no JSON: {reason}; give what editor.save('edits.json') wrote.") from None
+        raise GraphEditError(
+            f"This is no JSON: {reason}; give what " + editor_call("save", "'edits.json'") + " wrote."
+        ) from None
 
 
 def records_from(edits: object) -> tuple[EditRecord, ...]:
@@ -402,7 +407,9 @@ def records_from(edits: object) -> tuple[EditRecord, ...]:
     if isinstance(edits, dict):
         edits = _edits_of(edits)
     if not isinstance(edits, list | tuple):
-        raise GraphEditError(f"A {type(edits).__name__} is no list of edits; give what editor.edits() gave.")
+        raise WrongType(
+            "edits", f"A {type(edits).__name__} is no list of edits; give what " + editor_call("edits", "") + " gave."
+        )
     return tuple(_record_from(edit, number) for number, edit in enumerate(edits, 1))
 
 
@@ -414,7 +421,9 @@ def _edits_of(decoded: Mapping[object, object]) -> object:
     version = decoded.get(_NAME)
     if type(version) is not int or version < 1:
         raise GraphEditError(
-            f"This JSON holds no edits: it has no {_NAME!r} with a version; give what editor.save('edits.json') wrote."
+            f"This JSON holds no edits: it has no {_NAME!r} with a version; give what "
+            + editor_call("save", "'edits.json'")
+            + " wrote."
         )
     if version > VERSION:
         raise GraphEditError(
@@ -425,7 +434,8 @@ def _edits_of(decoded: Mapping[object, object]) -> object:
         other = min(map(str, decoded.keys() ^ {_NAME, "edits"}))
         raise GraphEditError(
             f"A file of edits has the keys {_NAME!r} and 'edits', and {other!r} is amiss here; give what "
-            "editor.save('edits.json') wrote."
+            + editor_call("save", "'edits.json'")
+            + " wrote."
         )
     return decoded["edits"]
 
@@ -454,8 +464,8 @@ def _record_from(edit: object, number: int) -> EditRecord:
         fields = dict(_fields(registration.kind, fields_json))
     except (NotDecodable, RecursionError) as error:
         verb_text = "" if registration is None else f" ({registration.verb})"
-        end = "" if str(error).endswith(("?", ".")) else "; give what editor.edits() returned."
-        raise GraphEditError(f"Edit {number}{verb_text} cannot be read: {error}{end}") from None
+        end = "" if str(error).endswith(("?", ".")) else ("; give what " + editor_call("edits", "") + " returned.")
+        raise GraphEditError(f"Edit {number}{verb_text} cannot be read: {error}" + end) from None
     options = tuple(rooms), edit.get("renew", "always"), tuple(names), edit.get("imported", False)
     return EditRecord(registration.kind, fields, *options)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.runtime.sandbox import ChildProcess, JobFailed
+from tfgraphwidget.sentences import in_cell
 
 
 class ConversionRefused(Exception):
@@ -53,7 +54,7 @@ class ConverterProcess(ChildProcess):
         except GraphEditError as error:
             if error.code != "converter-timeout":
                 raise
-            raise GraphEditError(f"{error.why}; give a larger timeout=", code=error.code) from error
+            raise GraphEditError(error.why + "; " + in_cell("give a larger timeout="), code=error.code) from error
 
 
 CONVERTERS = ConverterProcess()

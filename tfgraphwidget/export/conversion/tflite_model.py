@@ -15,6 +15,7 @@ import numpy as np
 from tfgraphwidget.export.conversion.converter_process import ConversionRefused
 from tfgraphwidget.graph import V1_CONTROL_FLOW, Signature
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.sentences import either, in_cell
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_types import GraphDef
 
@@ -26,7 +27,10 @@ _LOCATION = re.compile(r'fused\["(\w+):", "([^"@]+)(?:@[^"]*)?"\]')
 _FAILED_OP = re.compile(r"'tf\.(\w+)' op (.*)")
 # An op that only TensorFlow has; the list of a loop over elements whose shape is known only when it runs.
 _SELECT_HELPS = ("neither a custom op nor a flex op", "requires element_shape to be")
-_SELECT = "select_tf_ops=True keeps them as ops of TensorFlow, which the runtime then needs (TF Select)"
+_SELECT = (
+    either("select_tf_ops=True", "the option TensorFlow's ops")
+    + " keeps them as ops of TensorFlow, which the runtime then needs (TF Select)"
+)
 
 
 def convert(graph_def: bytes, signatures: Sequence[Signature], options: Mapping[str, Any]) -> bytes:
@@ -78,7 +82,7 @@ def _converter_of_loops(graph: GraphDef, signatures: Sequence[Signature]) -> Any
     if len(signatures) > 1:
         raise ConversionRefused(
             "the graph has while loops or conditionals of TensorFlow 1, which it converts for one signature at a time",
-            helps="give signature=",
+            helps=in_cell("give signature="),
         )
     with tf.Graph().as_default() as imported, v1.Session(graph=imported) as session:
         tf.import_graph_def(graph, name="")

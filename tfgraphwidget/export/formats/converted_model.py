@@ -26,6 +26,7 @@ from tfgraphwidget.export.verification.round_trip import Run, check
 from tfgraphwidget.graph import GraphIndex, Signature, effects_of, needed_ops, reachable_functions
 from tfgraphwidget.naming import did_you_mean, names_text, scope_around
 from tfgraphwidget.progress import tell
+from tfgraphwidget.sentences import editor_call, either, in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_releases import OLDEST
 from tfgraphwidget.tf_types import GraphDef, NodeDef, TensorCompatible
@@ -100,8 +101,9 @@ def _with_one_signature(request: ExportRequest, conversion: Conversion, kind: st
     if request.settings.signature:
         if request.settings.signature not in by_name:
             raise UnknownName(
-                f"save(signature={request.settings.signature!r}): there is no such signature; the graph has "
-                f"{names_text(list(by_name)) or 'none'}{did_you_mean(request.settings.signature, by_name)}"
+                either(f"save(signature={request.settings.signature!r}): there", "There")
+                + f" is no such signature; the graph has {names_text(list(by_name)) or 'none'}"
+                + did_you_mean(request.settings.signature, by_name)
             )
         return replace(request, signatures=(by_name[request.settings.signature],))
     if not signatures:
@@ -116,7 +118,8 @@ def _with_one_signature(request: ExportRequest, conversion: Conversion, kind: st
     others = [name for name in by_name if name != chosen.name]
     if others:
         request.notices.append(
-            f"{kind} has signature {chosen.name!r} alone, without {names_text(others)}; signature= chooses another."
+            f"{kind} has signature {chosen.name!r} alone, without {names_text(others)}; "
+            + in_cell("signature= chooses another.")
         )
     return replace(request, signatures=(chosen,))
 
@@ -151,7 +154,8 @@ def _convert(frozen: FrozenGraph, conversion: Conversion, drawn: GraphIndex) -> 
         raise _describe(refusal, conversion, request, drawn) from refusal
     except GraphEditError as error:
         raise GraphEditError(
-            f"The graph cannot be converted to {conversion.label}: {error.why}; nothing was written.", code=error.code
+            f"The graph cannot be converted to {conversion.label}: " + error.why + "; nothing was written.",
+            code=error.code,
         ) from error
     return model
 
@@ -177,12 +181,19 @@ def _describe(
     what = f"{'op' if len(ops) == 1 else 'ops'} {names_text(ops)}{types}: " if ops else f"ops{types}: " if types else ""
     it, other = ("it", "another op in its place") if len(ops) == 1 else ("them", "other ops in their place")
     helps = refusal.helps or (
-        f"choose a boundary without {it}, save(path, inputs, outputs), or put {other}: editor.replace"
+        f"choose a boundary without {it}, "
+        + either("save(path, inputs, outputs), ", "")
+        + f"or put {other}: "
+        + editor_call("replace")
         if what
-        else f"editor.lint(target={conversion.label.lower()!r}) lists ops that it does not take"
+        else in_cell(f"editor.lint(target={conversion.label.lower()!r}) lists ops that it does not take")
     )
     return GraphEditError(
-        f"The graph cannot be converted to {conversion.label}: {what}{refusal.why}; nothing was written; {helps}.",
+        f"The graph cannot be converted to {conversion.label}: {what}"
+        + refusal.why
+        + "; nothing was written; "
+        + helps
+        + ".",
         ops,
         code="conversion-refused",
     )

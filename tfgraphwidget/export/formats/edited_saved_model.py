@@ -36,6 +36,7 @@ from tfgraphwidget.graph import TRAINABLE, GraphIndex, Signature, definitions, h
 from tfgraphwidget.naming import free_name, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.session import variable_values
+from tfgraphwidget.sentences import editor_call
 from tfgraphwidget.sources import asset_files, read_contexts, tf_protos, variable_slice, write_checkpoint
 from tfgraphwidget.tf_types import FunctionDefLibrary, MetaGraphDef, NodeDef, VariableDef
 
@@ -101,9 +102,10 @@ def _check_fed(edited: EditedSavedModel) -> None:
         opened = before.get(signature.name)
         if unfed and (opened is None or not _unfed_placeholder(edited.opened, opened)):
             raise GraphEditError(
-                f"Signature {signature.name!r} also needs placeholder {unfed!r} now, and does not take it, so that "
-                f"TensorFlow could not load what would be written; take it away by editor.remove_signature("
-                f"{signature.name!r}), and add it again with '{unfed}:0' among its inputs.",
+                f"Signature {signature.name!r} also needs placeholder {unfed!r} now, and does not take it, so "
+                "that TensorFlow could not load what would be written; take it away by "
+                + editor_call("remove_signature", f"{signature.name!r}")
+                + f", and add it again with '{unfed}:0' among its inputs.",
                 [unfed],
             )
 
@@ -142,7 +144,7 @@ def _verify(path: Path, edited: EditedSavedModel, tags: Sequence[str]) -> None:
         need = ops_needed(request.index, request.signatures)
         state = read_state(request, need)
     except GraphEditError as error:
-        request.notices.append(f"What was written was not run: {error.why}")
+        request.notices.append("What was written was not run: " + error.why)
         return
     for loader in check_saved_model(path, GraphReference(request, state), request.trust, tags, edited.folder):
         request.notices.append(f"{loader} cannot run what was written, nor the SavedModel that was opened.")

@@ -14,6 +14,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.formats.function_library import fill_graph_def
 from tfgraphwidget.export.formats.graph_def import check_size
 from tfgraphwidget.graph import OUTPUT_SHAPES, GraphIndex
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import masked_crc32c, packed_number, shape_proto
 from tfgraphwidget.tf_types import GraphDef, NodeDef
 from tfgraphwidget.writable import reason, write_files
@@ -21,7 +22,7 @@ from tfgraphwidget.writable import reason, write_files
 _VERSION = "brain.Event:2"
 _FILE_VERSION, _GRAPH_DEF = 3, 4  # fields of an Event message
 _LARGE = 1024  # bytes of a constant; TensorBoard's page asks for no larger attribute
-_WAY_OUT = "give a part of the graph: editor.extract(inputs, outputs).to_tensorboard(logdir)"
+_WAY_OUT = in_cell("give a part of the graph: editor.extract(inputs, outputs).to_tensorboard(logdir)")
 
 
 def write_events(logdir: Path, index: GraphIndex, around: GraphDef) -> Path:

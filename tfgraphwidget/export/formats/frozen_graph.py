@@ -49,12 +49,16 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.sandbox import Sandbox, drop_output_shapes, has_stale_shapes
 from tfgraphwidget.runtime.session import edit_values
+from tfgraphwidget.sentences import Sentence, either
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import FunctionDefLibrary, GraphDef, TensorCompatible, TensorProto
 
 _WAY_OUT = "save a SavedModel (a folder) or a '.meta', which keep the variables' values in files of their own"
 
-_STATE_WAYS_OUT = "save a SavedModel (a folder), which keeps the variable", ", or call freeze(updates='drop') before"
+_STATE_WAYS_OUT = (
+    "save a SavedModel (a folder), which keeps the variable",
+    ", or " + either("call freeze(updates='drop') before", "freeze the graph before"),
+)
 
 
 def write_frozen(path: Path, request: ExportRequest) -> None:
@@ -73,7 +77,7 @@ def write_frozen(path: Path, request: ExportRequest) -> None:
     is_alone = _is_alone(request)
     write_message(path, frozen.graph_def, verify=request.settings.verify and not is_alone)
     if request.read_only:
-        request.notices.append(f"The frozen graph cannot run here, so {path.name!r} was not run: {request.read_only}")
+        request.notices.append(f"The frozen graph cannot run here, so {path.name!r} was not run: " + request.read_only)
     if request.settings.verify and not frozen.why_not_run and not is_alone:
         reference = GraphReference(frozen.request, frozen.state)
         ends = {each.name: (dict(each.inputs), dict(each.outputs)) for each in frozen.part.signatures}
@@ -124,7 +128,7 @@ def freeze_graph(request: ExportRequest, kind: str) -> FrozenGraph:
         variables = _variables(request.index, need)
         state, why = ExportedState(variables, present_values(request, variables), (), (), (), {}), error.why
     else:
-        why = ""
+        why = Sentence()
     part, frozen_part, library = _freeze(request, state, kind)
     graph_def = tf_protos.GraphDef(node=frozen_part.nodes, versions=request.graph.envelope().versions, library=library)
     if not library.ByteSize():
@@ -143,7 +147,9 @@ def _is_alone(request: ExportRequest) -> bool:
 def _runnable_signatures(request: ExportRequest) -> tuple[Signature, ...]:
     """The signatures, with the other placeholders that their outputs need as further inputs."""
     if not request.signatures:
-        raise GraphEditError("A frozen graph is what its outputs need: choose a boundary first, or give outputs=[…].")
+        raise GraphEditError(
+            "A frozen graph is what its outputs need: choose a boundary first" + either(", or give outputs=[…].", ".")
+        )
     index, signatures = request.index, []
     all_outputs = [tensor for signature in request.signatures for _, tensor in signature.outputs]
     check_computed(index, all_outputs, [tensor for signature in request.signatures for _, tensor in signature.inputs])
@@ -171,7 +177,7 @@ def _stored_state(request: ExportRequest, need: Mask) -> ExportedState:
     missing = next((variable.handle for variable in variables if variable.handle not in readers), None)
     if missing is not None and request.read_only:
         raise NotRunnable(
-            f"Variable {missing!r} has no value in the file, and none can be computed: {request.read_only}", [missing]
+            f"Variable {missing!r} has no value in the file, and none can be computed: " + request.read_only, [missing]
         )
     if missing is not None:
         raise TensorFlowMissing(
@@ -231,7 +237,7 @@ def _report_omissions(request: ExportRequest, frozen_part: ConvertedGraph, state
         fills = f"; run {names_text(state.starters)} once after importing it" if state.starters else ""
         request.notices.append(f"The frozen graph keeps {kind} {name!r}, which is no variable{fills}.")
     if why and request.settings.verify:
-        request.notices.append(f"What was written was not run: {why}")
+        request.notices.append("What was written was not run: " + why)
 
 
 @contextmanager

@@ -15,12 +15,13 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, NotRunnable, SessionRefused
 from tfgraphwidget.export.request import ExportRequest, FunctionToExport
-from tfgraphwidget.export.verification.reference import MAX_ENDS, NOT_RUN, ReferenceRun, is_refused, next_numbers
+from tfgraphwidget.export.verification.reference import MAX_ENDS, ReferenceRun, is_refused, next_numbers, not_run
 from tfgraphwidget.export.verification.round_trip import check_saved_model, first_line, load_eagerly, optimizers_off
 from tfgraphwidget.export.verification.synthetic_feeds import InputSpec, generate_feeds, no_value_for
 from tfgraphwidget.graph import EffectiveOp, Effects, NodesByName, Signature, build
 from tfgraphwidget.runtime.sandbox import PATIENCE, RUNS, RemoteContext, call_apart
 from tfgraphwidget.runtime.session import check_call_ranks
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import Source, open_source, shape_from_proto
 from tfgraphwidget.tensorflow_modules import is_installed, tf
 from tfgraphwidget.tf_internals import eager_mode
@@ -157,10 +158,10 @@ class ModuleReference:
     def _run_one(self, module: _TracedModule) -> list[ReferenceRun]:
         has_feeds = bool(self._request.settings.feeds)
         if not has_feeds and (op := next((op for op in module.effects() if op.effect.reaches_out), None)):
-            self._request.notices.append(NOT_RUN.format(op.sentence[:1].lower() + op.sentence[1:]))
+            self._request.notices.append(not_run(op.sentence[:1].lower() + op.sentence[1:]))
             return []
         if not has_feeds and (name := module.shared_op()):
-            self._request.notices.append(NOT_RUN.format(f"op {name!r} changes state that others have too"))
+            self._request.notices.append(not_run(f"op {name!r} changes state that others have too"))
             return []
         feeds_given = {key: value for key, value in self._request.settings.feeds.items() if key in module.specs}
         missing = [_input_spec(key, spec) for key, spec in module.specs.items() if key not in feeds_given]
@@ -181,11 +182,10 @@ class ModuleReference:
                     break
         if feeds_given:
             raise GraphEditError(
-                f"The function does not run on the feeds: {complaints[0]}; give other feeds=, or verify=False."
+                f"The function does not run on the feeds: {complaints[0]}; "
+                + in_cell("give other feeds=, or verify=False.")
             )
-        self._request.notices.append(
-            NOT_RUN.format(f"the function runs on no values that could be made up ({complaints[0]})")
-        )
+        self._request.notices.append(not_run(f"the function runs on no values that could be made up ({complaints[0]})"))
         return []
 
     def _try_apart(self, signature: Signature, feeds: Mapping[str, TensorCompatible]) -> None:

@@ -310,7 +310,7 @@ def _verify(
         _check_values(path, variables, present, request.trust)
         _check_runs(path, request, present)
     except NotTrusted as refusal:  # of a Saver that does more than to restore
-        request.notices.append(f"What was written was not run: {refusal.why}")
+        request.notices.append("What was written was not run: " + refusal.why)
 
 
 def _write_unrunnable(path: Path, request: ExportRequest) -> None:
@@ -327,7 +327,7 @@ def _write_unrunnable(path: Path, request: ExportRequest) -> None:
     tell_files_that_stay(request, path.name, request.index.nodes)
     _write_alone(path, request)
     request.notices.append(
-        f"The graph that was opened cannot run here, so {path.name!r} was not run: {request.read_only}"
+        f"The graph that was opened cannot run here, so {path.name!r} was not run: " + request.read_only
     )
 
 
@@ -533,7 +533,7 @@ def _signatures(request: ExportRequest) -> tuple[Signature, ...]:
     try:
         ops_needed_by(request.index, request.signatures)
     except GraphEditError as error:
-        request.notices.append(f"What was written has no signature and was not run: {error.why}")
+        request.notices.append("What was written has no signature and was not run: " + error.why)
         return ()
     return request.signatures
 
@@ -565,7 +565,7 @@ def _check_runs(path: Path, request: ExportRequest, saved: Mapping[str, object])
         state = read_state(request, ops_needed(request.index, request.signatures))
         _check_restorable(request, state, saved)
     except GraphEditError as error:
-        request.notices.append(f"What was written was not run: {error.why}")
+        request.notices.append("What was written was not run: " + error.why)
         return
 
     reference = GraphReference(request, state)

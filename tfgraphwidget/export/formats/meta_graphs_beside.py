@@ -18,6 +18,7 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import free_name
+from tfgraphwidget.sentences import argument_value, in_cell
 from tfgraphwidget.sources import asset_files, tf_protos, write_checkpoint
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import SavedModel
@@ -39,8 +40,9 @@ def check_tags(tags: Collection[str], opened: OpenedSavedModel) -> None:
     """
     if any(set(meta.meta_info_def.tags) == set(tags) for meta in opened.others):
         raise GraphEditError(
-            f"tags={list(tags)!r} are those of another graph of {str(opened.folder)!r}, which is saved along; give "
-            f"other tags, or open that graph to edit it: tgw.edit(..., tags={list(tags)!r})."
+            argument_value("tags", repr(list(tags)))
+            + f" are those of another graph of {str(opened.folder)!r}, which is saved along; "
+            + in_cell(f"give other tags, or open that graph to edit it: tgw.edit(..., tags={list(tags)!r}).")
         )
 
 

@@ -33,6 +33,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import free_name, identifier, names_text, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox import CONSTRUCTION_CONTEXT
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import open_source, saved_variables, tf_protos
 from tfgraphwidget.tf_types import (
     ContextDef,
@@ -591,8 +592,9 @@ class ObjectGraphEdit:
             paths = self._paths(name) if others and name in self._old and name in self._reachable else ()
             if paths:
                 self.notices.append(
-                    f"{names_text(paths)} of the saved object is unchanged, because a signature that was not edited "
-                    "calls it too; enter it by editor.enter(op, everywhere=True) to edit it for all calls."
+                    f"{names_text(paths)} of the saved object is unchanged, because a signature that was not "
+                    "edited calls it too; "
+                    + in_cell("enter it by editor.enter(op, everywhere=True) to edit it for all calls.")
                 )
 
     def _paths(self, function: str) -> tuple[str, ...]:

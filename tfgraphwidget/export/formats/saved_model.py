@@ -37,6 +37,7 @@ from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.live import import_validated, make_variable, rebuild_contexts
 from tfgraphwidget.runtime.sandbox import validate
 from tfgraphwidget.runtime.session import variable_values
+from tfgraphwidget.sentences import either
 from tfgraphwidget.sources import asset_files, is_outside_assets, new_graph, open_session, tf_protos
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_types import SavedModel, SignatureDef
@@ -129,13 +130,15 @@ def with_apparent_signature(request: ExportRequest, kind: str) -> ExportRequest:
         signature = apparent_signature(request.index)
     except GraphEditError as error:
         raise GraphEditError(
-            f"{kind} needs a signature, and nothing in the graph looks like a result: choose a boundary first, or "
-            "give inputs=[…] and outputs=[…]."
+            f"{kind} needs a signature, and nothing in the graph looks like a result: choose a boundary first"
+            + either(", or give inputs=[…] and outputs=[…].", ".")
         ) from error
     inputs, outputs = (names_text([tensor for _, tensor in side]) for side in (signature.inputs, signature.outputs))
     request.notices.append(
-        f"Signature {signature.name!r} takes {inputs or 'nothing'} and gives {outputs}, which the graph seems to be "
-        "for; choose a boundary, or give inputs= and outputs=, for another."
+        f"Signature {signature.name!r} takes {inputs or 'nothing'} and gives {outputs}, which the graph seems "
+        "to be for; "
+        + either("choose a boundary, or give inputs= and outputs=,", "mark an input and an output")
+        + " for another."
     )
     return replace(request, signatures=(signature,))
 

@@ -20,6 +20,7 @@ from tfgraphwidget.graph import FunctionRef, GraphIndex, build, called_functions
 from tfgraphwidget.hierarchy import default_open, find_op_facts
 from tfgraphwidget.layout import LayoutCache
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import Body, SignatureLine, body_signature, definition_signature, open_function
 from tfgraphwidget.tf_types import NodeDef
 from tfgraphwidget.visible import ViewSpec
@@ -149,8 +150,9 @@ class _Search:
         is_full = len(self.page_graphs) >= _MOST_GRAPHS or len(path) > MAX_DEPTH
         if is_full or size > min(self._ops_left, self._reads_left):
             return -1, (
-                f"This page has no room for {path[-1][:60]!r} of {size:,} ops: with all functions that it has already "
-                f"it would be too large; open the graph with tgw.edit(…) to go in, or save a page in there."
+                f"This page has no room for {path[-1][:60]!r} of {size:,} ops: with all functions that it has "
+                "already it would be too large; "
+                + in_cell("open the graph with tgw.edit(…) to go in, or save a page in there.")
             )
         if view is not None:
             self._ops_left -= len(view.index)

@@ -16,6 +16,7 @@ from pathlib import Path
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.export.html.page_data import pack_page, titles_of
 from tfgraphwidget.export.html.page_input import PageInput
+from tfgraphwidget.sentences import in_cell
 
 _BUNDLE = Path(__file__).parents[2] / "static" / "page.js"
 _LINE = 4_000  # letters of base64: some editors give up on a line of a megabyte
@@ -59,7 +60,8 @@ def page(page_input: PageInput) -> str:
     """
     if not _BUNDLE.is_file():
         raise GraphEditError(
-            "The page's bundle has not been built; run `node build.mjs` in labextension/, or install the package."
+            "The page's bundle has not been built; "
+            + in_cell("run `node build.mjs` in labextension/, or install the package.")
         )
     script = _BUNDLE.read_text(encoding="utf-8").strip()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -29,6 +29,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import HOW_TO_TRUST, free_name, names_text
 from tfgraphwidget.runtime.session import TimedSession, variable_values
+from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, OPEN_WITH_SESSION, in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
@@ -88,7 +89,7 @@ def read_state(request: ExportRequest, need: Mask) -> ExportedState:
 def _session(request: ExportRequest, what: str) -> TimedSession:
     session = request.graph.session()
     if session is None:
-        raise SessionRefused(f"There is no session to take the {what} from; give tgw.edit(graph, session=session).")
+        raise SessionRefused(f"There is no session to take the {what} from; " + OPEN_WITH_SESSION + ".")
     variable_values.check_session(session, request.graph.live())
     return TimedSession(session)
 
@@ -107,8 +108,8 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
     orphans = [v.handle for v in variables if v.resource and not v.snapshot]
     if orphans:
         raise GraphEditError(
-            f"Variable {orphans[0]!r} has no op that only reads it, so its value cannot be saved; add a "
-            "tf.raw_ops.ReadVariableOp on it, or cut behind it with inputs=[…].",
+            f"Variable {orphans[0]!r} has no op that only reads it, so its value cannot be saved; "
+            + in_cell("add a tf.raw_ops.ReadVariableOp on it, or cut behind it with inputs=[…]."),
             orphans,
         )
     reads = {v.handle: v.snapshot or v.name for v in variables}
@@ -118,12 +119,12 @@ def present_values(request: ExportRequest, variables: Iterable[VariableDef]) -> 
         missing = variable_values.variables_without_value(session, reads, error)
         why = str(missing) if missing else f"The session cannot read values: {variable_values.error_text(error)}"
         way = (
-            "open it with its checkpoint: tgw.edit(path, checkpoint='model.ckpt')"
+            OPEN_WITH_CHECKPOINT
             if missing and request.graph.lacks_values()
-            else "run tf.compat.v1.global_variables_initializer(), or restore a checkpoint, and save again"
+            else in_cell("run tf.compat.v1.global_variables_initializer(), or restore a checkpoint, and save again")
         )
         raise SessionRefused(
-            f"{why}; {way}.",
+            f"{why}; " + way + ".",
             missing.handles or list(reads),
         ) from None
     return read
@@ -251,7 +252,8 @@ def assets_of(request: ExportRequest, ops: Mask) -> dict[str, str]:
         if not trust.is_given and not trust.may_read(path.encode(errors="surrogateescape")):
             request.notices.append(
                 f"{index.names[op]!r} names the file {path!r}, which is not beside the model, so it was not copied; "
-                f"{HOW_TO_TRUST}."
+                + HOW_TO_TRUST
+                + "."
             )
             continue
         if not Path(path).is_file():

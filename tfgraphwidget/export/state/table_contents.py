@@ -21,6 +21,7 @@ from tfgraphwidget.graph import (
     users,
 )
 from tfgraphwidget.naming import free_name
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
 
@@ -109,8 +110,8 @@ def _fill(
         consumers = [i for op in needed for i in users(index, op) if need[i] and index.dtypes(i)]
         out = f"{index.names[consumers[0]]}:0" if consumers else f"{first}:0"
         raise GraphEditError(
-            f"The outputs need {kind} {first!r}, which only a running session fills; give what comes out of it as an "
-            f"input: inputs=[{out!r}].",
+            f"The outputs need {kind} {first!r}, which only a running session fills; "
+            + in_cell(f"give what comes out of it as an input: inputs=[{out!r}]."),
             [first],
         )
 

@@ -26,6 +26,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox import TIMEOUT, RemoteSandbox, Sandbox
+from tfgraphwidget.sentences import Sentence, in_cell
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef, TensorCompatible
 
@@ -33,7 +34,15 @@ ReferenceRun = tuple[Signature, Mapping[str, TensorCompatible], dict[str, np.nda
 """A signature, its feeds by key, and its outputs by key."""
 
 MAX_ENDS = 2  # processes that made-up values may end before no others are tried: each takes seconds to start
-NOT_RUN = "What was written was loaded but not run: {}; give feeds={{input: value}} to run it."
+
+
+def not_run(reason: str) -> Sentence:
+    """The notice that what was written was not run.
+
+    Args:
+        reason: Why, as a part of a sentence.
+    """
+    return f"What was written was loaded but not run: {reason}; " + in_cell("give feeds={input: value} to run it.")
 
 
 class GraphReference:
@@ -101,7 +110,7 @@ class GraphReference:
             The signatures that run, with feeds and outputs; a notice names those that do not run.
         """
         if op := self._find_effect():
-            self.request.notices.append(NOT_RUN.format(op.sentence[:1].lower() + op.sentence[1:]))
+            self.request.notices.append(not_run(op.sentence[:1].lower() + op.sentence[1:]))
             return []
         with self.sandbox() as sandbox:
             runs = [run_all for s in self.request.signatures if (run_all := self._try(sandbox, s)) is not None]
@@ -150,11 +159,11 @@ class GraphReference:
                     break
         if fixed_feeds:
             raise GraphEditError(
-                f"Signature {signature.name!r} does not run on the feeds: {complaints[0]}; give other feeds=, or "
-                "verify=False."
+                f"Signature {signature.name!r} does not run on the feeds: {complaints[0]}; "
+                + in_cell("give other feeds=, or verify=False.")
             )
         reason = f"signature {signature.name!r} runs on no values that could be made up ({complaints[0]})"
-        self.request.notices.append(NOT_RUN.format(reason))
+        self.request.notices.append(not_run(reason))
         return None
 
     def _input_spec(self, key: str, tensor: str) -> InputSpec:

@@ -21,6 +21,7 @@ from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox import PATIENCE, RUNS, JobFailed, RemoteContext, exact_config
 from tfgraphwidget.runtime.session import error_text
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import open_session, tensor_names, tf_protos
 from tfgraphwidget.tensorflow_modules import tf, v1
 from tfgraphwidget.tf_internals import eager_mode
@@ -56,7 +57,7 @@ class Reference(Protocol):
         """
 
 
-_ANYWAY = "verify=False writes it all the same"
+_ANYWAY = in_cell("verify=False writes it all the same")
 # Relative to the largest number of an output: the same kernels give the same bits, fused ones nearly the same.
 _TOLERANCE = {"float64": 1e-10, "complex128": 1e-10, "float32": 1e-5, "complex64": 1e-5}
 _COARSE = 2e-2
@@ -96,7 +97,7 @@ def check(
             with load() as run:
                 results = [run(signature, feeds) for signature, feeds, _ in expected]
         except NotTrusted as refusal:
-            reference.notices.append(f"What was written was not run by {loader}: {refusal.why}")
+            reference.notices.append(f"What was written was not run by {loader}: " + refusal.why)
             continue
         except Exception as error:  # TensorFlow raises many kinds for a damaged file
             if isinstance(error, GraphEditError) and not error.code.startswith(f"{RUNS.code}-"):
@@ -105,7 +106,7 @@ def check(
                 continue
             raise GraphEditError(
                 f"{kind} cannot be loaded and run through {loader}: {first_line(error)}; nothing was written, "
-                f"and {_ANYWAY}."
+                "and " + _ANYWAY + "."
             ) from error
         _compare(reference, kind, loader, expected, results, tolerance)
         largest = [
@@ -148,7 +149,7 @@ def _compare(
             if why:
                 raise GraphEditError(
                     f"{kind} gives something else than the graph does: output {key!r} of signature {signature.name!r} "
-                    f"{why} (through {loader}); nothing was written, and {_ANYWAY}.",
+                    f"{why} (through {loader}); nothing was written, and " + _ANYWAY + ".",
                     [split_tensor(tensor)[0]],
                 )
 

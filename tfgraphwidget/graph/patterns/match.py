@@ -22,6 +22,7 @@ from tfgraphwidget.graph.patterns.seen_through import seen_through
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import Shape
 from tfgraphwidget.naming import names_text
+from tfgraphwidget.sentences import in_cell
 
 T = TypeVar("T")
 Tensor = tuple[int, int]
@@ -138,7 +139,7 @@ class Match:
     def __str__(self) -> str:
         ends = ", ".join(f"{name}={tensor}" for name, tensor in zip(self.names, self.inputs, strict=True))
         text = f"{', '.join(self.outputs)}{f' ({ends})' if ends else ''}"
-        return text + (f" in {self.function}" if self.function else "") + (f"; {self.why}" if self.why else "")
+        return text + (f" in {self.function}" if self.function else "") + ("; " + self.why if self.why else "")
 
     def __repr__(self) -> str:
         return f"<Match: {self}>"
@@ -294,7 +295,9 @@ class Obstacles:
             if index.types[op] in V1_CONTROL_FLOW:
                 return f"{name!r} holds a loop or conditional together"
             if op in self._effect_ops:
-                return f"{name!r} ({index.types[op]}) has side effects; effects=True replaces it all the same"
+                return f"{name!r} ({index.types[op]}) has side effects; " + in_cell(
+                    "effects=True replaces it all the same"
+                )
         for op in sorted(inside):
             is_outside = [reader not in inside for reader in index.consumer_lists[op]]
             if not any(is_outside) and (op in output_ops or inside.issuperset(index.waiting_lists[op])):

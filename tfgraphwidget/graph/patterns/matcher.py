@@ -51,9 +51,9 @@ from tfgraphwidget.graph.patterns.structure import (
     walk,
 )
 from tfgraphwidget.graph.stateful_resources import of_type
-from tfgraphwidget.graph.tensors import shape_text
 from tfgraphwidget.naming import count_text, did_you_mean, known_instead
 from tfgraphwidget.progress import tell
+from tfgraphwidget.sentences import OP_TYPE_NAMES, drawn_shape, in_cell
 
 _Key = TypeVar("_Key")
 _Bound = TypeVar("_Bound")
@@ -130,8 +130,8 @@ def check_types(pattern: Pattern, index: GraphIndex, op_types: Callable[[], Iter
         for kind in node.types:
             if kind not in present and index.typing.definition(kind) is None:
                 op_type_names = dict.fromkeys([*index.kinds[0], *op_types()])
-                end = did_you_mean(kind, op_type_names, otherwise="op types are written as in tf.raw_ops")
-                raise invalid(f"There is no op type {kind!r}{end}")
+                end = did_you_mean(kind, op_type_names, otherwise=OP_TYPE_NAMES)
+                raise invalid(f"There is no op type {kind!r}" + end)
         _check_attributes(node, index)
 
 
@@ -271,8 +271,11 @@ class _Matcher:
         self.steps += 1
         if self.steps > self.most_steps:
             raise GraphEditError(
-                f"Matching {str(self.pattern)[:80]!r} takes more than {self.most_steps:,} steps on this graph; name "
-                "types or attributes where it has any tensor or any op, or search a part: within=editor.scope('…')."
+                f"Matching {str(self.pattern)[:80]!r} takes more than {self.most_steps:,} steps on this graph; "
+                + in_cell(
+                    "name types or attributes where it has any tensor or any op, or search a part: "
+                    "within=editor.scope('…')."
+                )
             )
 
     def _undo(self, length: int) -> None:
@@ -614,7 +617,7 @@ class _Matcher:
             return False
         if self.candidates.has_shape(tensor_type, op, port):
             return True
-        return self._differ(lambda: f"{name!r} has the shape {shape_text(self.index.shape(op, port))}")
+        return self._differ(lambda: f"{name!r} has the shape " + drawn_shape(self.index.shape(op, port)))
 
     # What almost fits
 

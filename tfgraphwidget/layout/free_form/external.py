@@ -19,6 +19,7 @@ from tfgraphwidget.layout.layered.components import BORDER
 from tfgraphwidget.layout.layered.layered_graph import LayoutProblem
 from tfgraphwidget.layout.packing import pack
 from tfgraphwidget.progress import report_each
+from tfgraphwidget.sentences import either
 
 Points = npt.NDArray[np.float64]
 _NAMED = 2
@@ -140,7 +141,8 @@ def _call_layout(layout: Layout, graph: nx.DiGraph) -> Points:
     layout_name = getattr(function, "__name__", type(function).__name__)
     if not callable(layout):
         raise GraphEditError(
-            f"The layout is a {layout_name}, which cannot be called. {_WAY_OUT} editor.pin puts single ops somewhere."
+            f"The layout is a {layout_name}, which cannot be called. {_WAY_OUT}"
+            + either(" editor.pin puts single ops somewhere.", "")
         )
     try:
         answer = layout(graph)

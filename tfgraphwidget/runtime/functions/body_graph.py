@@ -18,6 +18,7 @@ from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, OUTPUT_SHAPES, BodyState
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
 from tfgraphwidget.runtime.functions.custom_gradients import called_definitions
 from tfgraphwidget.runtime.functions.inlining import inline
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import Source, new_graph, open_source, static_shape, table_dtypes, table_of, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode
@@ -151,8 +152,8 @@ class _State:
                 content = content._replace(keys=np.asarray(content.keys), values=np.asarray(content.values))
         if content is None:
             raise NotClonable(
-                f"{name!r} ({index.types[op]}) is state that a graph with a session cannot have; clone the function "
-                "into a module: leave out graph=.",
+                f"{name!r} ({index.types[op]}) is state that a graph with a session cannot have; "
+                + in_cell("clone the function into a module: leave out graph=."),
                 [name],
             )
         tensor: Tensor = table_of(content, self.nodes).resource_handle

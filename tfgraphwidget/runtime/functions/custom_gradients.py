@@ -16,6 +16,7 @@ from tfgraphwidget.errors import NotClonable
 from tfgraphwidget.graph import BodyState, GraphIndex, called_functions
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.functions.edited_function import unedited_name
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import find_operation, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import call_with_captures, graph_functions, load_functions, registered_gradient
@@ -87,9 +88,12 @@ def register_refusal(name: str, function: str = "") -> None:
 
     def why(copied: str) -> str:
         return (
-            f"The gradient of {copied!r}{place} is that of a tf.custom_gradient, which reads a tensor that the copy "
-            "does not have; let the function of the tf.custom_gradient take all that its gradient reads as arguments, "
-            "or put tf.stop_gradient behind it."
+            f"The gradient of {copied!r}{place} is that of a custom gradient, which reads a tensor that the copy does "
+            "not have; "
+            + in_cell(
+                "let the function of the tf.custom_gradient take all that its gradient reads as arguments, or put "
+                "tf.stop_gradient behind it."
+            )
         )
 
     def gradient(op: Operation | None, *upstream: Tensor) -> object:

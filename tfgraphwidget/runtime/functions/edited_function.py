@@ -28,6 +28,7 @@ from tfgraphwidget.graph import (
 from tfgraphwidget.naming import free_name, names_text, split_input, split_tensor
 from tfgraphwidget.runtime.sandbox.preflight import CONSTRUCTION_CONTEXT
 from tfgraphwidget.runtime.sandbox.shape_inference import infer_patch_shapes
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import Body, OpTypes
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef, TensorShapeProto
 
@@ -374,14 +375,14 @@ def gradient_notes(index: GraphIndex, op: str, graph: GraphIndex, function: str)
         graph: The graph whose library has the function.
         function: The function before the edit.
     """
-    notes = []
+    notes: list[str] = []
     scope = re.compile(rf"(?:.*/)?{re.escape(op)}_grad(?:_\d+)?(?=/)")
     scopes = dict.fromkeys(match.group() for match in map(scope.match, index.names) if match)
     attributes = graph.extras.function(function).attr
     if scopes:
         notes.append(
-            f"{names_text(list(scopes))} computes the gradient of {op!r} before the edit; add the gradient of the "
-            "edited function: tf.gradients(ys, xs)."
+            f"{names_text(list(scopes))} computes the gradient of {op!r} before the edit; "
+            + in_cell("add the gradient of the edited function: tf.gradients(ys, xs).")
         )
     elif _BACKWARD in attributes:
         notes.append(
@@ -419,8 +420,9 @@ def check_called_alike(index: GraphIndex, function: str) -> None:
     for name in attributes:
         if any(node.attr[name] != callers[0].attr[name] for node in callers):
             raise GraphEditError(
-                f"The calls of the function {function!r} differ in the attribute {name!r}, which its body takes from "
-                "them, and an edit here is of the body as one of them has it; enter that call without everywhere=True.",
+                f"The calls of the function {function!r} differ in the attribute {name!r}, which its body "
+                "takes from them, and an edit here is of the body as one of them has it; "
+                + in_cell("enter that call without everywhere=True."),
                 [node.name for node in callers],
             )
 
@@ -444,8 +446,8 @@ def _callers_last(index: GraphIndex, function: str) -> list[str]:
     endless = sorted(affected - order.keys())
     if endless:
         raise GraphEditError(
-            f"The function {endless[0]!r} calls itself and {function!r}, so its call cannot be exchanged; enter "
-            f"{function!r} without everywhere=True."
+            f"The function {endless[0]!r} calls itself and {function!r}, so its call cannot be exchanged; "
+            + in_cell(f"enter {function!r} without everywhere=True.")
         )
     return list(order)[1:]
 
@@ -701,8 +703,8 @@ class _DefinitionSyntax:
                 return f"{op}:{output.name}:{offset}"
             offset -= len(output.dtypes)
         raise GraphEditError(
-            f"TensorFlow does not know what {op!r} gives, so the function that it is in cannot be written again; load "
-            "the library of its op type: tf.load_op_library(path).",
+            f"TensorFlow does not know what {op!r} gives, so the function that it is in cannot be written "
+            "again; " + in_cell("load the library of its op type: tf.load_op_library(path)."),
             [op],
         )
 

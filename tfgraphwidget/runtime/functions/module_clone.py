@@ -51,6 +51,7 @@ from tfgraphwidget.runtime.functions.module_state import (
     make_states,
     plan_states,
 )
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import CallStructure, CaptureInfo, static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode, is_eager_by_default, watch_variable
@@ -110,8 +111,8 @@ def as_module(
         )
     if not is_eager_by_default():
         raise NotClonable(
-            "A clone of a function's body is a tf.Module, which needs eager execution; take out "
-            "tf.compat.v1.disable_eager_execution() or disable_v2_behavior(), and restart Python."
+            "A clone of a function's body is a tf.Module, which needs eager execution; "
+            + in_cell("take out tf.compat.v1.disable_eager_execution() or disable_v2_behavior(), and restart Python.")
         )
     # Whatever graph or name scope is the default one here, a tf.Module's variables live outside of it.
     with eager_mode(), tf.compat.v1.name_scope(None):

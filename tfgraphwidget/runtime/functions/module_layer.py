@@ -20,6 +20,7 @@ from typing import Any
 import keras  # type: ignore[import-untyped]
 
 from tfgraphwidget.runtime.functions.refused_gradients import without_gradient
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_keras_safe_mode
@@ -133,8 +134,8 @@ class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no typ
             is_safe = is_keras_safe_mode() if safe_mode is None else safe_mode
             if is_safe and not open_source(folder).trust.is_given:
                 raise ValueError(
-                    f"The layer {options.get('name')!r} has ops that do more than compute; if you trust the file, load "
-                    "it with safe_mode=False."
+                    f"The layer {options.get('name')!r} has ops that do more than compute; "
+                    + in_cell("if you trust the file, load it with safe_mode=False.")
                 )
             module = tf.saved_model.load(folder)
         return cls(module, **{"is_differentiable": True, **options})  # older files do not say it

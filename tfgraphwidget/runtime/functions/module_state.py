@@ -10,6 +10,7 @@ from tfgraphwidget.edits.clone import Excerpt
 from tfgraphwidget.errors import GraphEditError, NotClonable, SessionRefused, UnknownName, first_sentence
 from tfgraphwidget.graph import HANDLE_DTYPES, HANDLES, BodyState, GraphIndex, definition_of
 from tfgraphwidget.naming import known_instead, split_tensor
+from tfgraphwidget.sentences import argument_value, clone_with, editor_call, in_cell
 from tfgraphwidget.sources import static_shape, table_dtypes, table_of
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDef, LookupTable, Tensor
@@ -155,7 +156,9 @@ def _modes(names: Sequence[str], variables: Variables) -> dict[str, str]:
             mode_of |= dict.fromkeys(_named_by(key, names), mode)
     for mode in (default, *mode_of.values()):
         if mode not in ("own", "shared"):
-            raise GraphEditError(f"variables={mode!r} is not known; it is one of 'own', 'shared'.")
+            raise GraphEditError(
+                argument_value("variables", repr(mode)) + " is not known; it is one of 'own', 'shared'."
+            )
     return {name: mode_of.get(name, default) for name in names}
 
 
@@ -176,32 +179,39 @@ def _check(
     """Raise for what no tf.Variable can be."""
     if not callable(init) and init not in ("current", "initial"):
         problem = "a tf.Variable cannot be without a value" if init == "none" else "that is not known"
-        raise GraphEditError(f"init={init!r} cannot be had for a tf.Module: {problem}; use 'current' or 'initial'.")
+        raise GraphEditError(
+            argument_value("init", repr(init))
+            + f" cannot be had for a tf.Module: {problem}; use 'current' or 'initial'."
+        )
     for name in variables:
         live = body_state.live(name)
         if index.types[index.ids[name]] != "VarHandleOp":
             raise NotClonable(
-                f"Variable {name!r} is a TensorFlow 1 reference variable, which no function can capture; clone the op "
-                "that calls the function: editor.leave(0), then editor.clone(...).",
+                f"Variable {name!r} is a TensorFlow 1 reference variable, which no function can capture; clone "
+                "the op that calls the function: "
+                + editor_call("leave", "0")
+                + ", then "
+                + editor_call("clone", "...")
+                + ".",
                 [name],
             )
         if modes[name] == "shared" and live is None:
             raise _out_of_reach(index, name, "shared")
         if modes[name] == "own" and live is not None and init == "initial":
             raise SessionRefused(
-                f"Variable {name!r} was made by Python, which keeps no initial value of it; clone with "
-                'init="current", and assign what it should start from.',
+                f"Variable {name!r} was made by Python, which keeps no initial value of it; "
+                + clone_with("init", "current")
+                + ", and assign what it should start from.",
                 [name],
             )
 
 
 def _out_of_reach(index: GraphIndex, name: str, mode: str) -> NotClonable:
+    way_out = "and only variables and lookup tables can be taken out of there; choose boundaries without it"
     if mode == "shared":
-        way_out = 'which a tf.Module cannot read; clone with variables="own"'
-    else:
-        way_out = "and only variables and lookup tables can be taken out of there; choose boundaries without it"
+        way_out = "which a tf.Module cannot read; " + clone_with("variables", "own")
     return NotClonable(
-        f"What {name!r} ({index.types[index.ids[name]]}) holds is in a session or a file, {way_out}.", [name]
+        f"What {name!r} ({index.types[index.ids[name]]}) holds is in a session or a file, " + way_out + ".", [name]
     )
 
 
@@ -259,6 +269,6 @@ def _variable(
     except tf.errors.OpError as error:  # without soft placement there is no other device for one that is missing
         raise SessionRefused(
             f"Variable {own_name!r} cannot be made on {device or 'the default device'!r}: "
-            f'{first_sentence(error.message).rstrip(".")}; give another device, or device="" for none.',
+            f"{first_sentence(error.message).rstrip('.')}; " + in_cell('give another device, or device="" for none.'),
             [name],
         ) from error

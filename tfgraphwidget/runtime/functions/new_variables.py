@@ -11,6 +11,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Member, VariableDef
 from tfgraphwidget.naming import free_name
 from tfgraphwidget.runtime.functions.edited_function import NewHandle
+from tfgraphwidget.sentences import editor_call
 from tfgraphwidget.sources import variable_definition
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import eager_mode
@@ -44,8 +45,8 @@ def with_constants(patch: Patch) -> Patch:
     other = [name for name, live in values.items() if live.dtype.name in _RESOURCES]
     if other:
         raise GraphEditError(
-            f"The function reads {other[0]!r}, which is no variable, and calls pass on variables only; insert it "
-            "in the function that was opened: editor.leave(0)."
+            f"The function reads {other[0]!r}, which is no variable, and calls pass on variables only; insert "
+            "it in the function that was opened: " + editor_call("leave", "0") + "."
         )
     if not values:
         return patch

@@ -23,6 +23,7 @@ from tfgraphwidget.graph import (
     called_functions,
 )
 from tfgraphwidget.runtime.live.edit_record import record_of
+from tfgraphwidget.sentences import either
 from tfgraphwidget.sources import function_definition
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
@@ -57,8 +58,11 @@ def check_calls(graph: tf.Graph, changed: Iterable[NodeChange]) -> None:
         now = _function_names(graph.get_operation_by_name(edited.name).node_def, functions)
         if now != names_before:
             raise GraphEditError(
-                f"tf.gradients has differentiated op {edited.name!r} since, and let it call {', '.join(now)} in place "
-                f"of {', '.join(names_before)}; call editor.refresh() to edit what it calls now.",
+                either("tf.gradients", "TensorFlow")
+                + f" has differentiated op {edited.name!r} since, and let it call {', '.join(now)} in place of "
+                f"{', '.join(names_before)}; "
+                + either("call editor.refresh()", "refresh the graph")
+                + " to edit what it calls now.",
                 [edited.name],
             )
 

@@ -16,6 +16,7 @@ from tfgraphwidget.naming import count_text, split_tensor
 from tfgraphwidget.runtime.live.edit_record import record_of
 from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.sync.sync import Model, Sync
+from tfgraphwidget.sentences import clone_with
 from tfgraphwidget.sources import unwrap_session
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_slice
@@ -65,7 +66,9 @@ def saver(graph: tf.Graph, keyed: Iterable[tuple[str, tf.Variable]], **options: 
         by_key.setdefault(key, []).append(variable)
     if not by_key:
         raise NothingTo(
-            'The copy has no variables of its own, so there is nothing to save or restore; clone with variables="own".'
+            "The copy has no variables of its own, so there is nothing to save or restore; "
+            + clone_with("variables", "own")
+            + "."
         )
     sliced = {key: variables if is_slice(variables[0]) else variables[0] for key, variables in by_key.items()}
     return cast("tf.compat.v1.train.Saver", _graph_saver()(graph, sliced, **options))
@@ -317,8 +320,9 @@ class Copy(ArgumentChecks):
         pairs = self._pairs()
         if not pairs:
             raise NothingTo(
-                f"The copy {self.scope!r} has no variables of its own, so there is nothing to sync; clone with "
-                'variables="own".'
+                f"The copy {self.scope!r} has no variables of its own, so there is nothing to sync; "
+                + clone_with("variables", "own")
+                + "."
             )
         sync = Sync(pairs, source, target, self.scope, keys=self._keys)
         self._syncs.append((session, sync))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from tfgraphwidget.cancellation import held_back, set_right
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.progress import report_each
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tensorflow_modules import check_editable, tf
 from tfgraphwidget.tf_internals import (
     observe_new_operations,
@@ -229,6 +230,6 @@ def check_not_growing(graph: tf.Graph) -> None:
     scope = record_of(graph).growing
     if scope:
         raise GraphEditError(
-            f"A function is making {scope!r} in this graph, and until it has returned there can be no other edit; make "
-            "it before or after editor.grow."
+            f"A function is making {scope!r} in this graph, and until it has returned there can be no other "
+            "edit; " + in_cell("make it before or after editor.grow.")
         )

@@ -14,6 +14,7 @@ from tfgraphwidget.errors import GraphFinalized
 from tfgraphwidget.naming import as_input
 from tfgraphwidget.runtime.live.edit_record import exclusive_access, record_of, wrap_new_operations
 from tfgraphwidget.runtime.sandbox.preflight import Ends, ValidatedNodes, external_inputs, run_import, serialize_nodes
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import (
     add_function,
@@ -32,9 +33,12 @@ def check_open(graph: tf.Graph) -> None:
     """Raise GraphFinalized if the graph takes no new ops."""
     if graph.finalized:
         raise GraphFinalized(
-            "The graph is finalized, so TensorFlow takes no new ops; edit a copy with its values, "
-            "editor.save('copy.tgw') and tgw.edit('copy.tgw'), or edit the graph before it is finalized (by a "
-            "MonitoredSession or Supervisor: a SessionRunHook's begin() comes before)."
+            "The graph is finalized, so TensorFlow takes no new ops; "
+            + in_cell(
+                "edit a copy with its values, editor.save('copy.tgw') and tgw.edit('copy.tgw'), or edit "
+                "the graph before it is finalized (by a MonitoredSession or Supervisor: a SessionRunHook's "
+                "begin() comes before)."
+            )
         )
 
 

@@ -29,6 +29,7 @@ from tfgraphwidget.runtime.sandbox import preflight
 from tfgraphwidget.runtime.session.renewal import renew
 from tfgraphwidget.runtime.session.run import TimedSession, can_grow
 from tfgraphwidget.runtime.session.variable_values import error_text
+from tfgraphwidget.sentences import clone_with, either
 from tfgraphwidget.sources import (
     FIRST_CPU,
     Device,
@@ -56,7 +57,9 @@ from tfgraphwidget.tf_internals import (
 )
 from tfgraphwidget.tf_types import AttrValue, NodeDef, Session
 
-_WAY_OUT = 'or no device: device="" in clone and place, clear_devices=True in add, no tf.device in a function'
+_WAY_OUT = "or no device" + either(
+    ': device="" in clone and place, clear_devices=True in add, no tf.device in a function', ""
+)
 _EVERYWHERE = "DEFAULT"  # kernels of this device type run on every device
 Kernel = tuple[str, str, tuple[tuple[str, frozenset[int]], ...]]
 """Device type, label, and for each attribute the dtypes that the kernel takes."""
@@ -132,7 +135,7 @@ class Devices:
             raise SessionRefused(
                 f"Op {first.name!r}{others} would stand on {first.device!r}, which the session does not have"
                 f"{'' if self.soft else ' (and allow_soft_placement is off)'}, so that it could run nothing any more; "
-                f"choose {'one of ' * (len(own) > 1)}{names_text(own)}, {_WAY_OUT}.",
+                f"choose {'one of ' * (len(own) > 1)}{names_text(own)}, " + _WAY_OUT + ".",
                 [node.name for node in unplaced],
             )
 
@@ -249,7 +252,7 @@ def check_patch_placement(
         # variables would get their values by a run.
         if patch.init == "none" or not patch.add.variables:
             return
-        raise SessionRefused(f'{error.why.removesuffix(".")}, or with init="none".', error.ops) from None
+        raise SessionRefused(error.sentence.clause + ", or " + clone_with("init", "none") + ".", error.ops) from None
     copies = {copy for _, copy in patch.add.copies} if origin is graph else ()
     missing = there.without_kernel([node for node in nodes if node.name not in copies] if copies else nodes)
     if missing is not None and there.kernels_known:
@@ -315,7 +318,7 @@ def _try_placement(session: Session, graph: tf.Graph, nodes: Sequence[NodeDef], 
         why = error_text(error)
         raise SessionRefused(
             f"The session could run nothing any more, since it cannot place the new ops: {why}; let ops that stand "
-            f"beside each other have one device, {_WAY_OUT}.",
+            "beside each other have one device, " + _WAY_OUT + ".",
             [node.name for node in nodes if f"{{{node.name}}}" in why],
         ) from error
 

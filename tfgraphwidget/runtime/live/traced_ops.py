@@ -16,7 +16,7 @@ import numpy as np
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import TracedFunction
 from tfgraphwidget.edits.rewrite import Spec
-from tfgraphwidget.errors import GraphEditError, SessionRefused, TensorFlowMissing
+from tfgraphwidget.errors import GraphEditError, SessionRefused, TensorFlowMissing, WrongType
 from tfgraphwidget.graph import (
     TABLE_FILLS,
     GraphIndex,
@@ -24,7 +24,6 @@ from tfgraphwidget.graph import (
     VariableDef,
     build,
     needed_ops,
-    shape_text,
     side_effects,
     traversal,
 )
@@ -32,6 +31,7 @@ from tfgraphwidget.graph.patterns import Constant, Replacement
 from tfgraphwidget.naming import function_name, split_tensor
 from tfgraphwidget.runtime.op_calls import input_arguments, typed_operands
 from tfgraphwidget.runtime.session import edit_values, variable_values
+from tfgraphwidget.sentences import drawn_shape, in_cell
 from tfgraphwidget.sources import (
     ADAPTED,
     CaptureInfo,
@@ -151,7 +151,8 @@ def initialize(session: Session, variables: Sequence[VariableDef], tables: Seque
     orphans = [v.handle for v in variables if not v.initializer]
     if orphans:
         raise GraphEditError(
-            f"Variable {orphans[0]!r} has no initializer; make it with tf.compat.v1.get_variable or tf.Variable.",
+            f"Variable {orphans[0]!r} has no initializer; "
+            + in_cell("make it with tf.compat.v1.get_variable or tf.Variable."),
             orphans,
         )
     try:
@@ -354,8 +355,8 @@ def _function(function: object) -> tuple[Callable[..., object], str]:
     if callable(function):
         return function, function_name(function, "The function")
     if not isinstance(function, str):
-        raise GraphEditError(
-            f"{value_text(function)!r} is no function; give a Python function, or an op type: 'Identity'."
+        raise WrongType(
+            "function", f"{value_text(function)!r} is no function; give a Python function, or an op type: 'Identity'."
         )
     definition_of(function)
     return functools.partial(_call_op_type, function), function
@@ -484,7 +485,11 @@ def constant(value: object, dtype: str, shape: Shape) -> TensorProto:
         len(shape) == len(value_shape) and all(a in (None, b) for a, b in zip(shape, value_shape, strict=True))
     ):
         raise GraphEditError(
-            f"The value has shape {value_shape}, and the tensor {shape_text(shape)}; give a value of that shape."
+            "The value has shape "
+            + drawn_shape(value_shape)
+            + ", and the tensor "
+            + drawn_shape(shape)
+            + "; give a value of that shape."
         )
     return proto
 

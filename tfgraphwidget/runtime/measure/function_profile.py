@@ -15,6 +15,7 @@ from tfgraphwidget.runtime.measure.profile import Measurement, check_harmless, m
 from tfgraphwidget.runtime.sandbox.evaluation import feeds_of, run_module
 from tfgraphwidget.runtime.session.run import TimedSession
 from tfgraphwidget.runtime.session.variable_values import error_text
+from tfgraphwidget.sentences import editor_call
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import freeze_function
 from tfgraphwidget.tf_types import ConcreteFunction, Module, RunMetadata
@@ -71,8 +72,9 @@ def _freeze(module: Module) -> ConcreteFunction:
         return freeze_function(module.run.get_concrete_function())
     except Exception as error:  # whatever TensorFlow cannot turn into constants
         raise GraphEditError(
-            f"This function's body cannot be measured apart: {reason_of(error)}; profile a run of it "
-            "and give editor.measure(metadata=folder)."
+            f"This function's body cannot be measured apart: {reason_of(error)}; profile a run of it and give "
+            + editor_call("measure", "metadata=folder")
+            + "."
         ) from error
 
 

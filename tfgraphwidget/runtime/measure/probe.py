@@ -32,6 +32,7 @@ from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.measure.last_round import LastRounds
 from tfgraphwidget.runtime.session.run import QUEUE_PATIENCE, TimedSession
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text, is_dead_tensor
+from tfgraphwidget.sentences import OPEN_WITH_SESSION, either, in_cell
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import session_config, unfetchable_operations
 from tfgraphwidget.tf_types import RunMetadata, Session
@@ -217,7 +218,9 @@ def check_feeds(
     for name in needed_placeholders(index, tensors, feeds, filled):
         op = split_tensor(name)[0]
         raise GraphEditError(
-            f"Placeholder {op!r} is needed and not fed; give its value too: feeds={{{name!r}: …}}.", [op]
+            f"Placeholder {op!r} is needed and not fed; give "
+            + either(f"its value too: feeds={{{name!r}: …}}.", "it a value."),
+            [op],
         )
 
 
@@ -405,7 +408,7 @@ def session_runner(
         SessionRefused: There is no session, or the graph cannot run.
     """
     if session is None:
-        raise SessionRefused("There is no session to run the graph in; give tgw.edit(graph, session=session).")
+        raise SessionRefused("There is no session to run the graph in; " + OPEN_WITH_SESSION + ".")
     check_session(session, graph)
 
     limit = QUEUE_PATIENCE if waiting and not _has_own_limit(session) and not _runners_run(graph) else 0.0
@@ -424,9 +427,11 @@ def session_runner(
                 feeding = ", ".join(f"{tensor!r}: …" for tensor in waiting)
                 raise SessionRefused(
                     f"The run took longer than {limit:g} seconds, and {names_text(waiting)} "
-                    f"{'is' if len(waiting) == 1 else 'are'} taken from a queue that may be empty; fill it "
-                    "(tf.compat.v1.train.start_queue_runners), or give a value in its place: "
-                    f"feeds={{{feeding}}}."
+                    f"{'is' if len(waiting) == 1 else 'are'} taken from a queue that may be empty; "
+                    + in_cell(
+                        "fill it (tf.compat.v1.train.start_queue_runners), or give a value in its place: "
+                        f"feeds={{{feeding}}}."
+                    )
                 ) from error
             raise SessionRefused(
                 f"The graph cannot run: {error_text(error)}; give other feeds, or initialize what it names."

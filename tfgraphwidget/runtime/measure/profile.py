@@ -25,6 +25,7 @@ from tfgraphwidget.readable import read_file
 from tfgraphwidget.runtime.measure.probe import format_table, session_runner
 from tfgraphwidget.runtime.session.variable_values import error_text
 from tfgraphwidget.scene.coloring import format_number
+from tfgraphwidget.sentences import editor_call, either, in_cell
 from tfgraphwidget.tensorflow_modules import lazy_module, tf
 from tfgraphwidget.tf_types import NodeExecStats, RunMetadata, Session, StepStats
 
@@ -204,7 +205,8 @@ def measure_ops(
 def _check_runs(runs: object) -> None:
     if not isinstance(runs, int) or isinstance(runs, bool) or not 1 <= runs <= _MOST_RUNS:
         raise GraphEditError(
-            f"{value_text(runs)} is not a number of runs from 1 to {_MOST_RUNS:,}; write editor.measure(runs=3)."
+            f"{value_text(runs)} is not a number of runs from 1 to {_MOST_RUNS:,}; "
+            + either("write editor.measure(runs=3).", "use Measure time.")
         )
 
 
@@ -222,15 +224,17 @@ def read_profile(metadata: RunMetadata | str | PathLike[str], index: GraphIndex)
         steps = getattr(metadata, "step_stats", None)
         if steps is None:
             raise GraphEditError(
-                f"{type(metadata).__name__} has no costs of ops; give a tf.compat.v1.RunMetadata of a traced run, or "
-                "the folder that tf.profiler wrote."
+                f"{type(metadata).__name__} has no costs of ops; "
+                + in_cell("give a tf.compat.v1.RunMetadata of a traced run, or the folder that tf.profiler wrote.")
             )
         costs, main_ops = costs_of_steps(steps, index)
         subject = "This RunMetadata"
     if not costs:
         raise GraphEditError(
-            f"{subject} has no costs of ops of this graph; trace a run of it: "
-            "options=tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)."
+            f"{subject} has no costs of ops of this graph; "
+            + in_cell(
+                "trace a run of it: options=tf.compat.v1.RunOptions(trace_level=tf.compat.v1.RunOptions.FULL_TRACE)."
+            )
         )
     return _sort_costs(costs, main_ops)
 
@@ -289,7 +293,8 @@ def costs_of_profile(folder: Path, index: GraphIndex) -> CostsAndFused:
     files = (sorted(folder.rglob("*.xplane.pb")) if folder.is_dir() else [folder]) if is_there else []
     if not files:
         raise GraphEditError(
-            f"There is no profile in {str(folder)!r}; give the folder that tf.profiler.experimental.start(folder) got."
+            f"There is no profile in {str(folder)!r}; "
+            + in_cell("give the folder that tf.profiler.experimental.start(folder) got.")
         )
     planes = [plane for file in files if file.parent == files[-1].parent for plane in _planes(file)]
     kinds = {_op_name(event.name, index): event.name for plane in planes for event in plane.event_metadata.values()}
@@ -308,7 +313,8 @@ def _planes(file: Path) -> Sequence[Any]:
         space.ParseFromString(read_file(file))
     except Exception as error:  # protobuf's own exception has no public name
         raise GraphEditError(
-            f"{str(file)!r} is not a profile of tf.profiler: {error}; give an '.xplane.pb' that tf.profiler wrote."
+            f"{str(file)!r} is not a profile of TensorFlow: {error}; "
+            + in_cell("give an '.xplane.pb' that tf.profiler wrote.")
         ) from error
     planes: Sequence[object] = space.planes
     return planes
@@ -353,7 +359,9 @@ def check_harmless(index: GraphIndex, tensors: Sequence[str], feeds: Collection[
     writers = [index.names[i] for i in np.flatnonzero(writes(index, ancestors)).tolist()]
     if writers:
         raise GraphEditError(
-            f"To compute {tensors[0]!r}, {names_text(writers)} would run and change what the session holds; measure "
-            "what comes before, feed what they give, or trace that run yourself: editor.measure(metadata=…).",
+            f"To compute {tensors[0]!r}, {names_text(writers)} would run and change what the session holds; "
+            "measure what comes before, feed what they give, or trace that run yourself: "
+            + editor_call("measure", "metadata=…")
+            + ".",
             writers,
         )

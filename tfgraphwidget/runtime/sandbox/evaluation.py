@@ -36,6 +36,7 @@ from tfgraphwidget.runtime.sandbox.sandbox import PATIENCE, Sandbox
 from tfgraphwidget.runtime.session.feed_ranks import check_call_ranks
 from tfgraphwidget.runtime.session.run import QUEUE_PATIENCE
 from tfgraphwidget.runtime.session.variable_values import error_text
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDefLibrary, Module, NodeDef
@@ -112,8 +113,8 @@ def _check_not_waiting(
 def _waiting_refusal(tensors_are: str, tensors: Sequence[str]) -> SessionRefused:
     feeding = ", ".join(f"{tensor!r}: …" for tensor in tensors)
     return SessionRefused(
-        f"{tensors_are} waited for without end, since the graph is run apart from its session, where nothing fills the "
-        f"queue; give a value in its place: feeds={{{feeding}}}."
+        f"{tensors_are} waited for without end, since the graph is run apart from its session, where nothing "
+        "fills the queue; " + in_cell(f"give a value in its place: feeds={{{feeding}}}.")
     )
 
 

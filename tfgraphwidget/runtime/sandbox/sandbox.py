@@ -217,11 +217,11 @@ def call_apart(function: Callable[..., _Result], *arguments: object) -> _Result:
     try:
         return function(*arguments)
     except JobFailed as error:
-        raise SessionRefused(f"The graph cannot run apart: {error.why}.") from error
+        raise SessionRefused("The graph cannot run apart: " + error.why + ".") from error
     except GraphEditError as error:
         if error.code not in (f"{RUNS.code}-crashed", TIMEOUT):
             raise
-        raise SessionRefused(f"The graph cannot run apart: {error.why}.", code=error.code) from error
+        raise SessionRefused("The graph cannot run apart: " + error.why + ".", code=error.code) from error
 
 
 def _assigns(graph: tf.Graph, values: Mapping[str, object]) -> tuple[list[Operation], dict[Tensor, object]]:

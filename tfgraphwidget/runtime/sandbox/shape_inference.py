@@ -49,11 +49,11 @@ from tfgraphwidget.graph import (
     called_functions,
     kind_of_handle,
     no_collections,
-    shape_text,
 )
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.progress import tell
 from tfgraphwidget.runtime.sandbox.preflight import ValidatedNodes, run_import
+from tfgraphwidget.sentences import Sentence, drawn_shape
 from tfgraphwidget.sources import (
     Bounds,
     ShapeMismatch,
@@ -626,37 +626,39 @@ class _Inference:
         other = reshaped or [k for k, (was, now) in enumerate(pairs) if slots and not after.same(was, now)]
         other = other or [k for k, (_, now) in enumerate(pairs) if slots and now in self._changed]
         wrong = other or list(range(len(read)))
-        wrong_inputs = " and ".join(
+        wrong_inputs = Sentence(" and ").join(
             self._replacement_text(*pairs[k]) if slots else self._tensor_text(read[k]) for k in wrong
         )
         others = [self._tensor_text(read[k]) for k in range(len(read)) if k not in wrong]
-        beside = " and ".join(others[:3] + ([f"{len(others) - 3} more"] if others[3:] else []))
+        beside = Sentence(" and ").join(others[:3] + ([f"{len(others) - 3} more"] if others[3:] else []))
         edited = [name for name in after.own if name in before.index.ids] or list(after.own)
         origin = "" if name in after.own else f", which follows from the change of {names_text(edited)}"
-        beside = (beside and f", beside {beside}") + origin
+        beside = (beside and ", beside " + beside) + origin
         is_handle = bool(wrong) and all(after.dtype(read[k]) in HANDLE_DTYPES for k in wrong)
         what = "a tensor of other values" if other and not reshaped else "a tensor of another shape"
         if is_handle:
             what = "a handle of what holds the same dtype and shape"
         return GraphEditError(
-            f"Op {name!r} cannot take {wrong_inputs or 'its attributes'}{beside}: {_reason_text(reason)}; "
-            f"choose {what}.",
+            f"Op {name!r} cannot take "
+            + (wrong_inputs or "its attributes")
+            + beside
+            + f": {_reason_text(reason)}; choose {what}.",
             dict.fromkeys([name, *(read[k][0] for k in wrong), *(edited if origin else ())]),
         )
 
     def _replacement_text(self, was: Tensor, now: Tensor) -> str:
         if self._after.dtype(now) in HANDLE_DTYPES:
-            return f"{self._tensor_text(now)} in place of '{was[0]}:{was[1]}'"
+            return self._tensor_text(now) + f" in place of '{was[0]}:{was[1]}'"
         is_same = self._after.same(was, now)
         if is_same and self._after.shape(*now) == self._before.shape(*was):
-            return f"{self._tensor_text(now)} with its new values"
+            return self._tensor_text(now) + " with its new values"
         place = "" if is_same else f"'{was[0]}:{was[1]}' of shape "
-        return f"{self._tensor_text(now)} in place of {place}{shape_text(self._before.shape(*was))}"
+        return self._tensor_text(now) + f" in place of {place}" + drawn_shape(self._before.shape(*was))
 
     def _tensor_text(self, tensor: Tensor) -> str:
         if self._after.dtype(tensor) in HANDLE_DTYPES:
             return f"the handle '{tensor[0]}:{tensor[1]}'"
-        return f"'{tensor[0]}:{tensor[1]}' of shape {shape_text(self._after.shape(*tensor))}"
+        return f"'{tensor[0]}:{tensor[1]}' of shape " + drawn_shape(self._after.shape(*tensor))
 
 
 def _values(graph: PatchedGraph, tensor: Tensor, depth: int = 0) -> Shape:

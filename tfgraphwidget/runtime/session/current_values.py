@@ -20,11 +20,11 @@ from tfgraphwidget.graph import (
     GraphIndex,
     definitions,
     enclosing_blocks,
-    shape_text,
 )
 from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.session.run import TimedSession
 from tfgraphwidget.runtime.session.variable_values import Missing, check_session, error_text
+from tfgraphwidget.sentences import OPEN_WITH_SESSION, drawn_shape
 from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, shape_from_proto, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import NodeDef
@@ -150,8 +150,10 @@ def _check_size(what: str, dtype: str, shape: Sequence[int | None] | None, large
     size = float(math.prod(map(float, lengths))) * max(each, 1)
     if size > largest:
         raise GraphEditError(
-            f"{what} is {dtype} {shape_text(tuple(shape))}, {size / 2**20:,.0f} MB; no more than "
-            f"{largest >> 20} MB are read to be looked at; take it as a variable."
+            f"{what} is {dtype} "
+            + drawn_shape(tuple(shape))
+            + f", {size / 2**20:,.0f} MB; no more than {largest >> 20} MB are read to be looked at; take it "
+            "as a variable."
         )
 
 
@@ -171,7 +173,7 @@ def _captured_value(source: Source, body: Body, name: str, largest: int | None) 
 def _session_value(source: Source, index: GraphIndex, op: int) -> Array:
     name, session = index.names[op], source.session
     if session is None:
-        raise SessionRefused("There is no session to read the value in; give tgw.edit(graph, session=session).", [name])
+        raise SessionRefused("There is no session to read the value in; " + OPEN_WITH_SESSION + ".", [name])
     assert source.graph is not None
     check_session(session, source.graph)
     try:

@@ -23,6 +23,7 @@ from tfgraphwidget.naming import split_tensor
 from tfgraphwidget.runtime.sandbox.sandbox import RemoteSandbox, Sandbox
 from tfgraphwidget.runtime.session.current_values import constant_value
 from tfgraphwidget.runtime.session.variable_values import MissingValues, check_session, current_values
+from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, OPEN_WITH_SESSION
 from tfgraphwidget.sources import Body, Source, captured_state, dtype_name, new_graph, tf_protos, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import TensorProto, VersionDef
@@ -52,7 +53,7 @@ def read_variables(
     if source.graph is not None and body is source.body:
         if source.session is None:
             raise SessionRefused(
-                "There is no session to take the variables' values from; give tgw.edit(graph, session=session).",
+                "There is no session to take the variables' values from; " + OPEN_WITH_SESSION + ".",
                 [v.handle for v in variables],
             )
         check_session(source.session, source.graph)
@@ -85,8 +86,7 @@ def _file_values(source: Source, variables: tuple[VariableDef, ...]) -> dict[str
 
 def _file_without_values(source: Source, handles: Sequence[str]) -> SessionRefused:
     return SessionRefused(
-        f"{source.title} comes without values for its variables; open it with its checkpoint: "
-        "tgw.edit(path, checkpoint='model.ckpt').",
+        f"{source.title} comes without values for its variables; " + OPEN_WITH_CHECKPOINT + ".",
         handles,
     )
 

@@ -27,6 +27,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.runtime.live.graph_import import import_nodes
 from tfgraphwidget.runtime.session import variable_values
+from tfgraphwidget.sentences import clone_with
 from tfgraphwidget.sources import new_graph, open_session, tf_protos, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_types import FunctionDef
@@ -89,7 +90,11 @@ def _run_starters(sandbox: tf.compat.v1.Session, ops: Sequence[str]) -> None:
     try:
         sandbox.run(list(ops))
     except tf.errors.OpError as error:
-        why = f'The copies\' table initializers cannot run: {variable_values.error_text(error)}; use init="none".'
+        why = (
+            f"The copies' table initializers cannot run: {variable_values.error_text(error)}; "
+            + clone_with("init", "none")
+            + "."
+        )
         raise SessionRefused(why, ops) from error
 
 
@@ -154,7 +159,8 @@ def _missing_value_error(
     op, missing = originals.get(name, name), originals.get(missing, missing)
     return SessionRefused(
         f"The initial value of '{op}:0' needs {missing!r}, which has no value; "
-        'clone with init="current" or init="none".',
+        + clone_with("init", "current", "none")
+        + ".",
         [op, missing],
     )
 

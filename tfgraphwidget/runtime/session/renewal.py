@@ -43,6 +43,7 @@ from tfgraphwidget.runtime.session.state_transfer import (
 from tfgraphwidget.runtime.session.stateful_ops import StatefulOps, StateKey, find_stateful_ops
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import unwrap_session, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import check_editable, tf
 from tfgraphwidget.tf_internals import (
@@ -104,8 +105,8 @@ class Renewal:
                     transfer.read(session)
         except tf.errors.OpError as error:
             raise SessionRefused(
-                f"The session cannot be renewed, since it cannot be read: {error_text(error)}; open a new one: "
-                "tf.compat.v1.Session(graph=graph)."
+                f"The session cannot be renewed, since it cannot be read: {error_text(error)}; "
+                + in_cell("open a new one: tf.compat.v1.Session(graph=graph).")
             ) from error
         self._transfers += transfers
         self._state_keys = stateful.keys

@@ -18,6 +18,7 @@ from tfgraphwidget.cancellation import in_another_thread, set_right
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.naming import names_text, split_tensor
 from tfgraphwidget.runtime.session.feed_ranks import check_feed_ranks
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import extend_session, find_operation, session_config, watch_lock
 from tfgraphwidget.tf_types import Operation, RunOptions, Session, Tensor
@@ -102,8 +103,8 @@ class TimedSession:
         names = [getattr(fetch, "name", "") for fetch in tf.nest.flatten(fetches, expand_composites=True)]
         return in_another_thread(
             run,
-            f"TensorFlow cannot end one run of a session, so that of {names_text(names)} goes on by itself until it is "
-            "done; tgw.renew(session) ends it, and keeps the values of variables.",
+            f"TensorFlow cannot end one run of a session, so that of {names_text(names)} goes on by itself "
+            "until it is done; " + in_cell("tgw.renew(session) ends it, and keeps the values of variables."),
         )
 
     def _element(self, fetch: str | Operation | Tensor) -> Operation | Tensor:

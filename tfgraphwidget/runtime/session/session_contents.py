@@ -16,6 +16,7 @@ from tfgraphwidget.runtime.session.stateful_ops import find_stateful_ops, has_ke
 from tfgraphwidget.runtime.session.transfer_ops import TransferOps
 from tfgraphwidget.runtime.session.untransferable import Untransferable
 from tfgraphwidget.runtime.session.variable_values import check_session, error_text
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_closed
 from tfgraphwidget.tf_types import NodeDef, Session
@@ -69,8 +70,8 @@ def read_contents(session: Session, graph: tf.Graph, ops: Collection[str]) -> Se
     lost += [f"Op {node.name!r} in the body of a function holds a {node.op}." for node in stateful.in_functions]
     if lost:
         raise SessionRefused(
-            f"What the session holds cannot all be written: {lost[0].rstrip('.')}; remove the op, or open the graph "
-            "without its session: tgw.edit(graph.as_graph_def())."
+            f"What the session holds cannot all be written: {lost[0].rstrip('.')}; "
+            + in_cell("remove the op, or open the graph without its session: tgw.edit(graph.as_graph_def()).")
         )
     return SessionContents(*(transfer.contents for transfer in transfers.values()))
 

@@ -15,6 +15,7 @@ from tfgraphwidget.errors import GraphFinalized, SessionRefused
 from tfgraphwidget.graph import DT_RESOURCE, DT_VARIANT, RESOURCE_HANDLES, STATIC_TABLES
 from tfgraphwidget.runtime.session.transfer_ops import T, TransferOps, find_op, run, run_each, unless_finalized
 from tfgraphwidget.runtime.session.variable_values import error_text
+from tfgraphwidget.sentences import clone_with
 from tfgraphwidget.sources import static_shape
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import control_flow_context
@@ -284,11 +285,14 @@ def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Session, t
     except tf.errors.OpError as error:
         raise SessionRefused(
             f"The contents of the hash tables cannot be copied: {error_text(error)}; "
-            'clone with init="initial" or init="none".',
+            + clone_with("init", "initial", "none")
+            + ".",
             list(tables),
         ) from error
     if read.lost:
-        raise SessionRefused(f'{read.lost[0].rstrip(".")}; clone with init="initial" or init="none".', list(tables))
+        raise SessionRefused(
+            f"{read.lost[0].rstrip('.')}; " + clone_with("init", "initial", "none") + ".", list(tables)
+        )
 
 
 def _version(node: NodeDef) -> str:

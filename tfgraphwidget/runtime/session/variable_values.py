@@ -19,6 +19,7 @@ from tfgraphwidget.errors import SessionRefused, first_sentence
 from tfgraphwidget.graph import VariableDef
 from tfgraphwidget.naming import names_text
 from tfgraphwidget.runtime.session.run import can_grow
+from tfgraphwidget.sentences import clone_with, drawn_shape, either, in_cell
 from tfgraphwidget.sources import dtype_name, tf_protos
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import is_closed
@@ -47,10 +48,13 @@ def check_session(session: tf.compat.v1.Session, graph: tf.Graph | None) -> None
     if not callable(getattr(session, "run", None)) or not hasattr(session, "graph"):
         raise SessionRefused(f"{value_text(session)} is not a session; give a tf.compat.v1.Session of the graph.")
     if is_closed(session):
-        raise SessionRefused("The session is closed; open a new one and call tgw.edit(graph, session=new_session).")
+        raise SessionRefused(
+            "The session is closed; open "
+            + either("a new one and call tgw.edit(graph, session=new_session).", "the graph with a new one in a cell.")
+        )
     if session.graph is not graph:
         raise SessionRefused(
-            "The session runs another graph; give the one opened with tf.compat.v1.Session(graph=graph)."
+            "The session runs another graph; " + in_cell("give the one opened with tf.compat.v1.Session(graph=graph).")
         )
 
 
@@ -74,14 +78,19 @@ def current_values(session: tf.compat.v1.Session, variables: Iterable[VariableDe
         missing = variables_without_value(session, reads, error)
         if not missing:
             stuck = not can_grow(getattr(session, "session", session))
-            way = "tgw.renew(session) lets it run again" if stuck else 'clone with init="none"'
+            way = (
+                either("tgw.renew(session) lets it run again", "renew the session in a cell to let it run again")
+                if stuck
+                else clone_with("init", "none")
+            )
             raise SessionRefused(
-                f"The session cannot read the present values: {error_text(error)}; {way}.", list(reads)
+                f"The session cannot read the present values: {error_text(error)}; " + way + ".", list(reads)
             ) from error
         raise MissingValues(
             missing,
-            f"{missing}, so there is no current value to copy; run {missing.initializers} first, or clone with "
-            'init="initial".',
+            f"{missing}, so there is no current value to copy; run {missing.initializers} first, or "
+            + clone_with("init", "initial")
+            + ".",
         ) from None  # TensorFlow's own says less
     return values
 
@@ -124,8 +133,8 @@ def check_loadable(session: tf.compat.v1.Session, variables: Iterable[VariableDe
         shape = np.shape(values[variable.handle])
         if not expected.is_compatible_with(shape):
             raise SessionRefused(
-                f"Variable {variable.name!r} now has shape {shape}, which its initializer, of shape {expected}, cannot "
-                'give a copy; clone with init="initial" or init="none".',
+                f"Variable {variable.name!r} now has shape " + drawn_shape(shape) + ", which its initializer, of shape "
+                f"{expected}, cannot give a copy; " + clone_with("init", "initial", "none") + ".",
                 [variable.handle],
             )
 
@@ -257,7 +266,7 @@ def load_values(session: tf.compat.v1.Session, variables: Iterable[VariableDef],
             session.run(run, feeds)
         except tf.errors.OpError as error:
             raise SessionRefused(
-                f'The session cannot load the copies: {error_text(error)}; use init="none".'
+                f"The session cannot load the copies: {error_text(error)}; " + clone_with("init", "none") + "."
             ) from error
         waiting = later
 
@@ -282,14 +291,16 @@ def run_initializers(session: tf.compat.v1.Session, variables: Iterable[Variable
     except tf.errors.FailedPreconditionError:
         pass
     except tf.errors.OpError as error:
-        why = f'The copies\' initializers cannot run: {error_text(error)}; use init="current" or init="none".'
+        why = (
+            f"The copies' initializers cannot run: {error_text(error)}; " + clone_with("init", "current", "none") + "."
+        )
         raise SessionRefused(why, waiting) from error
     while waiting:
         failed = [name for name in waiting if not _runs(session, name)]
         if len(failed) == len(waiting):
             raise SessionRefused(
                 f"The initial value behind {failed[0]!r} needs a variable that has no value in this session; "
-                'initialize that variable first, or clone with init="current" or init="none".',
+                "initialize that variable first, or " + clone_with("init", "current", "none") + ".",
                 failed,
             )
         waiting = failed
@@ -317,5 +328,5 @@ def run_starters(session: tf.compat.v1.Session, ops: list[str]) -> None:
         session.run(ops)
     except tf.errors.OpError as error:
         raise SessionRefused(
-            f'The copies\' tables cannot be filled: {error_text(error)}; clone with init="none".', ops
+            f"The copies' tables cannot be filled: {error_text(error)}; " + clone_with("init", "none") + ".", ops
         ) from error

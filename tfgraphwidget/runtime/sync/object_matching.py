@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.runtime.sync.variable_stores import EagerStore, FileStore, Pair, StoredVariable, object_path
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import Checkpoint
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import trackable_children
@@ -68,8 +69,8 @@ def match_objects(checkpoint: Checkpoint, source: FileStore, target: EagerStore,
     if len({tuple(sorted(place.keys.items())) for place in nearest}) > 1:
         names = " and ".join(repr(place.path) for place in nearest[:_SHOWN])
         raise GraphEditError(
-            f"{source.title} has several objects like the target: {names}; say which one is meant: "
-            f"names={{{nearest[0].path!r}: ''}}."
+            f"{source.title} has several objects like the target: {names}; "
+            + in_cell(f"say which one is meant: names={{{nearest[0].path!r}: ''}}.")
         )
     if nearest:
         keys = nearest[0].keys

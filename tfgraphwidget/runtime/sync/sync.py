@@ -23,6 +23,7 @@ from tfgraphwidget.runtime.live.graph_import import check_open
 from tfgraphwidget.runtime.session import variable_values
 from tfgraphwidget.runtime.session.run import PATIENCE, TimedSession
 from tfgraphwidget.runtime.sync import checkpoints, mixing
+from tfgraphwidget.sentences import argument_value, in_cell
 from tfgraphwidget.sources import checkpoint_keys, wrap_tf_errors
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import control_flow_context, has_control_dependencies, operations_by_name
@@ -270,7 +271,9 @@ class Sync:
 
     def _session(self, model: Model) -> TimedSession:
         if model.session is None:
-            raise SessionRefused("There is no session that holds the variables' values; give session=session.")
+            raise SessionRefused(
+                "There is no session that holds the variables' values; " + in_cell("give session=session.")
+            )
         variable_values.check_session(model.session, model.graph)
         return TimedSession(model.session, self.patience)
 
@@ -340,7 +343,8 @@ def check_tau(tau: object) -> None:
     """Raise unless `tau` is a number from 0 to 1."""
     if not isinstance(tau, Real) or not 0 <= float(tau) <= 1:
         raise GraphEditError(
-            f"tau={value_text(tau)} is not a mixture; give a number from 0 (keep the copy's value) to 1 (copy)."
+            argument_value("tau", value_text(tau))
+            + " is not a mixture; give a number from 0 (keep the copy's value) to 1 (copy)."
         )
 
 

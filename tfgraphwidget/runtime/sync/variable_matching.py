@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from tfgraphwidget.argument_checks import check, value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName, reason_of
 from tfgraphwidget.naming import known_instead
+from tfgraphwidget.sentences import either, in_cell
 
 
 class HasHandle(Protocol):
@@ -56,9 +57,11 @@ def match_variables(
     pairs = [(a, b) for b, a in pairs_by_target.items()]
     if not pairs:
         raise GraphEditError(
-            f"None of the {len(ours)} variables has the name of one of the target's {len(theirs)}; say which belong "
-            "together: names={'source': 'target'}, of variables or scopes, or by_order=True for models of one "
-            "architecture."
+            f"None of the {len(ours)} variables has the name of one of the target's {len(theirs)}; "
+            + in_cell(
+                "say which belong together: names={'source': 'target'}, of variables or scopes, or "
+                "by_order=True for models of one architecture."
+            )
         )
     places = {name: k for k, name in enumerate(ours)}
     return tuple((ours[a], theirs[b]) for a, b in sorted(pairs, key=lambda pair: places[pair[0]]))
@@ -80,8 +83,9 @@ def match_in_order(source: Iterable[A], target: Iterable[B]) -> tuple[tuple[A, B
     ours, theirs = tuple(source), tuple(target)
     if len(ours) != len(theirs) or not ours:
         raise GraphEditError(
-            f"by_order=True pairs all variables, but the source has {len(ours)} and the target {len(theirs)}; "
-            "name those that belong together: names={'source': 'target'}."
+            either("by_order=True pairs all variables", "All variables are paired")
+            + f", but the source has {len(ours)} and the target {len(theirs)}; "
+            + in_cell("name those that belong together: names={'source': 'target'}.")
         )
     return tuple(zip(ours, theirs, strict=True))
 

@@ -223,7 +223,7 @@ def custom_encoding(by: object, index: GraphIndex) -> tuple[str, Encoding]:
         for name in by_name:
             if _ops(index, name) is None:
                 end = did_you_mean(name, index.names, otherwise=FIND_OPS)
-                raise UnknownName(f"This graph has no op, tensor or scope {name[:60]!r}{end}")
+                raise UnknownName(f"This graph has no op, tensor or scope {name[:60]!r}" + end)
         return str(getattr(by, "name", None) or "own values"), lambda graph: encode_values(
             _spread_over_ops(by_name, graph)
         )

@@ -16,6 +16,7 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 from tfgraphwidget.graph import attr_value
 from tfgraphwidget.naming import did_you_mean, names_text
+from tfgraphwidget.sentences import OP_TYPE_NAMES, in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe.docs import documentation, documented_arguments
 from tfgraphwidget.sources.inference.dtypes import dtype_name
@@ -178,7 +179,7 @@ def definition_of(op_type: str) -> OpDef:
     if op_type not in tf_protos.raw_op_names() or not _is_computation(op_type):
         raise GraphEditError(
             f"{op_type!r} is no op type that takes a tensor"
-            + did_you_mean(op_type, op_types(), otherwise="op types are written as in tf.raw_ops")
+            + did_you_mean(op_type, op_types(), otherwise=OP_TYPE_NAMES)
         )
     return _op_def(op_type)
 
@@ -309,7 +310,8 @@ def check_parameters(op_type: str, all_parameters: Sequence[Parameter], options:
     missing = [each.name for each in all_parameters if each.required and each.name not in options]
     if missing:
         raise InvalidArgument(
-            missing[0], f"{op_type} needs {names_text(missing)}; give a value: attributes={{{missing[0]!r}: …}}."
+            missing[0],
+            f"{op_type} needs {names_text(missing)}; " + in_cell(f"give a value: attributes={{{missing[0]!r}: …}}."),
         )
 
 

@@ -27,6 +27,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeVar
 
 from tfgraphwidget.errors import GraphEditError, NotAGraph, reason_of
+from tfgraphwidget.sentences import Sentence, editor_call, in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.container import ARCHIVE_HEADER, Container, OpenOptions
@@ -42,7 +43,6 @@ VERSION = 1
 """The version of the format. An archive of a newer one is refused."""
 _PIECE = 1 << 24  # bytes that are copied at a time
 _ZIP_ERRORS = (zipfile.BadZipFile, EOFError, NotImplementedError)
-_DAMAGED = "{} is damaged ({}); write it again with editor.save('{}') or editor.to_bytes()."
 
 
 class ArchiveEntry(str, Enum):
@@ -117,7 +117,14 @@ def _damage_refused(where: str) -> Iterator[None]:
     except GraphEditError:
         raise
     except (*_ZIP_ERRORS, KeyError, TypeError, ValueError, AttributeError, OSError, RecursionError) as error:
-        raise NotAGraph(_DAMAGED.format(where, reason_of(error), "editor.tgw")) from error
+        raise NotAGraph(_damage(where, reason_of(error))) from error
+
+
+def _damage(where: str, what: str) -> Sentence:
+    """The sentence on an archive that is damaged."""
+    return f"{where} is damaged ({what}); " + in_cell(
+        "write it again with editor.save('editor.tgw') or editor.to_bytes()."
+    )
 
 
 def describe_archive(container: Container) -> list[dict[str, object]]:
@@ -175,7 +182,7 @@ def _check_complete(root: Path, header: Mapping[str, Any], where: str, *, needs_
         entries.append(ArchiveEntry.OPENED.value)
     missing = [name for name in entries if not (root / name).is_file()]
     if missing:
-        raise NotAGraph(_DAMAGED.format(where, f"entry {missing[0]!r} is missing", "editor.tgw"))
+        raise NotAGraph(_damage(where, f"entry {missing[0]!r} is missing"))
     prefixes = []
     if any(header.get(kind) for kind in _VALUED) or header.get("function", {}).get("captures"):
         prefixes.append(root / ArchiveEntry.VALUES.value)
@@ -186,8 +193,9 @@ def _check_complete(root: Path, header: Mapping[str, Any], where: str, *, needs_
         if missing:
             entry = Path(missing[0]).relative_to(root).as_posix()
             raise NotAGraph(
-                f"{where} is damaged (entry {entry!r} is missing); write it again with editor.save('editor.tgw'), or "
-                f"unzip it and open {graph!r}, which is the graph without its values."
+                f"{where} is damaged (entry {entry!r} is missing); write it again with "
+                + editor_call("save", "'editor.tgw'")
+                + f", or unzip it and open {graph!r}, which is the graph without its values."
             )
 
 
@@ -293,5 +301,7 @@ def _stored_tensor(stored: Checkpoint | None, key: str) -> StoredTensor:
 
 def _value(stored: Checkpoint | None, key: str) -> Any:
     if stored is None or key not in stored.shapes:
-        raise GraphEditError(f"The values of this editor lack {key!r}; write it again with editor.to_bytes().")
+        raise GraphEditError(
+            f"The values of this editor lack {key!r}; " + in_cell("write it again with editor.to_bytes().")
+        )
     return stored.value(key)

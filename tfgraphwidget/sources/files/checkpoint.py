@@ -13,9 +13,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from tfgraphwidget.errors import GraphEditError, reason_of
+from tfgraphwidget.errors import GraphEditError, WrongType, reason_of
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.readable import why_unreadable
+from tfgraphwidget.sentences import argument_value
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.tensor_bundle import TensorBundle, latest_checkpoint
 from tfgraphwidget.sources.paths import parent_prefix, parse_path, path_error, shorten
@@ -67,12 +68,15 @@ class Checkpoint:
         "model/" is the directory. A directory without a list of checkpoints may hold just one.
         """
         if not isinstance(argument, str | os.PathLike):
-            raise GraphEditError(
-                f"checkpoint={shorten(argument)} is not a path; give the prefix of a checkpoint's files, 'model.ckpt'."
+            raise WrongType(
+                "checkpoint",
+                argument_value("checkpoint", shorten(argument))
+                + " is not a path; give the prefix of a checkpoint's files, 'model.ckpt'.",
             )
         if argument == "":
             raise GraphEditError(
-                "checkpoint='' is not a path; give the prefix of a checkpoint's files, or leave it out."
+                argument_value("checkpoint", "''")
+                + " is not a path; give the prefix of a checkpoint's files, or leave it out."
             )
         path = parse_path(argument, "checkpoint")
         _check_readable(path, Path(f"{path}.index"))

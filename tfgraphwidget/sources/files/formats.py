@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfgraphwidget.errors import NotAGraph
+from tfgraphwidget.sentences import either, in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files import container as containers
 from tfgraphwidget.sources.files.container import Container, OpenOptions
@@ -193,7 +194,7 @@ def find_format(container: Container) -> SourceFormat:
         if each.matches(container):
             return each
     if unsupported := _unsupported_input(container.data, container.name):
-        raise NotAGraph(f"{where} is {unsupported}.")
+        raise NotAGraph(f"{where} is " + unsupported + ".")
     errors = list(container.errors.values())
     if len(errors) == len(MessageClasses._fields) and not container.is_text:
         raise NotAGraph(
@@ -274,7 +275,7 @@ def _unread_checkpoint(container: Container, source: Source) -> tuple[str, ...]:
     prefix = checkpoint.with_suffix("") if checkpoint.suffix == ".index" else checkpoint
     notice = (
         f"{container.where} was opened without the checkpoint beside it, so its variables have no values; "
-        f"checkpoint={str(prefix)!r} gives them."
+        + either(f"checkpoint={str(prefix)!r} gives them.", "open it with its checkpoint in a cell.")
     )
     return (notice,)
 
@@ -397,8 +398,10 @@ def open_bytes(data: bytes, options: OpenOptions) -> Source:
 
 # Files of other formats that are often passed by mistake, and what to pass instead
 
-_KERAS = "load it with keras.models.load_model first, and open the model: tgw.edit(model)"
-_CHECKPOINT = "it holds values and no graph; give the .meta file: tgw.edit('model.meta', checkpoint='model')"
+_KERAS = in_cell("load it with keras.models.load_model first, and open the model: tgw.edit(model)")
+_CHECKPOINT = "it holds values and no graph; " + in_cell(
+    "give the .meta file: tgw.edit('model.meta', checkpoint='model')"
+)
 _SSTABLE = bytes.fromhex("57fb808b247547db")  # how every table file of a checkpoint ends
 
 
@@ -442,5 +445,5 @@ def _unsupported_input(data: bytes, name: str) -> str:
         start = each.at % len(data) if data else 0
         by_bytes = each.magic and data[start : start + len(each.magic)] == each.magic
         if by_bytes or re.search(f"{each.name_pattern}\\Z", name):
-            return f"{each.what}; {each.instead}"
+            return f"{each.what}; " + each.instead
     return ""

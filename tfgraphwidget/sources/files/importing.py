@@ -14,6 +14,7 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError, NotRunnable, NotTrusted
 from tfgraphwidget.graph import OUTPUT_SHAPES, VariableDef
 from tfgraphwidget.progress import tell
+from tfgraphwidget.sentences import in_cell, leave_out
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import relocate_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
@@ -72,8 +73,10 @@ def import_file(file: FileGraph) -> ImportedGraph:
         why = _damaged_value(file.checkpoint) if isinstance(error, tf.errors.DataLossError) else ""
         raise NotRunnable(
             why
-            or f"TensorFlow cannot import {file.where}: {first_line(error)[:_LONGEST].rstrip('.')}; it can be looked "
-            "at and edited, and it runs once what editor.lint() finds is fixed."
+            or (
+                f"TensorFlow cannot import {file.where}: {first_line(error)[:_LONGEST].rstrip('.')}; "
+                + in_cell("it can be looked at and edited, and it runs once what editor.lint() finds is fixed.")
+            )
         ) from error
     body = GraphBody(graph, saved_names=file.body.saved_names)
     return ImportedGraph(body, graph, session, (*repairs.notices, *notices), repairs.nodes)
@@ -147,7 +150,7 @@ def _load_saved_model(
     try:
         loader.run_init_ops(session, tags)
     except NotTrusted as refusal:
-        notices.append(f"What the SavedModel runs when it is loaded was not run: {refusal.why}")
+        notices.append("What the SavedModel runs when it is loaded was not run: " + refusal.why)
     _load_unrestored(file, graph, session)
     return tuple(notices)
 
@@ -241,7 +244,7 @@ def _initialize(variables: Iterable[VariableDef], graph: tf.Graph, session: tf.c
     there = {op.name for op in graph.get_operations()}
     errors = _run_each([v.initializer for v in variables if v.initializer in there], graph, session)
     return tuple(
-        f"The initializer {op!r} was not run: {error.why}"
+        (f"The initializer {op!r} was not run: " + error.why)
         for op, error in errors.items()
         if isinstance(error, NotTrusted)
     )
@@ -250,10 +253,13 @@ def _initialize(variables: Iterable[VariableDef], graph: tf.Graph, session: tf.c
 def _fill_tables(file: FileGraph, graph: tf.Graph, session: tf.compat.v1.Session) -> tuple[str, ...]:
     """Run the initializers of tables; return a sentence for each that fails."""
     return tuple(
-        f"{op!r} cannot fill its hash table, which is empty in the editor's session: {error.why}"
+        (f"{op!r} cannot fill its hash table, which is empty in the editor's session: " + error.why)
         if isinstance(error, NotTrusted)
-        else f"{op!r} cannot fill its hash table, which is empty in the editor's session: "
-        f"{first_line(error)[:_LONGEST].rstrip('.')}; run editor.session.run({op!r}) when what it reads is there."
+        else (
+            f"{op!r} cannot fill its hash table, which is empty in the editor's session: "
+            f"{first_line(error)[:_LONGEST].rstrip('.')}; "
+            + in_cell(f"run editor.session.run({op!r}) when what it reads is there.")
+        )
         for op, error in _run_each(file.table_contents.initializers, graph, session).items()
     )
 
@@ -288,8 +294,9 @@ def _assign(
             assign = assign_op(graph, variable)
             if assign is None:
                 raise NotRunnable(
-                    f"Variable {variable.name!r} has no op that assigns to it, so its value cannot be loaded; leave "
-                    "checkpoint= out to edit the graph without values.",
+                    f"Variable {variable.name!r} has no op that assigns to it, so its value cannot be loaded; "
+                    + leave_out("checkpoint")
+                    + " to edit the graph without values.",
                     [variable.handle],
                 )
             tensor = assign.inputs[1].name

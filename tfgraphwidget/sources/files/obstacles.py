@@ -27,6 +27,7 @@ from tfgraphwidget.graph import (
 )
 from tfgraphwidget.naming import split_input
 from tfgraphwidget.readable import why_unreadable
+from tfgraphwidget.sentences import either, in_cell, leave_out
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint, value_type
@@ -135,8 +136,8 @@ def _unknown_ops(body: NodeBody) -> Iterator[Obstacle]:
         where = f" in function {place!r}" if place else ""
         others = f", as {_others(len(unknown) - 1)}" if len(unknown) > 1 else ""
         yield Obstacle(
-            f"Op {first.name!r}{where} is of type {first.op!r}, which TensorFlow does not know{others}; call "
-            "tf.load_op_library with the library that defines it, to run the graph.",
+            f"Op {first.name!r}{where} is of type {first.op!r}, which TensorFlow does not know{others}; "
+            + in_cell("call tf.load_op_library with the library that defines it, to run the graph."),
             stops=True,
             ops=() if place else (first.name,),
         )
@@ -259,9 +260,12 @@ def _checkpoint(file: FileGraph) -> Iterator[Obstacle]:
     if checkpoint is None or not any(node.op in HANDLES for node in file.body.protos):
         return
     if checkpoint.missing():
-        alone = f"tgw.edit({str(file.folder / 'saved_model.pb')!r})" if file.folder else "leave checkpoint= out"
+        alone = leave_out("checkpoint")
+        if file.folder:
+            path = str(file.folder / "saved_model.pb")
+            alone = either(f"tgw.edit({path!r})", f"open {path!r}")
         yield Obstacle(
-            f"{checkpoint.lack()}, or {alone} to edit the graph without values{checkpoint.hint()}",
+            checkpoint.lack() + ", or " + alone + " to edit the graph without values" + checkpoint.hint(),
             stops=True,
         )
         return
@@ -303,9 +307,9 @@ def _unlike(file: FileGraph, checkpoint: Checkpoint) -> str:
         declared, actual = f"{dtype} {[dim.size for dim in shape.dim]}", value_type(checkpoint, key)
         if declared != actual:
             return (
-                f"checkpoint={shorten(checkpoint.prefix)}: variable {variable.handle!r} is {declared}, and the "
-                f"checkpoint has {actual} under {key!r}; give a checkpoint of this graph, or leave checkpoint= out to "
-                "edit the graph without values."
+                either(f"checkpoint={shorten(checkpoint.prefix)}: variable", "Variable")
+                + f" {variable.handle!r} is {declared}, and the checkpoint has {actual} under {key!r}; give a "
+                "checkpoint of this graph, or " + leave_out("checkpoint") + " to edit the graph without values."
             )
     return ""
 

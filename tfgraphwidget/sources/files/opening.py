@@ -10,6 +10,7 @@ from typing import Any
 from tfgraphwidget.errors import GraphEditError, NotAGraph, UnknownName
 from tfgraphwidget.graph import Effects, NodeDefs, NodesByName, Trust, effect_of, types_of
 from tfgraphwidget.naming import names_text
+from tfgraphwidget.sentences import argument_value, leave_out
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.assets import relocate_assets
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
@@ -181,7 +182,7 @@ def _meta_graph(proto: Any, tags: object, where: str) -> Any:
     """The MetaGraphDef of a SavedModel that has the tags; without tags "serve" or the only one. Others as they are."""
     if proto.DESCRIPTOR.name != "SavedModel":
         if tags is not None:
-            raise GraphEditError(f"{where} is not a SavedModel, so it has no tags; leave tags= out.")
+            raise GraphEditError(f"{where} is not a SavedModel, so it has no tags; " + leave_out("tags") + ".")
         return proto
     # Of two graphs that have the same tags TensorFlow loads the first one.
     by_tags = {tuple(sorted(set(meta.meta_info_def.tags))): meta for meta in reversed(proto.meta_graphs)}
@@ -189,7 +190,7 @@ def _meta_graph(proto: Any, tags: object, where: str) -> Any:
     choices = " or ".join(f"tags={list(each)!r}" for each in by_tags)
     if tags is not None:
         if isinstance(tags, bytes) or not isinstance(tags, Iterable):
-            raise UnknownName(f"tags={shorten(tags)} are not tags; give {choices}.")
+            raise UnknownName(argument_value("tags", shorten(tags)) + f" are not tags; give {choices}.")
         tag_set = tuple(sorted({tags} if isinstance(tags, str) else set(map(str, tags))))
         if tag_set not in by_tags:
             raise UnknownName(f"{where} has no graph with tags {list(tag_set)!r}; give {choices}.")

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.sentences import either, leave_out
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.files.checkpoint import Checkpoint, value_type
 from tfgraphwidget.sources.files.checkpoint_keys import graph_variables, keys_by_restore_call, restored_names
@@ -78,19 +79,21 @@ def other_checkpoint(own: Checkpoint, replacement: Checkpoint, meta: MetaGraphDe
 
 def _check(checkpoint: OtherCheckpoint, key: str, variable: str) -> None:
     own, replacement, name = checkpoint.own, checkpoint.replacement, checkpoint.replaced.get(key)
-    start = f"checkpoint={shorten(replacement.prefix)}: variable {variable!r} of the SavedModel "
+    start = (
+        either(f"checkpoint={shorten(replacement.prefix)}: variable", "Variable") + f" {variable!r} of the SavedModel "
+    )
     if name is None:
         there = sorted(other for other in replacement.shapes if other != tf_protos.OBJECT_GRAPH)
         raise GraphEditError(
-            f"{start}has the key {key!r}, and the checkpoint has no value for it (it has {_some(there)}); give a "
-            "checkpoint of this model, or leave checkpoint= out.",
+            start + f"has the key {key!r}, and the checkpoint has no value for it (it has {_some(there)}); give "
+            "a checkpoint of this model, or " + leave_out("checkpoint") + ".",
             [variable],
         )
     before, after = value_type(own, key), value_type(replacement, name)
     if before != after:
         raise GraphEditError(
-            f"{start}is {before}, and the checkpoint has {after} under {name!r}; give a checkpoint of this model, or "
-            "leave checkpoint= out.",
+            start + f"is {before}, and the checkpoint has {after} under {name!r}; give a checkpoint of this "
+            "model, or " + leave_out("checkpoint") + ".",
             [variable],
         )
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.graph import FUNCTION_CALLS, IDENTITY, NodesByName, Signature, Typing
 from tfgraphwidget.naming import did_you_mean, names_text, split_tensor
+from tfgraphwidget.sentences import either, leave_out
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.sources.source import Body
 from tfgraphwidget.tf_types import FunctionDef, MetaGraphDef, NodeDef, TensorInfo
@@ -91,9 +92,9 @@ def choose_signature(signatures: tuple[Signature, ...], name: object, title: str
     by_name = {signature.name: signature for signature in signatures}
     if name is not None:
         if not isinstance(name, str) or name not in by_name:
-            has = f"it has {', '.join(map(repr, by_name))}" if by_name else "it has none; leave signature= out"
+            has = f"it has {', '.join(map(repr, by_name))}" if by_name else ("it has none; " + leave_out("signature"))
             end = did_you_mean(name, by_name) if isinstance(name, str) else "."
-            raise UnknownName(f"{title} has no signature {shorten(name)}: {has}{end}")
+            raise UnknownName(f"{title} has no signature {shorten(name)}: " + has + end)
         return by_name[name]
     if len(by_name) <= 1 or _DEFAULT in by_name:
         return by_name.get(_DEFAULT) or next(iter(signatures), None)
@@ -109,8 +110,13 @@ def choice_notice(signatures: Sequence[Signature], where: str) -> str:
     """
     names = [signature.name for signature in signatures]
     return (
-        f"{where} has the signatures {names_text(names)}, and none named {_DEFAULT!r}, so it opened as a whole; "
-        f"editor.open_signature({names[0]!r}) shows what that one computes, and signature={names[0]!r} opens it there."
+        f"{where} has the signatures {names_text(names)}, and none named {_DEFAULT!r}, so it opened as a "
+        "whole; "
+        + either(
+            f"editor.open_signature({names[0]!r}) shows what that one computes, and signature={names[0]!r} opens it "
+            "there.",
+            "'Check the graph' in the tab Op lists them, and 'Open' shows what one computes.",
+        )
     )
 
 

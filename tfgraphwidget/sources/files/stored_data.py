@@ -12,6 +12,7 @@ import numpy as np
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.graph import Asset, SavedGradient, VariableDef
 from tfgraphwidget.readable import open_file
+from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, in_cell
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.describe import origins
 from tfgraphwidget.sources.files.assets import asset_files, is_outside_assets
@@ -205,15 +206,17 @@ class FileStoredData:
         checkpoint = self._file.checkpoint
         if checkpoint is None:
             raise SessionRefused(
-                f"{self._file.where} comes without values for its variables; open it with its checkpoint: "
-                "tgw.edit(path, checkpoint='model.ckpt').",
+                f"{self._file.where} comes without values for its variables; " + OPEN_WITH_CHECKPOINT + ".",
                 [handle],
             )
         key = self._keys.get(handle, handle)
         if key not in checkpoint.shapes:
             raise SessionRefused(
-                f"The checkpoint of {self._file.where} has no value for {handle!r}; open the graph with the checkpoint "
-                "that was saved with it: tgw.edit(path, checkpoint='model.ckpt').",
+                f"The checkpoint of {self._file.where} has no value for {handle!r}; "
+                + in_cell(
+                    "open the graph with the checkpoint that was saved with it: tgw.edit(path, "
+                    "checkpoint='model.ckpt')."
+                ),
                 [handle],
             )
         return checkpoint, key

@@ -30,6 +30,7 @@ from tfgraphwidget.graph import (
     users,
 )
 from tfgraphwidget.naming import names_text
+from tfgraphwidget.sentences import either, in_cell
 from tfgraphwidget.sources.files.assets import loading_ops
 from tfgraphwidget.sources.node_body import NodeBody
 from tfgraphwidget.tf_types import MetaGraphDef
@@ -116,9 +117,16 @@ def _why_no_file(index: GraphIndex, op: int, folder: Path | None, trust: Trust) 
     tensor = index.nodes[source[0]].attr["value"].tensor if source and index.types[source[0]] in CONSTANTS else None
     call = f"editor.session.run({index.names[op]!r}"
     with_path = f"{call}, {{'{index.names[source[0]]}:0': path}})" if source else f"{call})"
-    empty = f"Hash table {index.names[table]!r} is filled from {{}}, so it is empty in the editor's session; {{}}."
+
+    def empty(file: str, way: str) -> str:
+        return (
+            f"Hash table {index.names[table]!r} is filled from {file}, so it is empty in the editor's session; "
+            + way
+            + "."
+        )
+
     if tensor is None or len(tensor.string_val) != 1:  # TensorFlow would open whatever it is, and wait for a pipe
-        return empty.format("a file whose name is computed", f"run the op with the name of a file: {with_path}")
+        return empty("a file whose name is computed", in_cell(f"run the op with the name of a file: {with_path}"))
     path = tensor.string_val[0].decode(errors="surrogateescape")
     try:
         is_there, parent = Path(path).is_file(), Path(path).resolve().parent
@@ -131,12 +139,12 @@ def _why_no_file(index: GraphIndex, op: int, folder: Path | None, trust: Trust) 
     if is_there and folder is not None and parent in (folder.resolve(), folder.resolve() / "assets"):
         return ""
     if is_there or "://" in path:
-        return empty.format(
+        return empty(
             f"{file}, which is not beside the graph",
-            f"if you trust the graph, set editor.trusted = True and run the op: {call})",
+            in_cell(f"if you trust the graph, set editor.trusted = True and run the op: {call})"),
         )
     there = "put the file there and open the graph again, or run the op with the name of a file"
-    return empty.format(f"{file}, which is not there", f"{there}: {with_path}")
+    return empty(f"{file}, which is not there", there + either(f": {with_path}", ""))
 
 
 def _empty_notices(index: GraphIndex, tables: list[list[int]]) -> Iterator[str]:
@@ -146,8 +154,10 @@ def _empty_notices(index: GraphIndex, tables: list[list[int]]) -> Iterator[str]:
     readers = {i for ops in tables for op in ops for i in users(index, op)}
     inserts = [index.names[i] for i in sorted(readers) if index.types[i].startswith("LookupTableInsert")]
     it, are = ("it", "Hash table {} is") if len(names) == 1 else ("them", "Hash tables {} are")
-    run = f"run what fills {it} in editor.session, such as {inserts[0]!r}, or " if inserts else ""
+    run = ""
+    if inserts:
+        run = f"run what fills {it} in " + either("editor.session", "a cell") + f", such as {inserts[0]!r}, or "
     yield (
         f"{are.format(names_text(names))} empty in the editor's session, as neither an initializer nor a checkpoint "
-        f"fills {it}; {run}open a '.tgw' or SavedModel, which have the contents of tables."
+        f"fills {it}; " + run + "open a '.tgw' or SavedModel, which have the contents of tables."
     )

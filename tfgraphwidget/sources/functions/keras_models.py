@@ -13,6 +13,7 @@ import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, SessionRefused
 from tfgraphwidget.naming import names_text
+from tfgraphwidget.sentences import clone_with, either, in_cell
 from tfgraphwidget.sources.functions.call_structure import call_structure
 from tfgraphwidget.sources.functions.traces import function_source
 from tfgraphwidget.sources.live.captures import CaptureInfo
@@ -74,9 +75,10 @@ def keras_source(model: KerasModel, signature: object = None) -> Source:
         trace = function.get_concrete_function(*specs)
     except Exception as error:
         raise GraphEditError(
-            f"{title} cannot be traced: {first_line(error)}; say what its call takes: {_call(model, specs)}."
+            f"{title} cannot be traced: {first_line(error)}; "
+            + in_cell(f"say what its call takes: {_call(model, specs)}.")
         ) from error
-    way_out = "the SavedModel that model.export(folder) writes, tgw.edit(folder),"
+    way_out = "the SavedModel that model.export(folder) writes" + either(", tgw.edit(folder),", "")
     source = function_source(trace.graph, title, way_out, keras_infos(model), call_structure(trace, function))
     source.model = model
     source.initial_values = partial(_initial_values, model, title)
@@ -183,16 +185,16 @@ def _given_specs(model: KerasModel, title: str, signature: object) -> list[Tenso
         first_names = names[: len(signature)]
         if set(first_names) != set(signature):
             raise GraphEditError(
-                f"{title} takes {names_text(names)}; give signature= a tf.TensorSpec for each of the first ones, by "
-                "name or as a list."
+                f"{title} takes {names_text(names)}; "
+                + in_cell("give signature= a tf.TensorSpec for each of the first ones, by name or as a list.")
             )
         signature = [signature[name] for name in first_names]
     if not isinstance(signature, list | tuple) or not all(
         isinstance(spec, tf.TensorSpec) for spec in tree.flatten(list(signature))
     ):
         raise GraphEditError(
-            f"{title} takes signature= as a list with a tf.TensorSpec for each argument of its call: "
-            f"{_call(model, [])}."
+            f"{title} takes its signature as a list; "
+            + in_cell(f"give a tf.TensorSpec for each argument of its call: {_call(model, [])}.")
         )
     return list(signature)
 
@@ -226,14 +228,15 @@ def _values_of_new(model: KerasModel, title: str, *, reseed: bool) -> dict[str, 
             new.build_from_config(model.get_build_config())
     except Exception as error:  # whatever the configuration of a caller's own layers raises
         raise SessionRefused(
-            f'{title} cannot be made again for its initial values: {first_line(error)}; clone with init="current", or '
-            "define get_config and from_config."
+            f"{title} cannot be made again for its initial values: {first_line(error)}; "
+            + clone_with("init", "current")
+            + ", or define get_config and from_config."
         ) from error
     pairs = list(zip(model.variables, new.variables, strict=False))
     if len(model.variables) != len(new.variables) or any(a.shape != b.shape for a, b in pairs):
         raise SessionRefused(
-            f"{title} has other variables than a new model of its configuration, so their initial values are not "
-            'known; clone with init="current".'
+            f"{title} has other variables than a new model of its configuration, so their initial values are "
+            "not known; " + clone_with("init", "current") + "."
         )
     return {old.path: np.asarray(fresh) for old, fresh in pairs}
 

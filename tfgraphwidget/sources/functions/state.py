@@ -32,6 +32,7 @@ from tfgraphwidget.graph import (
     persistent_state,
 )
 from tfgraphwidget.naming import names_text, split_input, split_tensor
+from tfgraphwidget.sentences import OPEN_WITH_CHECKPOINT, OPEN_WITH_SESSION, clone_with
 from tfgraphwidget.sources.live.graph_body import GraphBody
 from tfgraphwidget.sources.renaming import rename_tensor
 from tfgraphwidget.sources.source import Body, Source, StoredCaptures
@@ -241,8 +242,7 @@ class SessionState:
             return {}
         if init == "current" and not self.source.has_values:
             raise SessionRefused(
-                f"{self.source.title} comes without values for its variables; open it with its checkpoint: "
-                "tgw.edit(path, checkpoint='model.ckpt').",
+                f"{self.source.title} comes without values for its variables; " + OPEN_WITH_CHECKPOINT + ".",
                 list(origins),
             )
         with self._session() as (body, session):
@@ -299,7 +299,7 @@ class SessionState:
         if self.source.graph is not None or self.source.revive is None:
             if self.source.session is None or is_closed(self.source.session):
                 raise SessionRefused(
-                    "There is no open session to read the variables' values in; give tgw.edit(graph, session=session)."
+                    "There is no open session to read the variables' values in; " + OPEN_WITH_SESSION + "."
                 )
             yield self.source.body, self.source.session
         else:
@@ -583,7 +583,7 @@ def _tensor(name: str, variable: VariableDef, init: str) -> str:
     if init == "initial":
         if variable.initial_value is None:
             raise SessionRefused(
-                f'Variable {name!r} came without its initial value; clone with init="current".', [name]
+                f"Variable {name!r} came without its initial value; " + clone_with("init", "current") + ".", [name]
             )
         return variable.initial_value
     if variable.resource and variable.snapshot is None:

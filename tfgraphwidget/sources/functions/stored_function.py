@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfgraphwidget.graph import Table
+from tfgraphwidget.sentences import either, in_cell
 from tfgraphwidget.sources.files.checkpoint import Checkpoint
 from tfgraphwidget.sources.files.container import OpenOptions
 from tfgraphwidget.sources.files.opening import trust_of
@@ -123,8 +124,10 @@ def open_function_message(
         body,
         notices=filled_in,
         refusal=(
-            "This is a function's graph, which no session runs: edits make a new function of it (editor.module()); for "
-            "what needs a session save that: tf.saved_model.save(editor.module(), path)."
+            "This is a function's graph, which no session runs: edits make a new function of it"
+            + either(" (editor.module())", "")
+            + "; "
+            + in_cell("for what needs a session save that: tf.saved_model.save(editor.module(), path).")
         ),
         structure=_read_structure(function["structure"]) if is_installed() else None,
         captures=FileCaptures(function["captures"], values, function["structure"]),

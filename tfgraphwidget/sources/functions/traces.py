@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import SupportsIndex, cast
 
 from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.sentences import argument_value, either, in_cell
 from tfgraphwidget.sources.functions.call_structure import CallStructure, own_outputs
 from tfgraphwidget.sources.live.captures import CaptureInfo, Captures
 from tfgraphwidget.sources.live.graph_body import GraphBody
@@ -40,8 +41,11 @@ def function_source(
         structure: How the function is called, if that is known.
     """
     refusal = (
-        f"{title} is a function's graph, which no session runs: edits make a new function of it (editor.module()); for "
-        f"what needs a session open {way_out or 'a copy of it, tgw.edit(function.graph.as_graph_def()),'} instead."
+        f"{title} is a function's graph, which no session runs: edits make a new function of it"
+        + either(" (editor.module())", "")
+        + "; for what needs a session open "
+        + (way_out or "a copy of it" + either(", tgw.edit(function.graph.as_graph_def()),", ""))
+        + " instead."
     )
     return Source(title, _function_body(graph, infos or {}), refusal=refusal, structure=structure)
 
@@ -101,7 +105,7 @@ def find_trace(function: GenericFunction, signature: object, title: str) -> Conc
     number = _number(signature)
     if number is not None:
         if not 0 <= number < len(concrete_functions):
-            raise UnknownName(f"{title} has no trace {number}; {_choices(title, concrete_functions)}")
+            raise UnknownName(f"{title} has no trace {number}; " + _choices(title, concrete_functions))
         return concrete_functions[number]
     if signature is not None:
         return _trace(function, signature, title)
@@ -109,11 +113,11 @@ def find_trace(function: GenericFunction, signature: object, title: str) -> Conc
         return _trace(function, (), title)
     if not concrete_functions:
         raise GraphEditError(
-            f"{title} has never been called, so it has no graph yet; call it once, or give "
-            "signature=[tf.TensorSpec(...)] with one spec for each argument."
+            f"{title} has never been called, so it has no graph yet; "
+            + in_cell("call it once, or give signature=[tf.TensorSpec(...)] with one spec for each argument.")
         )
     if len(concrete_functions) > 1:
-        raise GraphEditError(f"{title} has several graphs; {_choices(title, concrete_functions)}")
+        raise GraphEditError(f"{title} has several graphs; " + _choices(title, concrete_functions))
     return concrete_functions[0]
 
 
@@ -129,7 +133,7 @@ def _choices(title: str, concrete_functions: Sequence[ConcreteFunction]) -> str:
     first = enumerate(concrete_functions[:_MOST_LISTED])
     choices = [f"signature={k} for {str(trace.function_type).partition(' -> ')[0][:200]}" for k, trace in first]
     more = f", of {len(concrete_functions)}" if len(concrete_functions) > _MOST_LISTED else ""
-    return f"give {' or '.join(choices)}{more}." if choices else f"call {title} once first."
+    return in_cell(f"give {' or '.join(choices)}{more}.") if choices else f"call {title} once first."
 
 
 def _trace(function: GenericFunction, signature: object, title: str) -> ConcreteFunction:
@@ -144,6 +148,7 @@ def _trace(function: GenericFunction, signature: object, title: str) -> Concrete
         return result
     except Exception as error:
         raise GraphEditError(
-            f"{title} cannot be traced with signature={shorten(signature)}: {first_line(error)}; call it once on "
-            "data, and open it after that."
+            f"{title} cannot be traced with "
+            + argument_value("signature", shorten(signature))
+            + f": {first_line(error)}; call it once on data, and open it after that."
         ) from error

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tfgraphwidget.naming import names_text
+from tfgraphwidget.sentences import either
 from tfgraphwidget.sources.source import Body
 from tfgraphwidget.tensorflow_modules import is_loaded, tf
 from tfgraphwidget.tf_types import Session
@@ -184,10 +185,11 @@ def _notice(pinned: Sequence[PinnedOps], *, soft: bool) -> str:
         others = f" (and {ops - 1} more)" if ops > 1 else ""
         head = f"Op {_place(first.first)}{others} is pinned to {first.device!r}, which is not available on this machine"
     if first.elsewhere:
-        return (
-            f"{head}; import the graph without devices to run {it}: "
-            "tf.compat.v1.train.import_meta_graph(file, clear_devices=True)."
+        return f"{head}; import the graph without devices " + either(
+            f"to run {it}: tf.compat.v1.train.import_meta_graph(file, clear_devices=True).",
+            f"in a cell to run {it}.",
         )
     if soft:
         return f"{head}; {'they run' if len(pinned) > 1 else 'it runs'} on CPU."
-    return f"{head}; open the session with tf.compat.v1.ConfigProto(allow_soft_placement=True) to run {it} on the CPU."
+    soft_session = either("tf.compat.v1.ConfigProto(allow_soft_placement=True)", "soft placement in a cell")
+    return f"{head}; open the session with " + soft_session + f" to run {it} on the CPU."

@@ -1,11 +1,14 @@
-"""The replies of the kernel and their parts."""
+"""The replies of the kernel and their parts.
+
+A text may be a `Sentence`: `page_text.reply_on_page` writes its fields in the words of the page.
+"""
 
 from __future__ import annotations
 
 import base64
 import dataclasses
 import re
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -14,9 +17,6 @@ from tfgraphwidget.widget.save_formats import SaveFormat
 
 if TYPE_CHECKING:
     from tfgraphwidget.runtime.measure import Stats, images
-
-Prose = Annotated[str, "prose"]
-"""A sentence to be read, which `page_words.reply_in_page_words` writes in the words of the page."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +117,7 @@ class InspectReply:
     value: str = ""
     called_functions: tuple[CalledFunction, ...] = ()
     contexts: tuple[ControlFlowContext, ...] = ()
-    effects: tuple[Prose, ...] = ()
+    effects: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +132,7 @@ class ExamineReply:
 
     name: str
     value: TensorValue | None
-    why: Prose
+    why: str
     images: tuple[Image, ...]
     summary: str
     about: str
@@ -180,7 +180,7 @@ class Legend:
     entries: tuple[Entry, ...] = ()
     low: str = ""
     high: str = ""
-    notice: Prose = ""
+    notice: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,7 +190,7 @@ class Offer:
     `on` is the state of a switch, which the edit turns; null for a button.
     """
 
-    text: Prose
+    text: str
     line: str
     on: bool | None = None
 
@@ -215,9 +215,9 @@ class State:
 
     revision: int
     path: tuple[str, ...]
-    warnings: tuple[Prose, ...]
-    untrusted: Prose
-    editable: Prose
+    warnings: tuple[str, ...]
+    untrusted: str
+    editable: str
     expression: str
     ops: int
     variables: int
@@ -234,7 +234,7 @@ class State:
     ahead: tuple[str, ...]
     sentences: tuple[str, ...]
     comparing: bool
-    comparison: Prose
+    comparison: str
     changes: tuple[Group, ...]
     offers: tuple[Offer, ...]
     colors: tuple[str, ...]
@@ -319,7 +319,7 @@ class EditReport:
     its new name; null if there is none any more.
     """
 
-    text: Prose
+    text: str
     renamed: tuple[tuple[str, str], ...]
     inspected: InspectReply | None
 
@@ -349,7 +349,7 @@ class SelectionReply:
     state: State
     stamp: str
     fields: tuple[Field, ...]
-    text: Prose = ""
+    text: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -447,7 +447,7 @@ class VariableReply:
     variable: str
     dtype: str = ""
     shape: str = ""
-    exists: Prose = ""
+    exists: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -476,8 +476,8 @@ class CostTable:
     rows: tuple[CostRow, ...]
     total: CostRow
     rows_total: int
-    measured: Prose
-    notice: Prose
+    measured: str
+    notice: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -501,7 +501,7 @@ class NearMatch:
     """A place at which a pattern almost fits: an op of it, and in what it differs."""
 
     op: str
-    difference: Prose
+    difference: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -523,7 +523,7 @@ class PatternMatches:
     inputs: tuple[str, ...]
     ops: tuple[tuple[str, ...], ...]
     replaceable: int
-    reasons: tuple[Prose, ...]
+    reasons: tuple[str, ...]
     near: tuple[NearMatch, ...]
 
 
@@ -538,7 +538,7 @@ class SearchReply:
 
     hits: tuple[Hit, ...]
     total: int
-    why: Prose = ""
+    why: str = ""
     scopes: int = 0
     matches: PatternMatches | None = None
     excerpt: str = ""
@@ -581,7 +581,7 @@ class ClonePreview:
     `warned` are the ops that a refusal is about; `offer` says what must be taken whole for the clone to work, or "".
     """
 
-    refusal: Prose = ""
+    refusal: str = ""
     warned: tuple[str, ...] = ()
     offer: Literal["", "loop", "conditional"] = ""
     line: str = ""
@@ -591,7 +591,7 @@ class ClonePreview:
     new: tuple[Group, ...] = ()
     shared: tuple[Group, ...] = ()
     stateful: tuple[Group, ...] = ()
-    dropped: tuple[Prose, ...] = ()
+    dropped: tuple[str, ...] = ()
     states: tuple[PartState, ...] = ()
     states_total: int = 0
 
@@ -608,10 +608,10 @@ class PreviewedEdit:
         names: The ops and scopes of the drawing that it would remove or change.
     """
 
-    refusal: Prose = ""
+    refusal: str = ""
     argument: str = ""
-    text: Prose = ""
-    notes: tuple[Prose, ...] = ()
+    text: str = ""
+    notes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
 
 
@@ -620,7 +620,7 @@ class Slot:
     """One input of an op: the tensor that it reads now, and `why` it cannot read another, or ""."""
 
     tensor: str
-    why: Prose
+    why: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -633,7 +633,7 @@ class RewireTargets:
     tensor: str
     outputs: tuple[str, ...]
     op: str
-    refused: tuple[tuple[str, Prose], ...]
+    refused: tuple[tuple[str, str], ...]
     slots: tuple[Slot, ...]
 
 
@@ -642,7 +642,7 @@ class BoundaryTensor:
     """A tensor that enters or leaves a scope: its dtype and shape, whether it is marked, and whether it is proposed."""
 
     tensor: str
-    about: Prose
+    about: str
     marked: bool
     proposed: bool
 
@@ -674,7 +674,7 @@ class Joint:
     """An input of another graph, its dtype and shape, and the tensor of this one that is proposed for it, or ""."""
 
     input: str
-    about: Prose
+    about: str
     tensor: str
 
 
@@ -721,7 +721,7 @@ class LintFinding:
 
     severity: str
     code: str
-    sentence: Prose
+    sentence: str
     ops: tuple[str, ...]
     fix: Offer | None = None
 
@@ -774,8 +774,8 @@ class ExportReply:
 
     path: str = ""
     relative: str = ""
-    about: Prose = ""
-    exists: Prose = ""
+    about: str = ""
+    exists: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -783,7 +783,7 @@ class DownloadReply:
     """A file to download, whose bytes are the reply's buffer, and a sentence on it."""
 
     name: str
-    about: Prose
+    about: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -800,7 +800,7 @@ class Refusal:
     `argument` is the field of a form that the sentence is about, or "". `trust` would do instead, see `Trust`.
     """
 
-    why: Prose
+    why: str
     ops: tuple[str, ...]
     mends: tuple[Offer, ...] = ()
     argument: str = ""

@@ -46,7 +46,6 @@ from tfgraphwidget.widget.protocol import (
     Working,
 )
 from tfgraphwidget.widget.protocol.codec import message_type
-from tfgraphwidget.widget.protocol.replies import Prose
 from tfgraphwidget.widget.save_formats import SaveFormat
 
 _PARTS = (
@@ -128,8 +127,6 @@ def _interface(kind: type, *, tagged: bool) -> str:
 def _ts(hint: Any) -> str:
     """The TypeScript type of an annotation."""
     origin, args = get_origin(hint), get_args(hint)
-    if hint == Prose:
-        return "string"
     if origin is Annotated:
         return " | ".join(f'"{option}"' for option in args[1].options())
     if origin is Literal:

@@ -1,0 +1,112 @@
+r"""Sentences as a page says them: the controls that do what Python would write.
+
+The fields of a `Sentence` are what differs. What a method or an option of clone is called on the page stands here;
+`tests/widget/test_refusals.py` reads all refusals of the package: none has Python in it outside of its fields, and all
+controls that one names are there.
+
+>>> from tfgraphwidget.sentences import clone_with, editor_call, in_cell
+>>> on_page("Variable 'w' has no value; " + clone_with("init", "initial", "none") + ".")
+"Variable 'w' has no value; choose 'initial values' or 'uninitialized' under Values."
+>>> on_page("'f' is a result of the function; let another op give it first: " + editor_call("replace") + ".")
+"'f' is a result of the function; let another op give it first: Replace."
+>>> on_page("The name is a pattern; " + in_cell("write editor.where(lambda op: …)."))
+'The name is a pattern; a cell of the notebook can do it.'
+>>> on_page("'x' is not an op.")
+"'x' is not an op."
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, TypeVar
+
+from tfgraphwidget.edits import registry
+from tfgraphwidget.sentences import CloneOption, EditorCall, Field, Sentence
+
+_Reply = TypeVar("_Reply")
+
+CONTROLS = {
+    "add": "Add a model …",
+    "clone": "Clone",
+    "color_by": "Color by",
+    "compare": "Compare with …",
+    "connect": "drag from the dot below an op",
+    "cost": "the tab Costs",
+    "detach": "Detach",
+    "edits": "Export",
+    "find": "the search",
+    "leave": "leave the function in the path above the drawing",
+    "measure": "Measure time",
+    "probe": "Values",
+    "reroute": "drag from the dot below an op",
+    "save": "Export",
+}
+"""The control of a method; that of an edit with a button is in its registration, see `control`."""
+CLONE_FIELDS = {"init": "Values", "variables": "Variables"}
+"""The field of the form of Clone for an option."""
+CLONE_CHOICES = {
+    "current": "current values",
+    "initial": "initial values",
+    "none": "uninitialized",
+    "own": "own copies",
+    "shared": "shared with original",
+}
+"""What the form of Clone calls the values of its options."""
+
+
+def on_page(sentence: str) -> str:
+    """A sentence in the words of the page.
+
+    Args:
+        sentence: A `Sentence`; a text without fields stays as it is.
+    """
+    return sentence.render(_words) if isinstance(sentence, Sentence) else sentence
+
+
+def _words(field: Field) -> str:
+    match field:
+        case EditorCall(verb):
+            return control(verb)
+        case CloneOption(option, values):
+            choices = " or ".join(repr(CLONE_CHOICES[value]) for value in values)
+            return f"choose {choices} under {CLONE_FIELDS[option]}"
+    return field.page
+
+
+def reply_on_page(reply: _Reply) -> _Reply:
+    """A reply whose sentences are in the words of the page.
+
+    Args:
+        reply: The reply, or a part of one.
+    """
+    values: dict[str, Any] = {field.name: getattr(reply, field.name) for field in dataclasses.fields(reply)}  # type: ignore[arg-type]
+    changed = {name: new for name, value in values.items() if (new := _value_on_page(value)) is not value}
+    return dataclasses.replace(reply, **changed) if changed else reply  # type: ignore[type-var]
+
+
+def _value_on_page(value: Any) -> Any:
+    """A value of a reply; the same object where no sentence is in it."""
+    if isinstance(value, str):
+        return on_page(value)
+    if isinstance(value, tuple):
+        new = tuple(map(_value_on_page, value))
+        return value if all(map(_is_same, new, value)) else new
+    return reply_on_page(value) if dataclasses.is_dataclass(value) else value
+
+
+def _is_same(new: object, old: object) -> bool:
+    return new is old
+
+
+def control(verb: str) -> str:
+    """The control of the page that does what a method of the editor does; "" if it has none.
+
+    Args:
+        verb: The name of the method.
+
+    Returns:
+        What the control says.
+    """
+    registered = registry.registration_of(verb)
+    button = registered.button if registered is not None else None
+    return button.name if button else CONTROLS.get(verb, "")
