@@ -30,7 +30,7 @@ from tfgraphwidget.tf_types import (
 )
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor.executor import Copies
+    from tfgraphwidget.editor.edited_graph import Copies
     from tfgraphwidget.editor.traced_growth import GrowthResult
 
 _SAME = "same"

@@ -26,7 +26,7 @@ from tfgraphwidget.sources import open_source, tf_protos
 from tfgraphwidget.tf_types import NodeDef
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor.executor import EditExecutor
+    from tfgraphwidget.editor.edited_graph import EditedGraph
     from tfgraphwidget.editor.graph_view import Boundary, GraphView
     from tfgraphwidget.editor.traced_growth import GrowthResult
     from tfgraphwidget.editor.transaction import Transaction
@@ -43,14 +43,14 @@ class EditPlanner:
     `steps` is the transaction of the edit, `renew` says whether a session that has run changed ops will be renewed.
     """
 
-    def __init__(self, executor: EditExecutor, steps: Transaction, renew: Renew = "always") -> None:
-        self.executor, self.steps, self.renew = executor, steps, renew
-        self.source, self.target = executor.source, executor.target
+    def __init__(self, edited: EditedGraph, steps: Transaction, renew: Renew = "always") -> None:
+        self.edited, self.steps, self.renew = edited, steps, renew
+        self.source, self.target = edited.source, edited.target
 
     @property
     def view(self) -> GraphView:
         """The view of the current graph."""
-        return self.executor.view
+        return self.edited.view
 
     # A change of the current graph
 
@@ -60,7 +60,7 @@ class EditPlanner:
         Args:
             command: The command.
         """
-        context, place = self.executor.plan_context(), self.view.target
+        context, place = self.edited.plan_context(), self.view.target
         planned = runtime.plan(edits.rebind_selections(command, context.index), context)
         if place.boundary is not None:
             edits.check_called(place.index, place.boundary, planned)
@@ -68,7 +68,7 @@ class EditPlanner:
         change = change_of(self.target, patch, place)
         assert change is not None  # every graph here is the source's, or in it
         load = self._first_values(patch)
-        signatures = self.executor.signatures
+        signatures = self.edited.signatures
 
         def apply(steps: Transaction) -> Outcome:
             return Outcome(patch, (), self._apply(patch, steps, load))
@@ -113,13 +113,13 @@ class EditPlanner:
         reserved = {tried for name in new for tried in tried_before(name) if tried in names_in_use}
         if not reserved:
             return ()
-        changes = (change_of(target, step.patch, step.place) for step in self.executor.history.done)
+        changes = (change_of(target, step.patch, step.place) for step in self.edited.history.done)
         removed = {node.name for change in changes if change is not None for node in change.remove.nodes}
         return tuple(sorted(reserved - edits.reserved_names({*removed, *(node.name for node in patch.remove.nodes)})))
 
     def _lost_signatures(self, before: Sequence[object], change: edits.Patch) -> tuple[str, ...]:
         """A sentence on the signatures that an edit has left without ends."""
-        remaining = {signature.name for signature in self.executor.signatures}
+        remaining = {signature.name for signature in self.edited.signatures}
         removed = [name for name in (getattr(each, "name", "") for each in before) if name not in remaining]
         return (_SIGNATURES_GONE.format(names_text(removed)),) if removed and not change.signature_edits else ()
 
@@ -142,20 +142,20 @@ class EditPlanner:
         Args:
             command: The clone.
         """
-        executor = self.executor
+        edited = self.edited
         if function_executor(command.graph) is not None:
             return self._preview_modules(alone(command), self.clonable_state())
         target = self.copies_target(command)
-        if executor.boundary is not None and target is self.target:
-            return self._preview_modules(command, executor.state())
-        if executor.boundary is not None:
+        if edited.boundary is not None and target is self.target:
+            return self._preview_modules(command, edited.state())
+        if edited.boundary is not None:
             return with_notices(self._body_copies(command, target).patch, target)
-        patch = executor.plans.sample(command, executor.index, target.index)
+        patch = edited.plans.sample(command, edited.index, target.index)
         target.check_placed(patch, self.target)
         return with_notices(patch, target)
 
     def _preview_modules(self, command: Clone, state: BodyState) -> edits.Preview:
-        return function_bodies.preview(command, self.source, state, self.view, self.executor.ends)
+        return function_bodies.preview(command, self.source, state, self.view, self.edited.ends)
 
     def copies(self, command: Clone) -> PlannedEdit:
         """Plan a clone: copies in a graph, or tf.Modules that are copies of a part of a function's body.
@@ -163,11 +163,11 @@ class EditPlanner:
         Args:
             command: The clone.
         """
-        command = edits.rebind_selections(command, self.executor.index)
-        if self.executor.boundary is not None and command.graph is None:
+        command = edits.rebind_selections(command, self.edited.index)
+        if self.edited.boundary is not None and command.graph is None:
             return self._modules(command)
         target = self.copies_target(command)
-        marking = ((), ()) if self.executor.boundary is not None else (command.inputs, command.outputs)
+        marking = ((), ()) if self.edited.boundary is not None else (command.inputs, command.outputs)
         self.steps.on_failure(target.file_restorer())
         return self._planned_copies(self.graph_copies(command, target), target, marking)
 
@@ -178,20 +178,20 @@ class EditPlanner:
             command: The clone.
             target: The graph that the copies go into.
         """
-        if self.executor.boundary is not None:
+        if self.edited.boundary is not None:
             return self._body_copies(command, target)
         self.view.names((*command.inputs, *command.outputs))
 
         def plan(index: GraphIndex, into: GraphIndex) -> edits.Patch:
-            return self.executor.plans.plan(edits.rebind_selections(command, index), index, into)
+            return self.edited.plans.plan(edits.rebind_selections(command, index), index, into)
 
-        return plan_copies(plan, self.target, target, self.executor.value_readers)
+        return plan_copies(plan, self.target, target, self.edited.value_readers)
 
     def _body_copies(self, command: Clone, target: OpenedGraph) -> GraphCopies:
         """Plan copies of a part of a function's body, which is made a graph first."""
-        executor = self.executor
-        ends = executor.ends
-        body_graph = OpenedGraph(function_bodies.graph_source(self.source, executor.state(), self.view, ends))
+        edited = self.edited
+        ends = edited.ends
+        body_graph = OpenedGraph(function_bodies.graph_source(self.source, edited.state(), self.view, ends))
         if command.selection is None and not command.outputs:
             command = replace(command, outputs=tuple(dict.fromkeys(ends[1].values())))
         command = edits.rebind_selections(command, body_graph.index)
@@ -213,9 +213,9 @@ class EditPlanner:
 
     def _modules(self, command: Clone) -> PlannedEdit:
         """Plan tf.Modules that are copies of a part of the current function; the graph stays as it is."""
-        executor = self.executor
+        edited = self.edited
         command.check_options()
-        copies = executor.copies
+        copies = edited.copies
         for scope in command.scopes:
             if scope in copies:
                 raise NameTaken(
@@ -223,7 +223,7 @@ class EditPlanner:
                     f"{free_name(scope, set(copies))!r} is free.",
                     [scope],
                 )
-        modules = function_bodies.clone_modules(command, self.source, executor.state(), self.view, executor.ends)
+        modules = function_bodies.clone_modules(command, self.source, edited.state(), self.view, edited.ends)
         return PlannedEdit(None, edits.Edits.of(edits.Patch()), lambda _: Outcome(edits.Patch(), modules))
 
     def growths(self, command: Clone) -> tuple[edits.Grow, ...]:
@@ -236,7 +236,7 @@ class EditPlanner:
             NotClonable: Nothing in the function is given for an input.
         """
         read = dict(command.replace)
-        state, ends = self.clonable_state(), self.executor.ends
+        state, ends = self.clonable_state(), self.edited.ends
         modules = function_bodies.clone_modules(alone(command), self.source, state, self.view, ends)
         missing = [name for name in modules[0].inputs if name not in read]
         if missing:
@@ -251,10 +251,10 @@ class EditPlanner:
 
     def clonable_state(self) -> BodyState:
         """The state behind the ops of the current graph, of which a part becomes a function."""
-        executor = self.executor
-        if executor.boundary is not None:
-            return executor.state()
-        return function_bodies.graph_state(self.source, executor.index, executor.patches())
+        edited = self.edited
+        if edited.boundary is not None:
+            return edited.state()
+        return function_bodies.graph_state(self.source, edited.index, edited.patches())
 
     def copies_target(self, command: Clone) -> OpenedGraph:
         """The graph that the copies of a clone go into.
@@ -276,15 +276,15 @@ class EditPlanner:
         Raises:
             GraphEditError: A part of a function's body cannot stand alone, or a variable has no value.
         """
-        executor, target = self.executor, self.target
+        edited, target = self.edited, self.target
         if not target.place.needs_import:
             return None
-        command = edits.rebind_selections(command, executor.index)
-        index, readers, origin = executor.index, executor.value_readers(), target.present_graph()
+        command = edits.rebind_selections(command, edited.index)
+        index, readers, origin = edited.index, edited.value_readers(), target.present_graph()
         constants: Mapping[str, NodeDef] = {}
-        if executor.boundary is not None:
+        if edited.boundary is not None:
             constants = self.view.body.constants
-            part = edits.clone.excerpt(index, executor.state().names, *ends, arguments=executor.ends[0])
+            part = edits.clone.excerpt(index, edited.state().names, *ends, arguments=edited.ends[0])
             has_all = all(name in readers or name in constants for name in map(index.names.__getitem__, part.reused))
             if not has_all or _needs_gradients(index, part.ops):
                 return None  # tables, and what `tf.custom_gradient` made, are TensorFlow's
@@ -306,10 +306,10 @@ class EditPlanner:
         """
         from tfgraphwidget.editor.joining import join
 
-        self.executor.navigator.leave(0)
+        self.edited.navigator.leave(0)
         command = replace(command, connect=tuple((name, self.view.names(own)[0]) for name, own in command.connect))
-        if self.executor.boundary is not None:
-            patch, function = join(command, self.executor.plan_context())
+        if self.edited.boundary is not None:
+            patch, function = join(command, self.edited.plan_context())
             return self._brought_in(patch, function)
         other, readers = _opened_target(command)
         ends, own = other.present_graph().ends, other.index.ids
@@ -335,8 +335,8 @@ class EditPlanner:
         """
         from tfgraphwidget.editor import traced_growth
 
-        if self.executor.boundary is not None:
-            patch = self.view.target.fit(runtime.plan(command, self.executor.plan_context()))
+        if self.edited.boundary is not None:
+            patch = self.view.target.fit(runtime.plan(command, self.edited.plan_context()))
             ops = tuple(node.name for node in patch.add.nodes)
             variables = tuple(value for value in patch.traced.captured.values() if hasattr(value, "assign"))
             return self._brought_in(
@@ -345,7 +345,7 @@ class EditPlanner:
         target = self.target
         target.graph()
         trust = self.source.trust
-        trust.check(effects_of(self.executor.index, trust).at_import(command.at), "the function was not called")
+        trust.check(effects_of(self.edited.index, trust).at_import(command.at), "the function was not called")
 
         # What a function adds is known once it was called; an interrupt ends it at any moment.
         patch, outputs = traced_growth.grow(target, command, self.steps)
@@ -377,14 +377,14 @@ def target_of(model: object) -> OpenedGraph | None:
     return target if isinstance(target, OpenedGraph) else None
 
 
-def function_executor(graph: object) -> EditExecutor | None:
+def function_executor(graph: object) -> EditedGraph | None:
     """The executor of an editor that is in a function; None for all else.
 
     Args:
         graph: An editor, or any other object.
     """
     core = getattr(graph, "core", None)
-    executor: EditExecutor | None = getattr(core, "executor", None)
+    executor: EditedGraph | None = getattr(core, "executor", None)
     return executor if executor is not None and executor.boundary is not None else None
 
 

@@ -21,7 +21,7 @@ from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor.places.opened_graph import OpenedGraph
+    from tfgraphwidget.editor.places.holder import Holder
     from tfgraphwidget.edits import FunctionBoundary, Patch
     from tfgraphwidget.sources import Body, Source
 
@@ -52,7 +52,7 @@ class OpenedFunction(NodeDefGraph):
     needs_import = False
     file = None
 
-    def __init__(self, root: OpenedGraph) -> None:
+    def __init__(self, root: Holder) -> None:
         self._root, self.source = root, root.source
         self._stamp = self.source.body.stamp()
         self._boundary: tuple[GraphIndex, FunctionBoundary] | None = None  # of that state of the body
@@ -186,7 +186,7 @@ class FileGraph(OpenedFunction):
     needs_import = True
     boundary = None
 
-    def __init__(self, root: OpenedGraph) -> None:
+    def __init__(self, root: Holder) -> None:
         super().__init__(root)
         self.closed: sessions.SessionContents | None = None
         self._present_file: tuple[GraphIndex, Source] | None = None  # the file after its edits, opened by itself

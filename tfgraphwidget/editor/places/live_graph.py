@@ -37,8 +37,7 @@ from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import Graph, GraphDef, NodeDef
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor.places.file_graph import FileGraph
-    from tfgraphwidget.editor.places.opened_graph import OpenedGraph
+    from tfgraphwidget.editor.places.holder import Holder, ImportedFile
     from tfgraphwidget.edits import Change, Patch
     from tfgraphwidget.graph import Member
     from tfgraphwidget.sources import Body
@@ -123,7 +122,7 @@ class LiveGraph:
     live_refusal = ""
     boundary = None
 
-    def __init__(self, root: OpenedGraph, file: FileGraph | None = None, body: Body | None = None) -> None:
+    def __init__(self, root: Holder, file: ImportedFile | None = None, body: Body | None = None) -> None:
         """Read the graph; `body` is the file as it was imported, with the edits that were made in it."""
         source = root.source
         self._root, self.source, self.file = root, source, file

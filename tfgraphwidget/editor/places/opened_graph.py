@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import sources
 from tfgraphwidget.editor.clone_values import GraphSession
@@ -72,7 +72,7 @@ class OpenedGraph:
         self.place = self.place.import_graph()
         return self.place.graph()
 
-    def become(self, file: FileGraph) -> None:
+    def become(self, file: Any) -> None:  # a FileGraph
         """Let the graph be a file again that TensorFlow has not imported.
 
         Args:

@@ -314,7 +314,7 @@ class Copy(ArgumentChecks):
         session = unwrap_session(session)
         if session is not None:
             target = Model(self.graph, session)
-        earlier = next((sync for held, sync in self._syncs if held is session), None)
+        earlier = next((sync for other, sync in self._syncs if other is session), None)
         if earlier is not None:
             return earlier
         pairs = self._pairs()
