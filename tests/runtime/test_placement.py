@@ -465,7 +465,7 @@ def test_a_live_graph_that_is_placed_for_a_cluster_is_cloned_on_a_laptop(device:
             "",
         }
         version = graph.version
-        with pytest.raises(GraphEditError, match=r'device="".*, or with init="none"\.$'):
+        with pytest.raises(GraphEditError, match=r'device="".*, or clone with init="none"\.$'):
             editor.clone("x:0", "y:0", into="valued", init="initial")
         assert graph.version == version
         editor.place(["same/y", "y"], "")

@@ -18,6 +18,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import v1
 from tests.parsing import PYTHON, parsed
+from tests.sources.test_broken_graphs import KINDS, broken_file
 from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.rewrite import Insert
 from tfgraphwidget.errors import GraphEditError
@@ -255,6 +256,15 @@ def test_what_a_page_says_of_a_file_speaks_no_python(editor: tgw.GraphEditor, tm
     # What is said of what was saved: the signature is one that the graph seems to be for.
     about = Exporter(editor, path).save("frozen", "frozen").about
     assert not PYTHON.search(about), about
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_lint_says_of_a_broken_graph_speaks_no_python(name: str, tmp_path: Path) -> None:
+    opened = tgw.edit(broken_file(KINDS[name], tmp_path))
+    reply = answer(RequestHandler(opened), p.Lint())
+    assert isinstance(reply, p.LintReply)
+    assert any(PYTHON.search(finding.sentence) for finding in opened.lint())
+    assert not [finding.sentence for finding in reply.findings if PYTHON.search(finding.sentence)]
 
 
 def test_no_sentence_that_the_page_has_itself_speaks_python() -> None:
