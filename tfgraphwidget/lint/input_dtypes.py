@@ -15,6 +15,7 @@ from tfgraphwidget.graph import GraphIndex, selectors
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import Body, LintContext, rule
 from tfgraphwidget.lint.structure import MOST_FINDINGS, rest_of
+from tfgraphwidget.sentences import either
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
 
 
@@ -46,21 +47,22 @@ def _finding(context: LintContext, body: Body, op: int, edge: _WrongDtype, setti
     index, node = body.index, body.index.nodes[op]
     source = f"{index.names[edge.source[0]]}:{edge.source[1]}"
     fix: Command | None = None
-    way = f"connect a tensor of {edge.expected}: editor.connect(tensor, {node.name!r}, {edge.k})"
+    call = either(f": editor.connect(tensor, {node.name!r}, {edge.k})", "")
+    way = f"connect a tensor of {edge.expected}" + call
     if edge.dtype == edge.expected.removesuffix("_ref"):  # what changes a variable reads a value, as of a frozen one
         fix = Remove(selectors.ops(index, node.name))
-        way = f"connect a variable: editor.connect(tensor, {node.name!r}, {edge.k}); or remove it: {fix.code()}"
+        way = "connect a variable" + call + "; or remove it" + either(f": {fix.code()}", "")
     elif setting is not None:
         fix = SetAttr(node.name, *setting)
-        way = f"let it take {setting[1]}: {fix.code()}"
+        way = f"let it take {setting[1]}" + either(f": {fix.code()}", "")
     elif edge.can_be_cast:
         fix = Connect((source,), node.name, edge.k, mend="Cast")
-        way = f"cast it: {fix.code()}; or {way}"
+        way = "cast it" + either(f": {fix.code()}", "") + "; or " + way
     return body.finding(
         "input-dtypes",
         "error",
         f"{node.op} {node.name!r}{body.where} reads {source!r}, which is {edge.dtype}, at input {edge.k}, and takes "
-        f"{edge.expected} there; {way}.",
+        f"{edge.expected} there; " + way + ".",
         [op, edge.source[0]],
         context.fix(fix, body),
     )

@@ -247,14 +247,14 @@ def missing_results(context: LintContext) -> Iterator[Finding]:
                 continue
             has = f"{index.types[op]} {name!r} has no output {port}" if op is not None else f"there is no op {name!r}"
             way = (
-                f"let an op of that name give it: editor.insert(tensor, 'Identity', name={name!r})"
+                "let an op of that name give it" + either(f": editor.insert(tensor, 'Identity', name={name!r})", "")
                 if op is None
-                else f"reroute it: editor.reroute({result!r}, to=tensor)"
+                else "reroute it" + either(f": editor.reroute({result!r}, to=tensor)", "")
             )
             yield body.finding(
                 "missing-results",
                 "error",
-                f"Result {key!r}{body.where} is {result!r}, and {has}; {way}.",
+                f"Result {key!r}{body.where} is {result!r}, and {has}; " + way + ".",
                 [] if op is None else [op],
             )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfgraphwidget.errors import NotClonable
+from tfgraphwidget.sentences import either
 from tfgraphwidget.tensorflow_modules import tf
 from tfgraphwidget.tf_internals import stop_recording
 from tfgraphwidget.tf_types import Tensor
@@ -33,7 +34,7 @@ def without_gradient(
             raise NotClonable(
                 f"{name!r} has while loops or conditionals of TensorFlow 1, which cannot be differentiated inside a "
                 "function; differentiate the function that it was made of, before it was frozen, or train only what "
-                "comes behind it: editor.freeze(), and tf.stop_gradient of what it is given."
+                "comes behind it" + either(": editor.freeze(), and tf.stop_gradient of what it is given.", ".")
             )
 
         @tf.custom_gradient  # type: ignore[untyped-decorator]
