@@ -176,6 +176,38 @@ def participles(tree: Tree) -> list[str]:
     return [node.name for _, node in tree.nodes if isinstance(node, FUNCTIONS) and is_participle(node.name)]
 
 
+HOMES = r"\bin_function\b|\btarget\.is_file\b|\bneeds_import\b|\bsource\.graph is (?:not )?None\b"
+"""The questions where a graph lives."""
+PLACES = "tfgraphwidget.editor.places."
+CORE = re.compile(
+    r"tfgraphwidget\.editor\.(?:places\..*|executor|edited_graph|edit_planner|planned_edit|previewing|graph_copies"
+    r"|targets|body_target|function_bodies|file_copies|joining)"
+)
+"""What edits go through: the executor, the places, and the copies between them."""
+
+
+def questions(tree: Tree) -> int:
+    """How often a module of the editor and above asks where a graph lives, but for the places themselves."""
+    above = ("tfgraphwidget.editor.", "tfgraphwidget.widget.", "tfgraphwidget.cli.", "tfgraphwidget.jupyterlab.")
+    asking = [path for name, path in tree.paths.items() if name.startswith(above) and not name.startswith(PLACES)]
+    return sum(len(re.findall(HOMES, path.read_text("utf-8"))) for path in asking)
+
+
+def large_constructors(tree: Tree) -> int:
+    """The constructors that are written out with more than six parameters."""
+    functions = [node for _, node in tree.nodes if isinstance(node, FUNCTIONS) and node.name == "__init__"]
+    return sum(len((*node.args.args, *node.args.kwonlyargs)) - 1 > 6 for node in functions)
+
+
+def lines_by_package(tree: Tree) -> dict[str, int]:
+    """The lines of each package of the first row, docstrings included."""
+    lines: Counter[str] = Counter()
+    for name, path in tree.paths.items():
+        parts = name.split(".")
+        lines[parts[1] if len(parts) > 2 else ""] += len(path.read_text("utf-8").splitlines())
+    return dict(sorted(lines.items()))
+
+
 def figures(root: Path) -> Iterator[tuple[str, object]]:
     """(what is counted, the figure) of each row."""
     tree = Tree(root)
@@ -191,6 +223,12 @@ def figures(root: Path) -> Iterator[tuple[str, object]]:
     yield "modules, without __init__", sum(path.name != "__init__.py" for path in tree.paths.values())
     yield "lines of code", code
     yield "lines of docstrings", docstring
+    for package, lines in lines_by_package(tree).items():
+        yield f"  lines in {package or 'the top level'}, with docstrings", lines
+    core = [path for name, path in tree.paths.items() if CORE.fullmatch(name)]
+    yield "lines that edits go through, with docstrings", sum(len(p.read_text("utf-8").splitlines()) for p in core)
+    yield "asks where a graph lives, outside the places", questions(tree)
+    yield "constructors with more than six parameters", large_constructors(tree)
     yield "modules that one sibling imports, and no other module", len(slivers(tree))
     numbers = ast.literal_eval(rows[1]).values() if rows else ()
     yield "rows of layers", len({number[0] if isinstance(number, tuple) else number for number in numbers})
