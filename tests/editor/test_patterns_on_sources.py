@@ -173,7 +173,7 @@ def test_replacements_compute_the_same_are_one_step_each_and_undone_in_each_sour
     nodes, done = list(editor.index.nodes), len(editor.history.done)
     for pattern, by in REPLACED:
         report = editor.replace_all(pattern, by)
-        assert (len(report.replaced), report.skipped) == (len(editor.history.done[-1].patch.replaced), ())
+        assert (len(report.replaced), report.skipped) == (len(editor.history.done[-1].patch.report.replaced), ())
     assert len(editor.history.done) == done + len(REPLACED)
     elu = next(op for op, kind in enumerate(editor.index.types) if kind == "Elu")
     concat = next(op for op, kind in enumerate(editor.index.types) if kind == "ConcatV2")

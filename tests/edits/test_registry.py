@@ -24,7 +24,7 @@ from tests.parsing import parsed
 from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import IndexContext, PlanContext
-from tfgraphwidget.edits.patch import NodeChange, Patch
+from tfgraphwidget.edits.patch import NodeChange, Patch, Report
 from tfgraphwidget.edits.rewrite.rename import Rename
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph.selection import Selection
@@ -52,7 +52,7 @@ class TurnOver(Command):
         after = type(before)()
         after.CopyFrom(before)
         after.input[:] = reversed(before.input)
-        return Patch(changed=(NodeChange(before, after),), notes=(self.note,) if self.note else ())
+        return Patch(changed=(NodeChange(before, after),), report=Report((self.note,) if self.note else ()))
 
 
 @pytest.fixture(autouse=True)
@@ -304,7 +304,7 @@ def test_selections_and_arrays_of_a_toy_command_are_carried_by_code_and_json(edi
         numbers: tuple[float, ...] = ()
 
         def plan(self, context: PlanContext) -> Patch:
-            return Patch(notes=tuple(f"{op}: {self.numbers}" for op in self.part.on(context.index).ops))
+            return Patch(report=Report(tuple(f"{op}: {self.numbers}" for op in self.part.on(context.index).ops)))
 
     Annotate.__annotations__["part"] = Selection  # the hints of a class in a function see no names around it
     registry.register(Annotate)

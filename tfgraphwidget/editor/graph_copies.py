@@ -74,7 +74,7 @@ def plan_copies(
     if stays_in_file(patch, own.index, origin, target):
         pairs = patch.add.copies
         patch = _with_values(patch, own, target, readers())
-        return GraphCopies(own, replace(patch, preview=with_notices(patch, target)), pairs, _nothing)
+        return GraphCopies(own, _with_preview(patch, with_notices(patch, target)), pairs, _nothing)
     if origin.place.needs_import or target.place.needs_import:
         target.check_placed(patch, origin)  # else it is when the patch is applied
     source = origin.graph_session()
@@ -84,7 +84,7 @@ def plan_copies(
         source = replace(source, fresh=partial(initial_values, reseed))
     if source.index is not own.index or destination.index is not there:  # a file was imported
         patch = plan(source.index, destination.index)
-    patch = replace(patch, preview=with_notices(patch, target))
+    patch = _with_preview(patch, with_notices(patch, target))
     load = clone_values.value_loader(patch, source, destination)
     return GraphCopies(source, patch, patch.add.copies, load)
 
@@ -122,7 +122,7 @@ def with_notices(patch: Patch, target: OpenedGraph) -> Preview:
         patch: The copies.
         target: What they go into.
     """
-    preview = patch.preview
+    preview = patch.report.preview
     assert preview is not None  # every clone has one
     return replace(preview, dropped=(*preview.dropped, *target.placing_notices(patch)))
 
@@ -140,6 +140,10 @@ def _with_values(patch: Patch, origin: clone_values.GraphSession, target: Opened
     return replace(inferred, values=clone_values.file_values(_with_pairs(inferred, copies), origin, readers))
 
 
+def _with_preview(patch: Patch, preview: Preview) -> Patch:
+    return replace(patch, report=replace(patch.report, preview=preview))
+
+
 def _with_pairs(patch: Patch, copies: tuple[tuple[str, str], ...]) -> Patch:
     return replace(patch, add=replace(patch.add, copies=copies))
 
@@ -151,7 +155,7 @@ def results(copies: GraphCopies, target: OpenedGraph) -> Iterator[live.Copy]:
         copies: What was applied.
         target: What the copies are in.
     """
-    patch, origin, preview = _with_pairs(copies.patch, copies.pairs), copies.origin, copies.patch.preview
+    patch, origin, preview = _with_pairs(copies.patch, copies.pairs), copies.origin, copies.patch.report.preview
     assert preview is not None  # every clone has one
     count = len(preview.scopes)
 

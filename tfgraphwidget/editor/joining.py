@@ -136,7 +136,7 @@ def join(command: Add, context: PlanContext) -> tuple[edits.Patch, AdditionResul
     patch = edits.Patch(
         add=change,
         scopes=(into,),
-        notes=graft.notes,
+        report=edits.Report(graft.notes),
         traced=graft.traced,
         ends=_ends(ends, into, further, outputs),
     )

@@ -375,7 +375,7 @@ def file_extract(core: EditorCore, command: Clone, ends: Boundary) -> Source | N
     values = None if command.init == "none" else dict(added.values)
     trusted = core.source.trust.is_given
     source = open_message(message, core.source.title, "The part", OpenOptions(trusted=trusted), values=values)
-    source.notices += added.preview.dropped if added.preview is not None else ()
+    source.notices += added.report.preview.dropped if added.report.preview is not None else ()
     return source
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tfgraphwidget.edits import Change, NewSignature, Patch
+from tfgraphwidget.edits import Change, NewSignature, Patch, Report
 from tfgraphwidget.edits.clone import NodeCopier, excerpt, placeholder
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import ANY_PORT, GraphIndex, Signature, is_placeholder, needed_ops
@@ -76,7 +76,7 @@ def copy_for_signature(
     return Patch(
         add=Change(nodes=(*fed.values(), *copies)),
         scopes=(scope,),
-        notes=(_COPY.format(signature.name, len(copies), scope), *copier.dropped),
+        report=Report((_COPY.format(signature.name, len(copies), scope), *copier.dropped)),
         signature_edits=(NewSignature(Signature(signature.name, keyed_inputs, tuple(results))),),
     )
 

@@ -53,6 +53,7 @@ from .patch import NewShape as NewShape
 from .patch import NodeChange as NodeChange
 from .patch import Patch as Patch
 from .patch import Preview as Preview
+from .patch import Report as Report
 from .patch import State as State
 from .patch import apply_patch as apply_patch
 from .patch import check_unchanged as check_unchanged

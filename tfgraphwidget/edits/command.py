@@ -70,11 +70,11 @@ class Edits:
             changed=tuple(edited.name for edited in patch.changed),
             shapes=patch.known_shapes,
             lost=lost,
-            notes=(*patch.notes, *notes),
-            constants=patch.constants,
+            notes=(*patch.report.notes, *notes),
+            constants=patch.report.constants,
             renamed=patch.renamed,
-            replaced=patch.replaced,
-            skipped=patch.skipped,
+            replaced=patch.report.replaced,
+            skipped=patch.report.skipped,
         )
 
     def __str__(self) -> str:

@@ -107,9 +107,9 @@ class _Bodies:
                     gradients |= dict.fromkeys(inner.add.gradients)
                     gradient = index.extras.gradient(reference.function) if self._keeps_gradients else None
                     gradients |= {(definition.signature.name, gradient): None} if gradient else {}
-                    notes |= dict.fromkeys(inner.notes)
+                    notes |= dict.fromkeys(inner.report.notes)
         if not calls:
-            return None if patch is None else replace(patch, notes=(*patch.notes, *notes))
+            return None if patch is None else patch.with_notes(*notes)
         changed = {change.name: change for change in base.changed}
         changed |= {name: NodeChange(index.nodes[index.ids[name]], node) for name, node in calls.items()}
         return replace(
@@ -120,7 +120,7 @@ class _Bodies:
                 gradients=tuple(dict.fromkeys((*base.add.gradients, *gradients))),
             ),
             changed=tuple(sorted(changed.values(), key=lambda change: index.ids[change.name])),
-            notes=(*base.notes, *notes),
+            report=replace(base.report, notes=(*base.report.notes, *notes)),
         )
 
     def _body(

@@ -63,7 +63,7 @@ def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
         ),
         changed=_readers(index, patch, names, {node.name for node in removed_nodes}),
         shapes=tuple(shape._replace(op=names.get(shape.op, shape.op)) for shape in patch.shapes),
-        notes=(*patch.notes, *_notes(names, "TensorFlow cannot make an op another one in place")),
+        report=patch.with_notes(*_notes(names, "TensorFlow cannot make an op another one in place")).report,
         input_renames=(*patch.input_renames, *names.items()),
         output_renames=(*patch.output_renames, *names.items()),
     )

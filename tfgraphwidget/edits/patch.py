@@ -167,6 +167,25 @@ class StaleConstant(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Report:
+    """What is told about a change, and does not change with it: no undo takes it back.
+
+    Attributes:
+        notes: Sentences for the user.
+        preview: The preview of a clone.
+        constants: The constants that still hold a size that the edit has changed.
+        replaced: The matches of a pattern that were replaced.
+        skipped: Those that were not.
+    """
+
+    notes: tuple[str, ...] = ()
+    preview: Preview | None = None
+    constants: tuple[StaleConstant, ...] = ()
+    replaced: tuple[ReplacedMatch, ...] = ()
+    skipped: tuple[SkippedMatch, ...] = ()
+
+
+@dataclass(frozen=True)
 class Patch:
     """The ops that an edit adds, removes and changes in place, and what follows from that.
 
@@ -174,17 +193,15 @@ class Patch:
         add: The new ops, and the entries of collections, contexts and functions that come with them.
         remove: The ops that are hidden, with the same.
         scopes: The name scopes of the new ops.
-        preview: The preview of a clone.
         changed: The ops that are changed in place.
         shapes: The static shapes that change, which are inferred after planning.
-        notes: Sentences for the user.
+        report: What is told about the change.
         input_renames: (old, new) names of ops and tensors that signatures and callers of a function feed; "" for one
             that is gone.
         output_renames: The same for ops and tensors that signatures and functions return.
         signature_edits: What becomes of the signatures.
         renamed: (old, new) names of ops that are removed and added only because of a new name. The new op takes the
             place of the old one in graph order.
-        constants: The constants that still hold a size that the edit has changed.
         ends: The arguments and results that a function has from then on; None for those that it had. See
             `PlanContext.ends`.
         function: The function whose body is edited; "" for the graph itself.
@@ -192,8 +209,6 @@ class Patch:
         values: Readers of the values that variables have which are new in a file, by their handle ops.
         traced: The trace of the Python function that made the new ops.
         traces: The traces of Python functions that made ops in several scopes, by these.
-        replaced: The matches of a pattern that were replaced.
-        skipped: Those that were not.
         caller: What an edit of a function's body changes in the graph that calls the function: it calls another one.
         captured: (op, live `tf.Variable`) of handles that come in because a called function reads them from now on.
         is_verbatim: Whether each new op is the copy of one of the same graph, differs from it in names and devices
@@ -207,15 +222,13 @@ class Patch:
     add: Change = Change()
     remove: Change = Change()
     scopes: tuple[str, ...] = ()
-    preview: Preview | None = None
     changed: tuple[NodeChange, ...] = ()
     shapes: tuple[NewShape, ...] = ()
-    notes: tuple[str, ...] = ()
+    report: Report = Report()
     input_renames: tuple[tuple[str, str], ...] = ()
     output_renames: tuple[tuple[str, str], ...] = ()
     signature_edits: tuple[SignatureEdit, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
-    constants: tuple[StaleConstant, ...] = ()
     ends: FunctionBoundary | None = None
     function: str = ""
     init: str | tuple[tuple[str, object], ...] = "none"
@@ -227,8 +240,14 @@ class Patch:
     order: tuple[str, ...] = ()
     carries_gradients: bool = False
     traces: tuple[tuple[str, Any], ...] = field(default=(), repr=False)
-    replaced: tuple[ReplacedMatch, ...] = ()
-    skipped: tuple[SkippedMatch, ...] = ()
+
+    def with_notes(self, *notes: str) -> Patch:
+        """The patch with further sentences for the user.
+
+        Args:
+            *notes: The sentences.
+        """
+        return replace(self, report=replace(self.report, notes=(*self.report.notes, *notes))) if notes else self
 
     @property
     def changed_or_renamed(self) -> tuple[str, ...]:
@@ -514,7 +533,7 @@ def combine(index: GraphIndex, first: Patch, then: Patch) -> Patch:
         add=replace(first.add, nodes=nodes, runners=then.add.runners),
         remove=replace(then.remove, nodes=removed_nodes),
         changed=changes,
-        notes=(*first.notes, *then.notes),
+        report=replace(first.report, notes=(*first.report.notes, *then.report.notes)),
         output_renames=(*first.output_renames, *then.output_renames),
         input_renames=(*first.input_renames, *then.input_renames),
     )

@@ -19,7 +19,7 @@ Others are known when their module has been imported:
 ...     text: str
 ...
 ...     def plan(self, context):
-...         return Patch(notes=(f"{self.op}: {self.text}",))
+...         return Patch(report=Report((f"{self.op}: {self.text}",)))
 >>> import tfgraphwidget as tgw
 >>> editor = tgw.example()
 >>> editor.annotate("x", text="fed by the reader").notes

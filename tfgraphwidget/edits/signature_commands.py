@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.patch import Patch, Report
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.rename import Rename
 from tfgraphwidget.edits.signature_edits import KeyOrder, KeyRenaming, NewSignature, SignatureRemoval, SignatureRenaming
@@ -217,7 +217,7 @@ class OrderSignature(Command):
                 )
             sides.append(keys or present)
         note = "Files keep no order of keys: TensorFlow reads them sorted."
-        return Patch(signature_edits=(KeyOrder(self.name, *sides),), notes=(note,))
+        return Patch(signature_edits=(KeyOrder(self.name, *sides),), report=Report((note,)))
 
 
 @register(requested=False)  # the browser asks for "rename"

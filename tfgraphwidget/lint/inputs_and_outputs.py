@@ -31,7 +31,7 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
         name = index.names[op]
         command = ReplaceInput(f"{name}:0", (None, *shape[1:]), fix=True)
         try:
-            stale = context.plan(ReplaceInput(f"{name}:0", (None, *shape[1:]))).constants
+            stale = context.plan(ReplaceInput(f"{name}:0", (None, *shape[1:]))).report.constants
         except GraphEditError as refusal:
             yield Finding(
                 "batch-size",

@@ -473,8 +473,8 @@ def _plan_with_shapes(command: Command, context: PlanContext) -> Patch:
     if not patch.shapes:  # a command that asks whether shapes fit has inferred them
         patch = context.infer_shapes(context.index, patch)
     stale = () if command.keeps_values else stale_gradient_notes(context.index, patch, context.new_names)
-    notes = (*stale, *patch.notes, *waiting_notes(context.index, patch))
-    return replace(patch, function=context.function, notes=notes)
+    notes = (*stale, *patch.report.notes, *waiting_notes(context.index, patch))
+    return replace(patch, function=context.function, report=replace(patch.report, notes=notes))
 
 
 def _works(command: Command, context: PlanContext) -> bool:

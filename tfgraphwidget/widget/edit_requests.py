@@ -220,7 +220,7 @@ class EditRequests:
     def _training(self) -> Iterator[tuple[Command, str, bool]]:
         """To train only the last clone; and once that is so, to train what was trained before."""
         steps, index = self._editor.history.done, self._editor.index
-        at = next((at for at in reversed(range(len(steps))) if steps[at].patch.preview is not None), None)
+        at = next((at for at in reversed(range(len(steps))) if steps[at].patch.report.preview is not None), None)
         if at is None:
             return
         scopes = steps[at].patch.scopes

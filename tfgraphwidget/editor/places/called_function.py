@@ -146,7 +146,7 @@ class CalledFunction:
         """The patch with what it changes in the graph that calls the function. Raises GraphEditError."""
         if not _changes_ops(patch):
             change = self._at_root(patch)
-            return self._of_root(replace(patch, notes=(*patch.notes, *change.notes)), change)
+            return self._of_root(patch.with_notes(*change.report.notes), change)
         if patch.ends is not None:
             raise GraphEditError(
                 f"Function {self.function!r} is called by the graph that was opened, so it cannot get results "
@@ -189,8 +189,9 @@ class CalledFunction:
         if self.caller is self.root:
             call = runtime.functions.edited_function.without_superseded(graph, call, self.root.first)
             call = self._without_broken(graph, call)
-        call = self.caller.fit(replace(call, notes=(*call.notes, *notes), signature_edits=patch.signature_edits))
-        return replace(patch, caller=call, notes=tuple(dict.fromkeys((*patch.notes, *call.notes))))
+        call = self.caller.fit(replace(call.with_notes(*notes), signature_edits=patch.signature_edits))
+        told = tuple(note for note in dict.fromkeys(call.report.notes) if note not in patch.report.notes)
+        return replace(patch.with_notes(*told), caller=call)
 
     def refit(self, patch: edits.Patch) -> edits.Patch:
         """The patch of an edit that was undone, as the graph that calls the function can carry it out now."""

@@ -26,7 +26,6 @@ from tfgraphwidget.graph import (
     definitions,
     effects_of,
     handles,
-    persistent_state,
     places_in_order,
     reachable_functions,
 )
@@ -327,7 +326,7 @@ class LiveGraph:
         members = {key: before.index.collections.get(key, ()) for key in keys}
         self._members.append((patch, members))
         # The notes of the patch, which its preview shows too, list what was known when it was planned.
-        return (*(renewal.losses if renewal else ()), *(loss for loss in losses if loss not in patch.notes))
+        return (*(renewal.losses if renewal else ()), *(loss for loss in losses if loss not in patch.report.notes))
 
     @property
     def new_names(self) -> Mapping[str, str]:
@@ -492,12 +491,10 @@ class LiveGraph:
         return self.file is not None and any(each is patch for each in self.file.patches)
 
     def _can_revert_live(self, patch: Patch) -> bool:
-        """Whether TensorFlow's graph can become what the file was: no op another one, and no new state."""
-        inverse = replace(patch.inverse(), order=())
-        if edits.replace_fixed_ops(self.index, inverse) is not inverse:
-            return False
-        after = edits.apply_patch(self.index, inverse)
-        return not persistent_state(after)[[after.ids[node.name] for node in inverse.add.nodes]].any()
+        """Whether TensorFlow's graph can become what the file was: nothing comes back that it has never had."""
+        inverse = patch.inverse()
+        is_gone = bool(inverse.add.nodes or inverse.add.functions or inverse.order)
+        return not is_gone and edits.replace_fixed_ops(self.index, inverse) is inverse
 
     def _check_only_file_ops(self, patch: Patch) -> None:
         """Raise NothingTo when other code has added ops since the import: a file cannot have them."""

@@ -30,7 +30,7 @@ from tfgraphwidget.edits.clone.scopes import (
 )
 from tfgraphwidget.edits.command import Command, Planner, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch, Preview, State
+from tfgraphwidget.edits.patch import Change, Patch, Preview, Report, State
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.errors import GraphEditError, NameTaken, NotClonable
 from tfgraphwidget.graph import (
@@ -241,7 +241,7 @@ class Clone(Command):
         return Patch(
             add=Change(**fields),
             scopes=tuple(filter(None, self.scopes)),
-            preview=part.preview(self, copies[0]),
+            report=Report(preview=part.preview(self, copies[0])),
             init=self.init,
             is_verbatim=all(copy.is_verbatim for copy in copies),
         )

@@ -18,6 +18,7 @@ from tfgraphwidget.edits.patch import (
     FunctionBoundary,
     NodeChange,
     Patch,
+    Report,
     removal_of,
     without_uncalled_functions,
 )
@@ -173,7 +174,7 @@ class Freeze(Command):
             add=Change(nodes=new, functions=converted.functions),
             remove=patch,
             changed=tuple(NodeChange(before, node) for before, node in pairs if before != node),
-            notes=tuple(notes),
+            report=Report(tuple(notes)),
             ends=ends,
         )
         is_flat = (self.inline or self.lower_control_flow) and not in_function

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.command import Command
@@ -70,7 +70,7 @@ class ChangeBatchSize(Command):
             raise GraphEditError(f"change_batch_size: the batch size is {present} already; leave it out.")
         patch = Patch(changed=changed)
         if others:
-            patch = replace(patch, notes=(f"{names_text([index.names[op] for op in others])} stay what they are.",))
+            patch = patch.with_notes(f"{names_text([index.names[op] for op in others])} stay what they are.")
         old = {shape[0] for op in ops if (shape := index.shape(op, 0))}
         sizes = tuple((0, was, self.size) for was in sorted(size for size in old if size is not None))
         return Resizing(context, ops[0], sizes, fix=True).run(patch)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.patch import Patch, Report
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import MERGE, NEXT, GraphIndex
@@ -44,7 +44,7 @@ class Sort(Command):
         moved = sum(places[op] != op for op in order)
         return Patch(
             order=tuple(index.names[op] for op in order),
-            notes=(f"{moved:,} ops are at another place in the file.",),
+            report=Report((f"{moved:,} ops are at another place in the file.",)),
         )
 
 

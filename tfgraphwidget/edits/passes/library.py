@@ -9,7 +9,7 @@ from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.function_bodies import plan_everywhere
 from tfgraphwidget.edits.passes.whole_graph import GraphRewrite
-from tfgraphwidget.edits.patch import Change, Patch, without_uncalled_functions
+from tfgraphwidget.edits.patch import Change, Patch, Report, without_uncalled_functions
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.attributes import check_new_node
 from tfgraphwidget.edits.rewrite.consumers import OpsArgument, resolve_ops
@@ -48,7 +48,7 @@ class RemoveFunctions(Command):
         if not names:
             raise GraphEditError("remove_functions: ops call every function of the graph; leave it out.")
         functions = tuple(index.extras.function(name) for name in names)
-        return Patch(remove=Change(functions=functions), notes=(f"Removed {names_text(names)}.",))
+        return Patch(remove=Change(functions=functions), report=Report((f"Removed {names_text(names)}.",)))
 
 
 @register

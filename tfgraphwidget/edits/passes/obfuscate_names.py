@@ -12,7 +12,7 @@ import numpy as np
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.patch import Patch, Report
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.rename import lost_state_notes, rename_patch
 from tfgraphwidget.errors import GraphEditError
@@ -84,7 +84,7 @@ class ObfuscateNames(Command):
         notes += [f"{count_text(zeroed, 'constant')} became zeros or texts of no meaning."] if self.contents else []
         notes.append(f"These stay: {', '.join(self._remaining(index, keys, has_arguments=bool(arguments)))}.")
         patch = replace(patch, add=replace(patch.add, nodes=nodes))
-        return replace(patch, notes=(*lost_state_notes(patch, context), *notes))
+        return replace(patch, report=Report((*lost_state_notes(patch, context), *notes)))
 
     def _remaining(self, index: GraphIndex, keys: _Keys, *, has_arguments: bool) -> list[str]:
         remaining = ["op types, attributes and shapes", "the keys of signatures and collections"]

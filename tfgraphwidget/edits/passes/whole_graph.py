@@ -11,7 +11,7 @@ from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.control_flow_contexts import contexts_around, nested_contexts, structural_tensors
 from tfgraphwidget.edits.function_bodies import plan_everywhere
-from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report, removal_of
 from tfgraphwidget.edits.queue_runners import op_names
 from tfgraphwidget.edits.rewrite.remove import unprunable_ops
 from tfgraphwidget.errors import GraphEditError
@@ -213,7 +213,7 @@ class GraphRewrite:
             add=Change(nodes=tuple(self._new), contexts=self._contexts_of_new()),
             remove=removal_of(self.index, self.removed),
             changed=changed,
-            notes=tuple(self.notes),
+            report=Report(tuple(self.notes)),
             output_renames=tuple(self.renamed_outputs),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tfgraphwidget.edits.patch import Change, NodeChange, Patch
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph import CONTROL, Csr, GraphIndex, Mask
 from tfgraphwidget.naming import as_input, count_text, free_name, is_scope_name, names_text
@@ -237,7 +237,7 @@ class EdgeMoves:
         return Patch(
             add=Change(nodes=tuple(self.new_nodes)),
             changed=changed,
-            notes=tuple(self.notes),
+            report=Report(tuple(self.notes)),
             output_renames=tuple(self.output_renames.items()),
             carries_gradients=self.carries_gradients,
         )

@@ -44,7 +44,7 @@ def stale_gradient_notes(
         renamed: The names of the ops that edits have renamed, by those before: gradient ops are named after these.
         what: What the gradients are of, in words; "" for the ops themselves.
     """
-    if not patch.changed or patch.carries_gradients or any(note.endswith(_STALE) for note in patch.notes):
+    if not patch.changed or patch.carries_gradients or any(note.endswith(_STALE) for note in patch.report.notes):
         return ()
     backward = BackwardOps(index, renamed)
     ops = list(dict.fromkeys(_ChangedEdges(backward, patch).stale())) if backward.ops else []

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.command import Command, brief_value, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch, removal_of
+from tfgraphwidget.edits.patch import Change, Patch, Report, removal_of
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewrite.consumers import (
@@ -96,7 +96,8 @@ class SetAttr(Command):
             _check_places(index, node)
         check_new_node(context, op, node)
         changed = rewriter.require_changes(f"has {self.name}={self.value!r}", self.op)
-        return Patch(changed=changed, notes=() if index.typing.definition(node.op) else (_UNKNOWN.format(node.op),))
+        notes = () if index.typing.definition(node.op) else (_UNKNOWN.format(node.op),)
+        return Patch(changed=changed, report=Report(notes))
 
     def _attribute_def(self, index: GraphIndex, op: int) -> OpDef.AttrDef | None:
         """The AttrDef of the attribute; None for one that the OpDef does not have."""
@@ -367,7 +368,7 @@ class Place(Command):
             names_there = names_text([index.names[op] for op in sorted(of_caller)])
             one = f"Argument {names_there} stays where the caller has it."
             notes.append(one if len(of_caller) == 1 else f"Arguments {names_there} stay where the caller has them.")
-        return Patch(changed=changed, notes=tuple(notes))
+        return Patch(changed=changed, report=Report(tuple(notes)))
 
 
 def _colocated_ops(index: GraphIndex, ops: Iterable[int]) -> set[int]:
@@ -454,7 +455,7 @@ class SetConstant(Command):
             remove=removal_of(index, removed),
             changed=rewriter.changes(),
             output_renames=((f"{name}:0", f"{node.name}:0"),),
-            notes=alone,
+            report=Report(alone),
         )
 
 
@@ -517,7 +518,7 @@ class Trainable(Command):
         now = tuple((TRAINABLE, member) for member in index.collections.get(TRAINABLE, ()))
         names = (name for name in handles_of_one(index, self.variables) if name in variables)
         members = tuple((TRAINABLE, Member("variable", f"{name}:0")) for name in names)
-        return Patch(add=Change(members=members), remove=Change(members=now), notes=(self.note(),))
+        return Patch(add=Change(members=members), remove=Change(members=now), report=Report((self.note(),)))
 
     def fix_label(self) -> str:
         """The button after a clone."""

@@ -81,7 +81,7 @@ def graft_function(
     names |= {f"{name}:0": f"{op}:{port}" for name, (op, port) in instead.items()}
     contexts = control_flow_contexts.rename_contexts(patch.add.contexts, names, {})
     change = replace(patch.add, nodes=nodes, members=members, contexts=contexts, copies=())
-    dropped = patch.preview.dropped if patch.preview else ()
+    dropped = patch.report.preview.dropped if patch.report.preview else ()
     outputs = tuple(_output(output, stands, traced, into) for output in traced.outputs)
     return Graft(_run_in_frames(index, traced, change, sources, into), outputs, dropped, traced)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tfgraphwidget.edits.command import Command, Edits, Planner, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Patch, Preview
+from tfgraphwidget.edits.patch import Patch, Preview, Report
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import tensor, tensor_name
 from tfgraphwidget.edits.rewrite.graft import graft_function
@@ -50,7 +50,7 @@ class Grow(Command):
         if ends is not None:
             keys = [f"{self.into}_{k}" if k else self.into for k in range(len(graft.outputs))]
             ends = ends[0], {**ends[1], **dict(zip(keys, graft.outputs, strict=True))}
-        return Patch(add=graft.change, scopes=(self.into,), notes=graft.notes, traced=graft.traced, ends=ends)
+        return Patch(add=graft.change, scopes=(self.into,), report=Report(graft.notes), traced=graft.traced, ends=ends)
 
     def plan_edit(self, planner: Planner) -> Any:
         """The planned call of the function.

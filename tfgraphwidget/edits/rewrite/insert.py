@@ -12,7 +12,7 @@ from typing import Any
 
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext, TracedFunction
-from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.patch import Patch, Report
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.carried_gradients import CARRIED, can_be_carried, gradient_path
 from tfgraphwidget.edits.rewire.gradients import gradient_scope, is_gradient_name
@@ -177,7 +177,7 @@ class Insert(Command):
             add=graft.change,
             scopes=(self.name or self.into,),
             changed=rewriter.changes(),
-            notes=graft.notes,
+            report=Report(graft.notes),
             traced=graft.traced,
             output_renames=((tensor_name(index, at), graft.outputs[0]),) if is_result else (),
         )
@@ -218,7 +218,7 @@ class Insert(Command):
             add=replace(patch.add, nodes=tuple(nodes)),
             scopes=tuple(scopes),
             changed=rewriter.changes(),
-            notes=(*patch.notes, CARRIED),
+            report=patch.with_notes(CARRIED).report,
             traces=tuple(traces),
             carries_gradients=True,
         )

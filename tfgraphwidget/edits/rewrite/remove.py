@@ -15,7 +15,7 @@ import numpy as np
 from tfgraphwidget.edits import queue_runners
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, Patch, removal_of, without_uncalled_functions
+from tfgraphwidget.edits.patch import Change, Patch, Report, removal_of, without_uncalled_functions
 from tfgraphwidget.edits.registry import EditButton, register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, OpsArgument, resolve_ops
 from tfgraphwidget.errors import GraphEditError
@@ -111,7 +111,7 @@ class Remove(Command):
             changed=rewriter.changes(),
             input_renames=tuple((name, "") for name in dangling),
             output_renames=tuple((name, "") for name in dangling),
-            notes=(*alone, *_lost_signature_notes(dangling)),
+            report=Report((*alone, *_lost_signature_notes(dangling))),
         )
 
     def _check_unread(self, index: GraphIndex, removed: set[int]) -> None:
@@ -138,10 +138,10 @@ def _without_results(patch: Patch, arguments: tuple[str, ...], results: Mapping[
         return patch
     obsolete_notes = {*_lost_signature_notes([results[key] for key in missing])}
     notes = (
-        *(note for note in patch.notes if note not in obsolete_notes),
+        *(note for note in patch.report.notes if note not in obsolete_notes),
         f"The function no longer returns {names_text(missing)}.",
     )
-    return replace(patch, ends=(arguments, remaining), notes=notes)
+    return replace(patch, ends=(arguments, remaining), report=replace(patch.report, notes=notes))
 
 
 def no_longer_needed(index: GraphIndex, removed: set[int], protected: Mask, stand_ins: Iterable[int] = ()) -> set[int]:

@@ -17,7 +17,7 @@ from tfgraphwidget.edits.clone.node_copier import NodeCopier
 from tfgraphwidget.edits.clone.scopes import LONGEST
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Change, NodeChange, Patch, removal_of
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report, removal_of
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
@@ -95,7 +95,7 @@ class Rename(Command):
         names = self._names(index)
         self._check_free(index, names)
         patch = rename_patch(index, names, _scopes(index, self.old, self.new, names))
-        return replace(patch, notes=lost_state_notes(patch, context))
+        return replace(patch, report=Report(lost_state_notes(patch, context)))
 
     def fix_label(self) -> str:
         """A few words for a button."""

@@ -22,6 +22,7 @@ from tfgraphwidget.edits.patch import (
     NodeChange,
     Patch,
     ReplacedMatch,
+    Report,
     SkippedMatch,
     apply_patch,
     combine,
@@ -143,7 +144,8 @@ class ReplaceAll(Command):
         if patch is None:
             raise self._refusal(context, report)
         shapes = () if self.functions else patch.shapes  # the calls of other functions may give other shapes
-        return replace(patch, shapes=shapes, replaced=tuple(report.replaced), skipped=tuple(report.skipped))
+        told = replace(patch.report, replaced=tuple(report.replaced), skipped=tuple(report.skipped))
+        return replace(patch, shapes=shapes, report=told)
 
     def _refusal(self, context: PlanContext, report: _Report) -> GraphEditError:
         """Why nothing is replaced."""
@@ -587,7 +589,7 @@ class _Round:
             add=self._additions(),
             scopes=tuple(self.scopes),
             changed=self.rewriter.changes(),
-            notes=tuple(self.notes),
+            report=Report(tuple(self.notes)),
             output_renames=renames,
             traces=tuple(self.traces),
         )
@@ -599,7 +601,7 @@ class _Round:
             *stale_gradient_notes(index, patch, names, "what was replaced"),
             *possible_gradient_notes(index, traversal.mask_of(index, sorted(self.removed)), "what was replaced", names),
         )
-        patch = replace(patch, notes=(*patch.notes, *notes))
+        patch = patch.with_notes(*notes)
         external = tuple(dict(renames).get(name, name) for name in self.planner.external)
         ops = tuple(index.names[op] for op in sorted(self.removed))
         return combine(index, patch, Remove(ops).patch(apply_patch(index, patch), external))
@@ -684,7 +686,7 @@ def _entries(nodes: Sequence[NodeDef]) -> list[NodeDef]:
 def _join(index: GraphIndex, after: GraphIndex, rounds: Sequence[Patch], notes: tuple[str, ...]) -> Patch:
     """Patches one after the other as one: `after` is the graph behind them all."""
     if len(rounds) == 1:
-        return replace(rounds[0], notes=(*rounds[0].notes, *notes))
+        return rounds[0].with_notes(*notes)
     new = [node for node in after.nodes if node.name not in index.ids]
     removed_ops = [op for op, name in enumerate(index.names) if name not in after.ids]
     pairs = ((index.nodes[op], after.nodes[after.ids[name]]) for name, op in index.ids.items() if name in after.ids)
@@ -714,7 +716,7 @@ def _join(index: GraphIndex, after: GraphIndex, rounds: Sequence[Patch], notes: 
         shapes=(),
         changed=tuple(NodeChange(before, now) for before, now in pairs if before is not now and before != now),
         scopes=tuple(dict.fromkeys(scope for patch in rounds for scope in patch.scopes)),
-        notes=(*dict.fromkeys(note for patch in rounds for note in patch.notes), *notes),
+        report=Report((*dict.fromkeys(note for patch in rounds for note in patch.report.notes), *notes)),
         output_renames=tuple((old, name) for old, name in renames.items() if split_tensor(old)[0] in index.ids),
         traces=tuple(trace for patch in rounds for trace in patch.traces),
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext, TracedFunction
-from tfgraphwidget.edits.patch import NodeChange, Patch, apply_patch, combine
+from tfgraphwidget.edits.patch import NodeChange, Patch, Report, apply_patch, combine
 from tfgraphwidget.edits.registry import EditButton, FormField, register
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewire.gradients import possible_gradient_notes
@@ -95,7 +95,7 @@ class Replace(Command):
         notes = possible_gradient_notes(
             index, traversal.mask_of(index, self.part(index).ids), subject_text(self.what), context.new_names
         )
-        patch = replace(patch, notes=(*patch.notes, *notes))
+        patch = patch.with_notes(*notes)
         if not self.remove:
             return patch
         external = tuple(name for name in context.external_tensors if name not in dict(patch.output_renames))
@@ -214,7 +214,7 @@ class Replace(Command):
             add=graft.change,
             scopes=(name or into,),
             changed=rewriter.changes(),
-            notes=graft.notes,
+            report=Report(graft.notes),
             output_renames=tuple(zip(outputs, graft.outputs, strict=True)),
             traced=graft.traced,
         )
@@ -261,7 +261,7 @@ def _beside(index: GraphIndex, first: Patch, other: Patch) -> Patch:
         add=replace(first.add, nodes=(*first.add.nodes, *other.add.nodes)),
         scopes=(*first.scopes, *other.scopes),
         changed=tuple(sorted(changed.values(), key=lambda change: index.ids[change.name])),
-        notes=tuple(dict.fromkeys((*first.notes, *other.notes))),
+        report=Report(tuple(dict.fromkeys((*first.report.notes, *other.report.notes)))),
         output_renames=(*first.output_renames, *other.output_renames),
         traced=None,
         traces=(*traces, *(((other.scopes[0], other.traced),) if other.traced else ())),

@@ -15,7 +15,7 @@ import numpy as np
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import FunctionContext, PlanContext
 from tfgraphwidget.edits.function_calls import redirect_call
-from tfgraphwidget.edits.patch import NodeChange, Patch, StaleConstant, apply_patch
+from tfgraphwidget.edits.patch import NodeChange, Patch, Report, StaleConstant, apply_patch
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Tensor
 from tfgraphwidget.edits.rewrite.constant_sizes import ShapeChanges
 from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
@@ -144,7 +144,10 @@ class Resizing:
         inside = dict.fromkeys(one for call in calls for one in call.constants)
         notes = dict.fromkeys((*_notes(unresolved, fixed), *(note for call in calls for note in call.notes)))
         patch = self._with_calls(patch)
-        return replace(patch, constants=(*stale.values(), *inside), notes=(*patch.notes, *notes))
+        return replace(
+            patch,
+            report=Report((*patch.report.notes, *notes), constants=(*stale.values(), *inside)),
+        )
 
     def _resized_arrays(self, patch: Patch, changes: ShapeChanges) -> dict[str, NodeChange]:
         """The TensorArrays whose elements have other sizes now, and what gathers them, with these as `element_shape`.
@@ -284,9 +287,9 @@ class Resizing:
                 continue
             if patch is None:
                 continue
-            call.constants += [one._replace(function=one.function or inner.function) for one in patch.constants]
+            call.constants += [one._replace(function=one.function or inner.function) for one in patch.report.constants]
             place = f"{_PLACE}{inner.function!r}: "
-            call.notes += [note if note.startswith(_PLACE) else (f"{place}" + note) for note in patch.notes]
+            call.notes += [note if note.startswith(_PLACE) else (f"{place}" + note) for note in patch.report.notes]
             if self.fix:
                 definition, _ = inner.rewrite(patch, "_")
                 definition = self.new.name(reference.function, definition)

@@ -347,7 +347,7 @@ def infer_patch_shapes(index: GraphIndex, patch: Patch) -> Patch:
         patch,
         shapes=tuple(_new_shapes(after)),
         changed=_edits_with_output_shapes(after),
-        notes=(*patch.notes, *notes),
+        report=replace(patch.report, notes=(*patch.report.notes, *notes)),
     )
 
 
