@@ -90,6 +90,14 @@ class Sentence(str):
             joined += [self, part] if joined else [part]
         return Sentence(*joined)
 
+    def partition(self, sep: str) -> tuple[Sentence, Sentence, Sentence]:
+        """What comes before and after a separator in one of its texts, as `str.partition`."""
+        for place, part in enumerate(self.parts):
+            if isinstance(part, str) and sep in part:
+                head, _, tail = part.partition(sep)
+                return Sentence(*self.parts[:place], head), Sentence(sep), Sentence(tail, *self.parts[place + 1 :])
+        return self, Sentence(), Sentence()
+
     @property
     def clause(self) -> Sentence:
         """The sentence without its full stop, as a part of another one."""

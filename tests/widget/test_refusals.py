@@ -286,6 +286,7 @@ def test_a_sentence_keeps_its_fields_when_it_becomes_a_part_of_another_one() -> 
             == 'Not run: Variable \'w\' has no value; clone with init="initial" or init="none", or editor.leave(0).'
         )
         assert on_page(copied).endswith("or leave the function in the path above the drawing.")
+    assert on_page(clone.partition("; ")[2]) == "choose 'initial values' or 'uninitialized' under Values."
     both = Sentence(" and ").join(["one", in_cell("k=2"), either("tf.cast", "cast")])
     assert (both, on_page(both)) == ("one and k=2 and tf.cast", "one and a cell of the notebook can do it and cast")
 

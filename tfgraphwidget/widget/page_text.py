@@ -18,12 +18,15 @@ controls that one names are there.
 from __future__ import annotations
 
 import dataclasses
+import operator
 from typing import Any, TypeVar
 
 from tfgraphwidget.edits import registry
 from tfgraphwidget.sentences import CloneOption, EditorCall, Field, Sentence
 
 _Reply = TypeVar("_Reply")
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})  # what holds no sentence; there may be 100,000 names in a reply
 
 CONTROLS = {
     "add": "Add a model …",
@@ -86,16 +89,12 @@ def reply_on_page(reply: _Reply) -> _Reply:
 
 def _value_on_page(value: Any) -> Any:
     """A value of a reply; the same object where no sentence is in it."""
-    if isinstance(value, str):
+    if isinstance(value, Sentence):
         return on_page(value)
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not _PLAIN.issuperset(map(type, value)):
         new = tuple(map(_value_on_page, value))
-        return value if all(map(_is_same, new, value)) else new
+        return value if all(map(operator.is_, new, value)) else new
     return reply_on_page(value) if dataclasses.is_dataclass(value) else value
-
-
-def _is_same(new: object, old: object) -> bool:
-    return new is old
 
 
 def control(verb: str) -> str:

@@ -355,8 +355,10 @@ class Resizing:
         way = in_cell("fix=True rewrites what can be") if self.mends else "set it by " + editor_call("set_constant")
         ops = (one.op for one in unresolved if not one.function)
         return GraphEditError(
-            f"{refusal.why.clause.partition('; choose')[0]}; {names} still "
-            f"{'hold' if ' and ' in names else 'holds'} the old size; " + way + ".",
+            refusal.why.clause.partition("; choose")[0]
+            + f"; {names} still {'hold' if ' and ' in names else 'holds'} the old size; "
+            + way
+            + ".",
             (*dict.fromkeys(ops), *refusal.ops),
             self.mends,
         )

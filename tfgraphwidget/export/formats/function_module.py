@@ -176,16 +176,20 @@ class ModuleReference:
             except (tf.errors.OpError, ValueError, TypeError) as error:  # noqa: PERF203
                 complaints.append(first_line(error))
             except SessionRefused as error:
-                complaints.append(error.why.removeprefix("The graph cannot run apart: ").rstrip("."))
+                complaints.append((error.why.partition("The graph cannot run apart: ")[2] or error.why).clause)
                 ended += error.code != SessionRefused.code
                 if ended == MAX_ENDS:
                     break
         if feeds_given:
             raise GraphEditError(
-                f"The function does not run on the feeds: {complaints[0]}; "
+                "The function does not run on the feeds: "
+                + complaints[0]
+                + "; "
                 + in_cell("give other feeds=, or verify=False.")
             )
-        self._request.notices.append(not_run(f"the function runs on no values that could be made up ({complaints[0]})"))
+        self._request.notices.append(
+            not_run("the function runs on no values that could be made up (" + complaints[0] + ")")
+        )
         return []
 
     def _try_apart(self, signature: Signature, feeds: Mapping[str, TensorCompatible]) -> None:

@@ -42,7 +42,7 @@ def not_run(reason: str) -> Sentence:
     Args:
         reason: Why, as a part of a sentence.
     """
-    return f"What was written was loaded but not run: {reason}; " + in_cell("give feeds={input: value} to run it.")
+    return "What was written was loaded but not run: " + reason + "; " + in_cell("give feeds={input: value} to run it.")
 
 
 class GraphReference:
@@ -153,16 +153,18 @@ class GraphReference:
             try:
                 return signature, {**fixed_feeds, **feeds}, _run(sandbox, signature, {**fixed_feeds, **feeds})
             except SessionRefused as error:  # noqa: PERF203
-                complaints.append(error.why.removeprefix("The graph cannot run apart: ").rstrip("."))
+                complaints.append((error.why.partition("The graph cannot run apart: ")[2] or error.why).clause)
                 ended += error.code != SessionRefused.code
                 if ended == MAX_ENDS or error.code == TIMEOUT:
                     break
         if fixed_feeds:
             raise GraphEditError(
-                f"Signature {signature.name!r} does not run on the feeds: {complaints[0]}; "
+                f"Signature {signature.name!r} does not run on the feeds: "
+                + complaints[0]
+                + "; "
                 + in_cell("give other feeds=, or verify=False.")
             )
-        reason = f"signature {signature.name!r} runs on no values that could be made up ({complaints[0]})"
+        reason = f"signature {signature.name!r} runs on no values that could be made up (" + complaints[0] + ")"
         self.request.notices.append(not_run(reason))
         return None
 
