@@ -190,8 +190,8 @@ class CalledFunction:
             call = runtime.functions.edited_function.without_superseded(graph, call, self.root.first)
             call = self._without_broken(graph, call)
         call = self.caller.fit(replace(call.with_notes(*notes), signature_edits=patch.signature_edits))
-        told = tuple(note for note in dict.fromkeys(call.report.notes) if note not in patch.report.notes)
-        return replace(patch.with_notes(*told), caller=call)
+        new_notes = tuple(note for note in dict.fromkeys(call.report.notes) if note not in patch.report.notes)
+        return replace(patch.with_notes(*new_notes), caller=call)
 
     def refit(self, patch: edits.Patch) -> edits.Patch:
         """The patch of an edit that was undone, as the graph that calls the function can carry it out now."""

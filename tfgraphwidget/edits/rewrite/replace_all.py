@@ -144,8 +144,8 @@ class ReplaceAll(Command):
         if patch is None:
             raise self._refusal(context, report)
         shapes = () if self.functions else patch.shapes  # the calls of other functions may give other shapes
-        told = replace(patch.report, replaced=tuple(report.replaced), skipped=tuple(report.skipped))
-        return replace(patch, shapes=shapes, report=told)
+        matches = replace(patch.report, replaced=tuple(report.replaced), skipped=tuple(report.skipped))
+        return replace(patch, shapes=shapes, report=matches)
 
     def _refusal(self, context: PlanContext, report: _Report) -> GraphEditError:
         """Why nothing is replaced."""
