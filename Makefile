@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Without compiled code beside the sources, each of some hundred processes of the tests would compile them anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-pure stress soak architectures notebooks lint lint-python lint-page test-page pictures bench matrix docs reference
+.PHONY: demo test test-all test-pure stress soak architectures notebooks lint lint-python lint-page test-page pictures bench matrix nightly docs reference
 demo: .venv/.demo
 	tfgraphwidget demo
 
@@ -73,6 +73,10 @@ bench: .venv/.test
 # Tests on every pair of Python and TensorFlow that pip can install: make matrix ONLY=3.10-2.16,3.12-2.18 TESTS=tests/edits
 matrix: .venv/.test
 	python -m tests.matrix --only '$(ONLY)' $(TESTS)
+
+# TensorFlow's build of the day: the private names that are gone or take other arguments, and the tests of the matrix.
+nightly: .venv/.test
+	python -m tests.matrix --only '3.11-nightly' $(TESTS)
 
 # The site in .site, from docs/.
 docs: .venv/.test

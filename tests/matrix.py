@@ -4,7 +4,8 @@
 the tests that concern TensorFlow most: its facts, its internal names, edits, sources, sessions, graph_editor, export.
 `make matrix ONLY=3.10-2.16` runs one pair; `make matrix TESTS=tests/test_tensorflow_facts.py` runs fewer tests. A row
 of the table that is not run again stays as it is. "none" stands for no TensorFlow: there the tests run that need none.
-`make matrix ONLY=3.11-nightly` runs TensorFlow's build of the day, which is run only when it is named.
+`make nightly` runs TensorFlow's build of the day, which is run only when it is named. The private names of TensorFlow
+that a release has no longer, or that take other arguments, are listed first.
 """
 
 from __future__ import annotations
@@ -110,6 +111,13 @@ def versions(python: Path) -> str:
     return run.stdout.strip()
 
 
+def broken_names(python: Path) -> list[str]:
+    """The private names of TensorFlow that this package uses and that are not there as it uses them."""
+    code = "from tfgraphwidget.tf_releases import absent_names; print(*sorted(absent_names().values()), sep='\\n')"
+    run = subprocess.run([python, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return run.stdout.split("\n")[:-1] if run.stdout.strip() else []
+
+
 def run_tests(python: Path, tests: list[str]) -> str:
     """The last line of pytest: "2643 passed, 2 failed"."""
     command = [
@@ -178,7 +186,11 @@ def main() -> None:
             if own is None:
                 say(f"pip finds no packages for Python {version} and TensorFlow {release}.")
                 continue
+            broken = broken_names(own) if release != NONE else []
+            for name in broken:
+                say(f"TensorFlow {release} has no {name}, which tf_internals uses.")
             beside, result = versions(own), run_tests(own, tests)
+            result += f"; without {', '.join(broken)}" if broken else ""
         day = f"{datetime.now(tz=timezone.utc):%Y-%m-%d}"
         what = "all of `make matrix`" if tests == list(TESTS) else ", ".join(f"`{test}`" for test in tests)
         what = "`make test-pure`" if release == NONE else what
