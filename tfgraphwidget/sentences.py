@@ -91,7 +91,11 @@ class Sentence(str):
         return Sentence(*joined)
 
     def partition(self, sep: str) -> tuple[Sentence, Sentence, Sentence]:
-        """What comes before and after a separator in one of its texts, as `str.partition`."""
+        """What comes before and after a separator in one of its texts, as `str.partition`.
+
+        Args:
+            sep: The separator.
+        """
         for place, part in enumerate(self.parts):
             if isinstance(part, str) and sep in part:
                 head, _, tail = part.partition(sep)

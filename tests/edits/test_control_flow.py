@@ -544,7 +544,8 @@ def test_contexts_hold_the_ops_that_took_the_places_of_others(build: Callable[..
     editor.cast("float16")
     live = editor.graph
     names = named_ops(live)
-    assert names != named_ops(made())
+    if kind == "live":  # the ops of a file keep their names
+        assert names != named_ops(made())
     assert {name for name in names if name in live_names(live)} <= editor.index.ids.keys()
     editor.undo()
     if kind == "live":

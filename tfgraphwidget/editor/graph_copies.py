@@ -70,8 +70,8 @@ def plan_copies(
     own = origin.present_graph()
     there = own.index if origin is target else target.index
     patch = plan(own.index, there)
-    check_copied(patch, origin, target)
     if stays_in_file(patch, own.index, origin, target):
+        check_copied(patch, origin, target)
         pairs = patch.add.copies
         patch = _with_values(patch, own, target, readers())
         return GraphCopies(own, _with_preview(patch, with_notices(patch, target)), pairs, _nothing)
@@ -84,6 +84,7 @@ def plan_copies(
         source = replace(source, fresh=partial(initial_values, reseed))
     if source.index is not own.index or destination.index is not there:  # a file was imported
         patch = plan(source.index, destination.index)
+    check_copied(patch, origin, target)
     patch = _with_preview(patch, with_notices(patch, target))
     load = clone_values.value_loader(patch, source, destination)
     return GraphCopies(source, patch, patch.add.copies, load)

@@ -210,7 +210,7 @@ class Inspection:
             names = ("dtype", "shape", "minimum", "mean", "maximum", "", "histogram")
             yield from (("value", name, text) for name, text in zip(names, self.value.row(), strict=True) if text)
         elif self.why_no_value:
-            yield "value", "", self.why_no_value
+            yield "value", "", str(self.why_no_value)
         yield from (("signature", f"{sort} {name}".strip(), text) for sort, name, text in self.signature)
         yield from (("made at", "", line) for line in self.origin)
         if self.documentation.summary:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -257,7 +257,7 @@ class Source:
         reopen_code: The Python expression that opens it again.
         opened: Gives the object that was opened, as long as others hold it; None for a path.
         revive: Imports the file into a new graph and session.
-        open_edited: Opens the file's graph as edits have made it.
+        open_edited: Opens the file's graph as edits have made it, with the names of tables that are filled afterwards.
         stored: What a file has besides its graph.
         model: The Keras model that was opened.
         structure: How a function is called, if that is known.
@@ -286,7 +286,7 @@ class Source:
     reopen_code: str = ""
     opened: Callable[[], object] | None = field(default=None, repr=False)
     revive: Callable[[], ImportedGraph] | None = field(default=None, repr=False)
-    open_edited: Callable[[MetaGraphDef], Source] | None = field(default=None, repr=False)
+    open_edited: Callable[[MetaGraphDef, Collection[str]], Source] | None = field(default=None, repr=False)
     stored: StoredData | None = field(default=None, repr=False)
     model: KerasModel | None = field(default=None, repr=False)
     structure: CallStructure | None = field(default=None, repr=False)

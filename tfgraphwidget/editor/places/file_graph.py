@@ -6,14 +6,15 @@ asked for by importing the graph as it is now, once; see `import_graph`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import edits, export, sources
 from tfgraphwidget.editor.places.live_graph import LiveGraph
 from tfgraphwidget.editor.places.node_def_graph import NodeDefGraph
+from tfgraphwidget.editor.transaction import Transaction
 from tfgraphwidget.graph import GraphIndex, VariableDef, build, definitions, handles
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
@@ -130,6 +131,9 @@ class OpenedFunction(NodeDefGraph):
         """Whether the graph is still the one that was opened."""
         return self.index is self.first
 
+    def as_file(self) -> None:
+        """No other: it is none of TensorFlow's."""
+
     def can_hold_values(self) -> bool:
         """Whether its variables can have values: those that the function has captured."""
         return True
@@ -180,7 +184,8 @@ class OpenedFunction(NodeDefGraph):
 class FileGraph(OpenedFunction):
     """A file's graph that TensorFlow can import, and has not.
 
-    `closed` is what a session held that an undo has closed; the next one begins with it.
+    `closed` is what a session held that an undo or a redo has closed, and the next one begins with it; `losses` are
+    sentences on that, which the next edit tells.
     """
 
     needs_import = True
@@ -189,6 +194,7 @@ class FileGraph(OpenedFunction):
     def __init__(self, root: Holder) -> None:
         super().__init__(root)
         self.closed: sessions.SessionContents | None = None
+        self.losses: tuple[str, ...] = ()
         self._present_file: tuple[GraphIndex, Source] | None = None  # the file after its edits, opened by itself
         self._before_import: tuple[Body, tuple[str, ...], bool] | None = None  # of the source
 
@@ -216,12 +222,14 @@ class FileGraph(OpenedFunction):
         """
         source = self.source
         self._before_import = source.body, source.notices, source.has_values
-        readers = self.value_readers(self.patches) if self.patches else {}  # the import has all others
+        readers, tables = {}, {}  # the import of the original has all of these
+        if self.patches:
+            readers, tables = self.value_readers(self.patches), self._contents_of_tables()
         try:
             body = self._import_edited() if self.patches else self._import_original()
             graph = LiveGraph(self._root, self, body)
             assert source.session is not None  # the import has opened it
-            values = sessions.SessionContents({handle: read() for handle, read in readers.items()})
+            values = sessions.SessionContents({handle: read() for handle, read in readers.items()}, tables)
             source.notices += sessions.load_contents(values, source.session, source.live())
             graph.begin_new_variables(self.patches)
             self._root.saved.load(graph.index, self.patches)
@@ -231,6 +239,60 @@ class FileGraph(OpenedFunction):
             self.close_session()
             raise
         return graph
+
+    def _tables_of_checkpoint(self) -> dict[str, str]:
+        """The hash tables that the file's own restoring ops fill, and no initializer: original name to present name."""
+        stored = self.source.stored
+        if stored is None or stored.folder() is None:
+            return {}
+        new_names = edits.rewire.new_names(self.patches, {})
+        first = zip(self.first.names, self.first.types, strict=True)
+        return {op: new_names.get(op, op) for op, kind in first if kind.startswith("Mutable")}
+
+    def _contents_of_tables(self) -> dict[str, object]:
+        """The contents of these tables by their present names, which are known once the original was imported."""
+        tables, source = self._tables_of_checkpoint(), self.source
+        if not tables or source.revive is None or source.live_refusal:
+            return {}
+        original = source.revive()
+        try:
+            contents = sessions.read_tables(tables, original.graph, original.session)
+        finally:
+            original.session.close()
+        return {tables[op]: content for op, content in contents.items()}
+
+    def apply(self, patch: Patch, steps: Transaction, **options: Any) -> tuple[str, ...]:
+        """Apply a patch as a step of an edit; what a closed session held goes by the new names.
+
+        Args:
+            patch: The change.
+            steps: The transaction of the edit.
+            **options: Without effect, see `NodeDefGraph.apply`.
+        """
+        self._rename_closed(dict(patch.renamed), steps)
+        losses, self.losses = self.losses, ()
+        return (*losses, *super().apply(patch, steps, **options))
+
+    def revert(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[Patch, tuple[str, ...]]:
+        """Undo the last edit; what a closed session held goes by the names before.
+
+        Args:
+            patch: The patch of the edit.
+            steps: The transaction of the undo.
+            renew: Without effect, as NodeDefs have no session.
+        """
+        self._rename_closed({new: old for old, new in patch.renamed}, steps)
+        return super().revert(patch, steps, renew=renew)
+
+    def _rename_closed(self, names: Mapping[str, str], steps: Transaction) -> None:
+        """Let what a closed session held be found under other names."""
+        if self.closed is None or not names:
+            return
+        steps.on_failure(setattr, self, "closed", self.closed)
+        kinds = self.closed.variables, self.closed.tables, self.closed.iterators
+        self.closed = sessions.SessionContents(
+            *({names.get(op, op): value for op, value in kind.items()} for kind in kinds)
+        )
 
     def close_session(self) -> None:
         """Let the source be a file again that TensorFlow has not imported."""
@@ -270,7 +332,7 @@ class FileGraph(OpenedFunction):
             meta_graph = export.file_meta_graph(
                 _with_initializers(self.index), self.envelope(), self.index.nodes, original, notices
             )
-            present = source.open_edited(meta_graph)
+            present = source.open_edited(meta_graph, self._tables_of_checkpoint().values())
             present.notices += tuple(notices)
             self._present_file = self.index, present
         return self._present_file[1]

@@ -19,13 +19,19 @@ class ImportedFile(Protocol):
 
     index: GraphIndex
     closed: sessions.SessionContents | None
+    losses: tuple[str, ...]
 
     @property
     def patches(self) -> tuple[Patch, ...]:
         """The edits that were made in it, oldest first."""
 
     def revert(self, patch: Patch, steps: Transaction) -> tuple[Patch, tuple[str, ...]]:
-        """Undo the last edit."""
+        """Undo the last edit.
+
+        Args:
+            patch: The patch of it.
+            steps: The transaction of the undo.
+        """
 
     def close_session(self) -> None:
         """Let the source be a file again that TensorFlow has not imported."""

@@ -49,7 +49,7 @@ _STALE = (
 )
 _FOLLOW = either("tgw.renew(session) lets it follow.", "renew the session in a cell to let it follow.")
 _SESSION_CLOSED = (
-    "TensorFlow imported the file after this edit and cannot take it back, so the session was closed; the next one "
+    "TensorFlow imported the file and cannot follow this step in its graph, so the session was closed; the next one "
     "begins with its values."
 )
 
@@ -134,6 +134,7 @@ class LiveGraph:
         self._reserved: frozenset[str] = frozenset()
         # Variables of a file's saved objects: TensorFlow 1's importer makes no tf.Variables of them.
         self._objectless: frozenset[str] = frozenset()
+        self._has_undone = False  # an edit that was made in the file
         self._reading: _Reading
         if file is not None:
             # Of what a Saver does not restore, TensorFlow needs further ops to assign values.
@@ -483,7 +484,9 @@ class LiveGraph:
             return self._revert_live(patch, steps, renew=renew)
         if self._can_revert_live(patch):
             with suppress(GraphEditError), transaction() as attempt:
-                return self._revert_live(patch, attempt, renew=renew)
+                result = self._revert_live(patch, attempt, renew=renew)
+                self._has_undone = True
+                return result
         return self._revert_in_file(patch, steps)
 
     def _is_in_import(self, patch: Patch) -> bool:
@@ -534,15 +537,32 @@ class LiveGraph:
 
     def _revert_in_file(self, patch: Patch, steps: Transaction) -> tuple[Patch, tuple[str, ...]]:
         """Undo an edit that was made in the file: the graph is a file again, and its session is closed."""
+        assert self.file is not None
+        self._check_only_file_ops(patch)
+        file, losses = self._return_to_file()
+        while file.patches[-1] is not patch:  # those were undone in TensorFlow's graph
+            file.revert(file.patches[-1], steps)
+        return file.revert(patch, steps)[0], losses
+
+    def _return_to_file(self) -> tuple[ImportedFile, tuple[str, ...]]:
+        """Let the graph be the file that was imported; what the session held is kept for the next one."""
         file = self.file
         assert file is not None
-        self._check_only_file_ops(patch)
         contents, losses = self._contents()
         self._root.become(file)
         file.closed = file.closed if contents is None else contents
-        while file.patches[-1] is not patch:  # those were undone in TensorFlow's graph
-            file.revert(file.patches[-1], steps)
-        return file.revert(patch, steps)[0], (_SESSION_CLOSED, *losses)
+        return file, (_SESSION_CLOSED, *losses)
+
+    def as_file(self) -> ImportedFile | None:
+        """The file that was imported, if all that it can take is an edit more; None once TensorFlow's graph has more.
+
+        The session is closed then.
+        """
+        if self.file is None or self._has_undone or set(self.index.names) != set(self.file.index.names):
+            return None
+        file, losses = self._return_to_file()
+        file.losses = losses
+        return file
 
     def _contents(self) -> tuple[sessions.SessionContents | None, tuple[str, ...]]:
         """What the session holds, or a sentence on why that is lost."""

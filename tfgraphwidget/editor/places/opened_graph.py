@@ -11,6 +11,7 @@ from tfgraphwidget.editor.clone_values import GraphSession
 from tfgraphwidget.editor.places.file_graph import FileGraph, OpenedFunction
 from tfgraphwidget.editor.places.live_graph import LiveGraph
 from tfgraphwidget.editor.places.saved_state import SavedState
+from tfgraphwidget.errors import NameTaken
 from tfgraphwidget.graph import GraphIndex, handles
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
@@ -99,7 +100,12 @@ class OpenedGraph:
 
     def refit(self, patch: Patch) -> Patch:
         """The patch of an edit that was undone, as it can be carried out if TensorFlow has imported the file since."""
-        return self.place.refit(patch)
+        try:
+            return self.place.refit(patch)
+        except NameTaken:
+            if self.place.as_file() is None:
+                raise
+            return patch
 
     def apply(
         self,

@@ -13,6 +13,7 @@ from .session_contents import SessionContents as SessionContents
 from .session_contents import load_contents as load_contents
 from .session_contents import read_contents as read_contents
 from .state_transfer import copy_tables as copy_tables
+from .state_transfer import read_tables as read_tables
 from .untransferable import partial_runs_to_cut as partial_runs_to_cut
 from .untransferable import watch_partial_runs as watch_partial_runs
 from .variable_values import MissingValues as MissingValues

@@ -6,8 +6,8 @@ none unless an edit has changed one. What cannot be transferred is in `lost`, a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -260,6 +260,27 @@ class TableTransfer(_ReadableState[Contents]):
         attributes = dict(zip(names, types, strict=True))
         op = self._transfer_ops.op("", f"{kind}{_version(node)}", [node.name, *fed], **attributes)
         return op, f"{fed[0]}:0", f"{fed[1]}:0"
+
+
+def read_tables(tables: Iterable[str], graph: tf.Graph, session: Session) -> Mapping[str, Any]:
+    """The contents of hash tables by their names, without those that are not initialized.
+
+    Args:
+        tables: The names of the tables.
+        graph: The graph.
+        session: Its session.
+
+    Raises:
+        SessionRefused: The session cannot read a table.
+    """
+    read = TableTransfer([graph.get_operation_by_name(name).node_def for name in tables], TransferOps(graph))
+    try:
+        read.read(session)
+    except tf.errors.OpError as error:
+        raise SessionRefused(
+            f"The contents of the hash tables cannot be read: {error_text(error)}; run the graph's own initializers."
+        ) from error
+    return read.contents
 
 
 def copy_tables(tables: Mapping[str, str], origin: tf.Graph, session: Session, target: tf.Graph, into: Session) -> None:

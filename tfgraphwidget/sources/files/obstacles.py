@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,7 +51,8 @@ class FileGraph:
     read the values of variables, by their handle ops, where no checkpoint has them; a session initializes the others.
     `fills_tables` is False where what the tables held is loaded afterwards. `table_folder` is the directory of the
     files that tables may be filled from: an untrusted graph may name any file, and what a table holds is saved with it.
-    `trust` says whether ops that do more than compute may run.
+    `trust` says whether ops that do more than compute may run. `filled_later` are tables whose contents are loaded once
+    the graph is imported.
     """
 
     where: str
@@ -64,6 +65,7 @@ class FileGraph:
     fills_tables: bool = True
     table_folder: Path | None = None
     trust: Trust = TRUSTED
+    filled_later: Collection[str] = ()
 
     @cached_property
     def effects(self) -> Effects:
@@ -84,6 +86,7 @@ class FileGraph:
             self.trust,
             is_loaded=self.folder is not None,
             is_restored=bool(restore_op) and checkpoint is not None and not missing_checkpoint_names(self, checkpoint),
+            filled_later=self.filled_later,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ def open_message(
     fills_tables: bool = True,
     table_folder: Path | None = None,
     trust: Trust | None = None,
+    filled_later: Collection[str] = (),
 ) -> Source:
     """Open a message that holds a graph, as data; TensorFlow imports the graph when something in it is to run.
 
@@ -61,6 +62,7 @@ def open_message(
         fills_tables: Whether a session fills the tables by their initializers; False where their contents are loaded.
         table_folder: The directory of the files that tables may be filled from; None for no file.
         trust: Whether ops may run that do more than compute; None to find it out.
+        filled_later: The names of the tables whose contents are loaded once the graph is imported.
 
     Raises:
         NotAGraph: When there are no ops in it.
@@ -98,13 +100,14 @@ def open_message(
             checkpoint, folder = replacement, None
         else:
             checkpoint = other_checkpoint(checkpoint, replacement, meta, body)
-    file = FileGraph(where, graph_def, meta, body, checkpoint, folder, values, fills_tables, table_folder, trust)
+    parts = graph_def, meta, body, checkpoint, folder, values, fills_tables, table_folder, trust, filled_later
+    file = FileGraph(where, *parts)
 
     def obstacles() -> tuple[tuple[str, ...], str]:
         reasons = find_obstacles(file)
         return tuple(each.why for each in reasons), next((each.why for each in reasons if each.stops), "")
 
-    def open_edited(edited: MetaGraphDef) -> Source:
+    def open_edited(edited: MetaGraphDef, filled_later: Collection[str] = ()) -> Source:
         return open_message(
             edited,
             title,
@@ -113,6 +116,7 @@ def open_message(
             fills_tables=fills_tables,
             table_folder=table_folder if file.folder is None else file.folder,
             trust=trust,
+            filled_later=filled_later,
         )
 
     notices, live_refusal = obstacles()

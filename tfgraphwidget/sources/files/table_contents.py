@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,7 +49,14 @@ class TableContents(NamedTuple):
 
 
 def table_contents(
-    body: NodeBody, meta: MetaGraphDef, folder: Path | None, trust: Trust, *, is_loaded: bool, is_restored: bool
+    body: NodeBody,
+    meta: MetaGraphDef,
+    folder: Path | None,
+    trust: Trust,
+    *,
+    is_loaded: bool,
+    is_restored: bool,
+    filled_later: Collection[str] = (),
 ) -> TableContents:
     """How tables are filled.
 
@@ -60,6 +67,7 @@ def table_contents(
         trust: Whether what does more than compute may run.
         is_loaded: Whether the graph is loaded as a SavedModel, which runs what the model begins with.
         is_restored: Whether the ops of the graph's Saver restore a checkpoint.
+        filled_later: The names of the tables whose contents are loaded once the graph is imported.
     """
     if not any(kind_of(op_type) == TABLE for op_type in types_of(body.protos)):
         return TableContents()
@@ -73,7 +81,12 @@ def table_contents(
     first = () if is_loaded else first_contents(index, {*waiting, *(op for ops in tables for op in ops)})
     fills = _Initializers(index, [op for op in first if op not in by_loading], folder, trust)
     filled = {*by_loading, *fills.run, *fills.left}
-    unfilled = [ops for ops in tables if filled.isdisjoint(i for op in ops for i in users(index, op))]
+    unfilled = [
+        ops
+        for ops in tables
+        if filled.isdisjoint(i for op in ops for i in users(index, op))
+        and not any(index.names[op] in filled_later for op in ops)
+    ]
     run = tuple(index.names[op] for op in fills.run)
     return TableContents(run, (*fills.left.values(), *_empty_notices(index, unfilled)))
 
