@@ -18,6 +18,8 @@ FILES = {
     "tfgraphwidget/editor.py": "from typing import Any\nfrom . import walk\nfrom .graph import Index\n\n"
     "class GraphEditor(Index):\n    def run(self, a: Any, b, c=cast('Any', 1)):\n        a._nodes = 1\n",
     "tfgraphwidget/walk.py": "from .editor import GraphEditor\n\nclass Op: ...",
+    "tfgraphwidget/widget/form.py": "def can_run(target):\n    return not target.place.needs_import\n\n"
+    "class Form:\n    def __init__(self, a, b, c, d, e, f, g): ...",
     "tests/test_layering.py": 'ROWS = {\n    "editor": (2, 1), "walk": (2, 2), "graph": (1, 1)\n}',
     "labextension/src/a.ts": 'import type { b } from "./b";',
     "labextension/src/b.ts": 'import { a } from "./a";\nimport { c } from "./c";',
@@ -32,9 +34,15 @@ def test_figures_of_a_small_tree(tmp_path: Path) -> None:
         path.write_text(text)
     counted = runpy.run_path(str(Path(__file__).parents[1] / ".ci" / "figures.py"))["figures"](tmp_path)
     assert [figure for _, figure in counted] == [
-        4,  # modules: index, op, editor, walk
-        13,  # lines of code
+        5,  # modules: index, op, editor, walk, form
+        17,  # lines of code
         3,  # lines of docstrings
+        10,  # of editor and walk
+        11,  # of graph
+        5,  # of widget
+        0,  # nothing that edits go through
+        1,  # can_run
+        1,  # Form
         3,  # with one sibling that imports them: op, editor and walk
         2,  # rows
         4,  # GraphEditor, Index, Op, object
@@ -42,7 +50,7 @@ def test_figures_of_a_small_tree(tmp_path: Path) -> None:
         2,  # Any
         1,  # found
         1,  # Op
-        "1 of 2",
+        "1 of 3",
         "0 of 1",
         2,  # editor and walk
         2,  # a and b

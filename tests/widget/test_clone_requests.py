@@ -242,10 +242,10 @@ def test_modes_mean_each_variable_as_it_was_switched(default: p.Mode, others: tu
         pairs = tuple((name, pairs) for name in names)
     chosen = editor.upstream("z")
     plan = Clone(into="copy", variables=pairs, selection=chosen).plan(IndexContext(editor.index))
-    assert plan.preview is not None
+    assert plan.report.preview is not None
     opposite = "own" if default == "shared" else "shared"
     wanted = {name for name in names if (opposite if name in others else default) == "own"}
-    assert {state.name for state in plan.preview.new} == wanted
+    assert {state.name for state in plan.report.preview.new} == wanted
 
 
 def test_a_function_s_body_is_cloned_as_a_module_that_the_notice_names() -> None:

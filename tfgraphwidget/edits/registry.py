@@ -10,7 +10,7 @@ Others are known when their module has been imported:
 
 >>> from dataclasses import dataclass
 >>> from tfgraphwidget.edits.command import Command
->>> from tfgraphwidget.edits.patch import Patch
+>>> from tfgraphwidget.edits.patch import Patch, Report
 >>> from tfgraphwidget.edits.registry import register, unregister
 >>> @register
 ... @dataclass(frozen=True)
