@@ -231,7 +231,7 @@ class FileGraph(OpenedFunction):
             assert source.session is not None  # the import has opened it
             values = sessions.SessionContents({handle: read() for handle, read in readers.items()}, tables)
             source.notices += sessions.load_contents(values, source.session, source.live())
-            graph.begin_new_variables(self.patches)
+            graph.begin_new_variables(self.patches, readers.keys())
             self._root.saved.load(graph.index, self.patches)
             if self.closed is not None:
                 source.notices += sessions.load_contents(self.closed, source.session, source.live())

@@ -7,7 +7,7 @@ The index follows the graph: ops that came since are read when the index is next
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -355,20 +355,20 @@ class LiveGraph:
             others = [v for v in new if v.handle not in values]
             live.traced_ops.initialize(sessions.TimedSession(session), others, ())
 
-    def begin_new_variables(self, patches: Sequence[Patch]) -> None:
-        """Give the variables that edits of the file have added first values, unless the file or the user has some.
+    def begin_new_variables(self, patches: Sequence[Patch], loaded: Collection[str]) -> None:
+        """Run the initializers of the variables that edits of the file have added, and that no value was loaded into.
 
         Args:
             patches: The edits.
+            loaded: The handle ops of the variables into which values were loaded.
         """
         session, new_names = self.source.session, edits.rewire.new_names(patches, {})
         begun = [v for patch in patches if patch.init != "none" or patch.captured for v in patch.add.variables]
-        handles = {new_names.get(variable.handle, variable.handle) for variable in begun}
+        handles = {new_names.get(variable.handle, variable.handle) for variable in begun}.difference(loaded)
         if session is None or not handles:
             return
         new = [v for v in self.index.variable_defs if v.handle in handles and v.initializer in self.index.ids]
-        without = [v for v in new if not sessions.variable_values.has_value(session, v.snapshot or v.name)]
-        live.traced_ops.initialize(sessions.TimedSession(session), without, ())
+        live.traced_ops.initialize(sessions.TimedSession(session), new, ())
 
     def check_placed(self, patch: Patch, origin: Graph | None) -> None:
         """Raise SessionRefused when the session could not place what a patch adds, as `apply` does.
