@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tfgraphwidget.errors import NothingTo
 
 INIT = np.array([3.0, 4.0], np.float32)
 TRAINED = np.array([7.0, 8.0], np.float32)
@@ -87,3 +89,53 @@ def test_an_undo_after_the_import_keeps_what_the_session_holds(folder: Path) -> 
     assert product(editor, "net/y:0") == [1.0, 2.0]
     editor.redo()
     assert product(editor, "copy/net/y:0") == INIT.tolist()
+
+
+STEPS: dict[str, tuple[Callable[[tgw.GraphEditor], object], Callable[[tgw.GraphEditor], object]]] = {
+    "an undo in TensorFlow's graph": (lambda e: e.insert("net/y", "Relu"), lambda e: e.undo()),
+    "an undo that makes a file of it": (lambda e: e.cast("float16"), lambda e: e.undo()),
+    "a redo that makes a file of it": (lambda e: (e.rename("net/", "net/a"), e.undo()), lambda e: e.redo()),
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_a_step_that_fails_leaves_the_session_of_an_imported_file_alive(
+    case: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit, step = STEPS[case]
+    editor = tgw.edit(folder / "model.meta", checkpoint=folder / "model")
+    edit(editor)
+    session, names, lines = editor.session, editor.index.names, editor.lines
+    value = product(editor, "net/y:0")
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("what comes after the graph")
+
+    with monkeypatch.context() as context:
+        context.setattr(type(editor.core.executor), "_set_latest", fail)
+        with pytest.raises(RuntimeError):
+            step(editor)
+    assert editor.session is session
+    assert (editor.index.names, editor.lines) == (names, lines)
+    assert product(editor, "net/y:0") == value
+    step(editor)
+    assert editor.lines != lines
+
+
+@pytest.mark.parametrize("how", ["added", "changed"])
+def test_an_undo_does_not_lose_what_other_code_has_made_since_the_import(folder: Path, how: str) -> None:
+    editor = tgw.edit(folder / "model.meta", checkpoint=folder / "model")
+    editor.cast("float16")
+    graph = editor.graph
+    if how == "added":
+        with graph.as_default():
+            tf.identity(graph.get_tensor_by_name("net/y:0"), name="theirs")
+    else:
+        other = tgw.edit(graph, session=editor.session)
+        name = next(n.name for n in other.index.nodes if n.op == "Mul")
+        other.connect(other.index.nodes[other.index.op(name)].input[1], name, 0)
+    session = editor.session
+    with pytest.raises(NothingTo, match=f"was {how} since by other code"):
+        editor.undo()
+    assert editor.session is session
+    assert len(editor.lines) == 1

@@ -282,7 +282,7 @@ def test_one_mend_serves_all_that_need_the_same(unlike: tgw.GraphEditor) -> None
 
 
 def test_a_mend_that_mends_nothing_is_refused(unlike: tgw.GraphEditor) -> None:
-    with pytest.raises(GraphEditError, match="A Cast mends nothing here"):
+    with pytest.raises(GraphEditError, match="A Cast fixes nothing here"):
         unlike.reroute("x:0", to="unknown:0", mend="Cast")
     with pytest.raises(GraphEditError, match="mend='Turn' is not what reroute takes; give '', 'Cast'"):
         unlike.reroute("x:0", to="turned:0", mend="Turn")

@@ -130,7 +130,7 @@ def test_several_copies_are_named_in_the_preview_and_the_notice(answers: Request
         ((("net/logits",), ("x",), "copy"), "No path"),
         ((("nowhere",), ("net/logits",), "copy"), "no op 'nowhere'"),
         (((), (), "copy"), "Nothing is selected"),
-        ((*ENDS, "copy", "own", (), "current", False, False, 0), "is no number of copies"),
+        ((*ENDS, "copy", "own", (), "current", False, False, 0), "is not a number of copies"),
     ],
 )
 def test_what_is_refused_is_told_and_is_no_error(

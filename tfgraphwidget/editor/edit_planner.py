@@ -312,6 +312,7 @@ class EditPlanner:
             patch, function = join(command, self.edited.plan_context())
             return self._brought_in(patch, function)
         other, readers = _opened_target(command)
+        self.steps.on_failure(other.file_restorer())
         ends, own = other.present_graph().ends, other.index.ids
         connect = tuple((name if name in own else ends.get(name, name), tensor) for name, tensor in command.connect)
         whole, source = replace(command, connect=connect), other.source

@@ -194,7 +194,7 @@ class EditExecutor(EditedGraph):
                 if any(node.name in present_ops and node.name not in removed for node in step.patch.add.nodes):
                     raise NothingTo(f"Another editor has done this again already: {step.line}; undo it there first.")
                 # The step may have been undone in a file that TensorFlow has imported since.
-                step = replace(step, patch=step.place.refit(step.patch))
+                step = replace(step, patch=step.place.refit(step.patch, steps))
                 losses = step.place.apply(step.patch, steps, renew=step.renewed)
             self._set_history(steps, self.history.after_redo(step))
             return self._moved_to(step, losses, step.patch)

@@ -69,8 +69,13 @@ class EditTarget(Protocol):
     def fit(self, patch: Patch) -> Patch:
         """The patch as this graph can carry it out."""
 
-    def refit(self, patch: Patch) -> Patch:
-        """The patch of an edit that was undone, as this graph can carry it out now."""
+    def refit(self, patch: Patch, steps: Transaction) -> Patch:
+        """The patch of an edit that was undone, as this graph can carry it out now.
+
+        Args:
+            patch: The patch.
+            steps: The transaction of the redo.
+        """
 
     def apply(self, patch: Patch, steps: Transaction, *, renew: bool = True) -> tuple[str, ...]:
         """Apply a patch as a step of an edit.

@@ -73,6 +73,15 @@ class Transaction(ExitStack):
 
         self.push(leave)
 
+    def on_success(self, finish: Callable[..., object], *arguments: object) -> None:
+        """Call `finish(*arguments)` once all steps are done; not if one fails."""
+
+        def leave(kind: type[BaseException] | None, *_: object) -> None:
+            if kind is None:
+                finish(*arguments)
+
+        self.push(leave)
+
     def roll_back(self) -> None:
         """Undo all steps, because of the error that is being handled; raise the error that it becomes, if another."""
         with held_back(wholly=True):

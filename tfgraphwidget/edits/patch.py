@@ -168,7 +168,7 @@ class StaleConstant(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What is told about a change, and does not change with it: no undo takes it back.
+    """What an edit reports to the user beside its change: sentences and lists, which no undo takes back.
 
     Attributes:
         notes: Sentences for the user.
@@ -195,7 +195,7 @@ class Patch:
         scopes: The name scopes of the new ops.
         changed: The ops that are changed in place.
         shapes: The static shapes that change, which are inferred after planning.
-        report: What is told about the change.
+        report: What the edit reports beside its change.
         input_renames: (old, new) names of ops and tensors that signatures and callers of a function feed; "" for one
             that is gone.
         output_renames: The same for ops and tensors that signatures and functions return.

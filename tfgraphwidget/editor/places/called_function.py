@@ -193,10 +193,15 @@ class CalledFunction:
         new_notes = tuple(note for note in dict.fromkeys(call.report.notes) if note not in patch.report.notes)
         return replace(patch.with_notes(*new_notes), caller=call)
 
-    def refit(self, patch: edits.Patch) -> edits.Patch:
-        """The patch of an edit that was undone, as the graph that calls the function can carry it out now."""
+    def refit(self, patch: edits.Patch, steps: Transaction) -> edits.Patch:
+        """The patch of an edit that was undone, as the graph that calls the function can carry it out now.
+
+        Args:
+            patch: The patch.
+            steps: The transaction of the redo.
+        """
         assert patch.caller is not None  # `fit` has put it there
-        return replace(patch, caller=self.caller.refit(patch.caller))
+        return replace(patch, caller=self.caller.refit(patch.caller, steps))
 
     def _without_broken(self, graph: GraphIndex, call: edits.Patch) -> edits.Patch:
         """The patch of a file's graph, removing also the functions that it leaves without callers, if one is broken."""

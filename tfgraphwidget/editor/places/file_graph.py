@@ -15,6 +15,7 @@ from tfgraphwidget import edits, export, sources
 from tfgraphwidget.editor.places.live_graph import LiveGraph
 from tfgraphwidget.editor.places.node_def_graph import NodeDefGraph
 from tfgraphwidget.editor.transaction import Transaction
+from tfgraphwidget.errors import NotRunnable
 from tfgraphwidget.graph import GraphIndex, VariableDef, build, definitions, handles
 from tfgraphwidget.runtime import live
 from tfgraphwidget.runtime import session as sessions
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 def _slice_of(read: Callable[[], object], variable: VariableDef) -> object:
+    """The value of a variable that may be a slice of the one that is stored."""
     return sources.variable_slice(read(), variable)
 
 
@@ -76,8 +78,7 @@ class OpenedFunction(NodeDefGraph):
 
     def import_graph(self) -> LiveGraph:
         """Raise NotRunnable: a function has no graph of its own that a session runs."""
-        self.source.live()
-        raise AssertionError
+        raise NotRunnable(self.source.refusal)
 
     @property
     def boundary(self) -> FunctionBoundary | None:
@@ -102,7 +103,7 @@ class OpenedFunction(NodeDefGraph):
         return patch
 
     def refit(self, patch: Patch) -> Patch:
-        """The patch itself."""
+        """The patch itself, as of an edit that was undone."""
         return patch
 
     def check_placed(self, patch: Patch, origin: Graph | None) -> None:  # noqa: ARG002
@@ -131,8 +132,13 @@ class OpenedFunction(NodeDefGraph):
         """Whether the graph is still the one that was opened."""
         return self.index is self.first
 
-    def as_file(self) -> None:
-        """No other: it is none of TensorFlow's."""
+    def return_to_file(self, steps: Transaction) -> bool:  # noqa: ARG002
+        """Nothing: TensorFlow does not hold the graph.
+
+        Args:
+            steps: Without effect.
+        """
+        return False
 
     def can_hold_values(self) -> bool:
         """Whether its variables can have values: those that the function has captured."""
@@ -242,19 +248,19 @@ class FileGraph(OpenedFunction):
 
     def _tables_of_checkpoint(self) -> dict[str, str]:
         """The hash tables that the file's own restoring ops fill, and no initializer: original name to present name."""
-        stored = self.source.stored
-        if stored is None or stored.folder() is None:
-            return {}
+        stored, is_importable = self.source.stored, self.source.revive is not None and not self.source.live_refusal
+        if stored is None or stored.folder() is None or not is_importable:
+            return {}  # a notice says then that they are empty
         new_names = edits.rewire.new_names(self.patches, {})
         first = zip(self.first.names, self.first.types, strict=True)
         return {op: new_names.get(op, op) for op, kind in first if kind.startswith("Mutable")}
 
     def _contents_of_tables(self) -> dict[str, object]:
         """The contents of these tables by their present names, which are known once the original was imported."""
-        tables, source = self._tables_of_checkpoint(), self.source
-        if not tables or source.revive is None or source.live_refusal:
+        tables, revive = self._tables_of_checkpoint(), self.source.revive
+        if not tables or revive is None:
             return {}
-        original = source.revive()
+        original = revive()
         try:
             contents = sessions.read_tables(tables, original.graph, original.session)
         finally:
@@ -301,6 +307,12 @@ class FileGraph(OpenedFunction):
             return
         if source.session is not None:
             source.session.close()
+        self.forget_import()
+
+    def forget_import(self) -> None:
+        """Let the source be what it was before TensorFlow imported it; its session stays open."""
+        assert self._before_import is not None  # it was imported
+        source = self.source
         source.graph = source.session = None
         source.body, source.notices, source.has_values = self._before_import
 

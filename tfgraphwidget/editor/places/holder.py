@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.runtime import session as sessions
@@ -33,8 +33,8 @@ class ImportedFile(Protocol):
             steps: The transaction of the undo.
         """
 
-    def close_session(self) -> None:
-        """Let the source be a file again that TensorFlow has not imported."""
+    def forget_import(self) -> None:
+        """Let the source be what it was before TensorFlow imported it; its session stays open."""
 
 
 class Holder(Protocol):
@@ -43,6 +43,4 @@ class Holder(Protocol):
     source: Source
     saved: SavedState
     first: GraphIndex
-
-    def become(self, file: ImportedFile) -> None:
-        """Let the graph be a file again."""
+    place: Any

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ import numpy as np
 
 from tfgraphwidget import edits, sources
 from tfgraphwidget.cancellation import let_in
-from tfgraphwidget.editor.transaction import Transaction, one_thread, transaction
+from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread
 from tfgraphwidget.errors import GraphEditError, NameTaken, NothingTo, SessionRefused
 from tfgraphwidget.graph import (
     GraphIndex,
@@ -482,12 +481,21 @@ class LiveGraph:
         """
         if not self._is_in_import(patch):
             return self._revert_live(patch, steps, renew=renew)
-        if self._can_revert_live(patch):
-            with suppress(GraphEditError), transaction() as attempt:
-                result = self._revert_live(patch, attempt, renew=renew)
-                self._has_undone = True
-                return result
-        return self._revert_in_file(patch, steps)
+        if not self._can_revert_live(patch):
+            return self._revert_in_file(patch, steps)
+        attempt = Transaction()
+        try:
+            result = self._revert_live(patch, attempt, renew=renew)
+        except GraphEditError:  # the session could not place what the file had, for one
+            attempt.roll_back()
+            return self._revert_in_file(patch, steps)
+        except BaseException:
+            attempt.roll_back()
+            raise
+        steps.push(attempt)
+        steps.on_failure(setattr, self, "_has_undone", self._has_undone)
+        self._has_undone = True
+        return result
 
     def _is_in_import(self, patch: Patch) -> bool:
         """Whether an edit was made in the file before TensorFlow imported it."""
@@ -508,12 +516,15 @@ class LiveGraph:
                 break
             names |= {node.name for node in later.remove.nodes}
         foreign = next((name for name in self.index.names if name not in names), None)
-        if foreign is not None:
-            raise NothingTo(
-                f"This edit was made before TensorFlow imported the file, and the graph without it has no op "
-                f"{foreign!r}, which was added since; open the file again for a graph without the edit.",
-                [foreign],
-            )
+        # Where an edit of the file was undone here, its ops read other tensors as well.
+        changed = None if foreign is not None or self._has_undone else self._changed_op()
+        for op, how in ((foreign, "added"), (changed, "changed")):
+            if op is not None:
+                raise NothingTo(
+                    f"This edit was made before TensorFlow imported the file, and op {op!r} was {how} since by other "
+                    "code, which the file does not have; open the file again for a graph without the edit.",
+                    [op],
+                )
 
     def _revert_live(self, patch: Patch, steps: Transaction, *, renew: bool) -> tuple[Patch, tuple[str, ...]]:
         """Undo an edit in TensorFlow's graph; see `revert`."""
@@ -539,30 +550,46 @@ class LiveGraph:
         """Undo an edit that was made in the file: the graph is a file again, and its session is closed."""
         assert self.file is not None
         self._check_only_file_ops(patch)
-        file, losses = self._return_to_file()
+        file, losses = self._return_to_file(steps)
         while file.patches[-1] is not patch:  # those were undone in TensorFlow's graph
             file.revert(file.patches[-1], steps)
         return file.revert(patch, steps)[0], losses
 
-    def _return_to_file(self) -> tuple[ImportedFile, tuple[str, ...]]:
-        """Let the graph be the file that was imported; what the session held is kept for the next one."""
-        file = self.file
+    def _return_to_file(self, steps: Transaction) -> tuple[ImportedFile, tuple[str, ...]]:
+        """Let the graph be the file that was imported; what the session held is kept for the next one.
+
+        The session is closed once all steps are done: a failure gives graph and session back as they were.
+        """
+        file, source, root = self.file, self.source, self._root
         assert file is not None
         contents, losses = self._contents()
-        self._root.become(file)
+        steps.on_failure(Snapshot(root, source, file).restore)
+        if source.session is not None:
+            steps.on_success(source.session.close)
+        file.forget_import()
+        root.place = file
         file.closed = file.closed if contents is None else contents
         return file, (_SESSION_CLOSED, *losses)
 
-    def as_file(self) -> ImportedFile | None:
-        """The file that was imported, if all that it can take is an edit more; None once TensorFlow's graph has more.
+    def return_to_file(self, steps: Transaction) -> bool:
+        """Let the graph be the file that was imported, unless TensorFlow's graph has more than that; whether it is.
 
-        The session is closed then.
+        Args:
+            steps: The transaction of the step for it.
         """
         if self.file is None or self._has_undone or set(self.index.names) != set(self.file.index.names):
-            return None
-        file, losses = self._return_to_file()
+            return False
+        if self._changed_op() is not None:
+            return False
+        file, losses = self._return_to_file(steps)
         file.losses = losses
-        return file
+        return True
+
+    def _changed_op(self) -> str | None:
+        """The first op that reads other tensors than when it was imported, by an edit that no undo has taken back."""
+        before = {node.name: list(node.input) for node in self._imported.nodes}
+        pairs = ((node.name, list(node.input)) for node in self.index.nodes if node.name in before)
+        return next((name for name, inputs in pairs if inputs != before[name]), None)
 
     def _contents(self) -> tuple[sessions.SessionContents | None, tuple[str, ...]]:
         """What the session holds, or a sentence on why that is lost."""

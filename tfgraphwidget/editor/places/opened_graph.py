@@ -98,12 +98,17 @@ class OpenedGraph:
         """The patch as this graph can carry it out: the ops of a live graph cannot be changed in every way."""
         return self.place.fit(patch)
 
-    def refit(self, patch: Patch) -> Patch:
-        """The patch of an edit that was undone, as it can be carried out if TensorFlow has imported the file since."""
+    def refit(self, patch: Patch, steps: Transaction) -> Patch:
+        """The patch of an edit that was undone, as it can be carried out if TensorFlow has imported the file since.
+
+        Args:
+            patch: The patch.
+            steps: The transaction of the redo; where only the file can take the patch, the graph is the file again.
+        """
         try:
             return self.place.refit(patch)
         except NameTaken:
-            if self.place.as_file() is None:
+            if not self.place.return_to_file(steps):
                 raise
             return patch
 
@@ -234,7 +239,7 @@ class OpenedGraph:
         self.saved.load_into_new(self.index, patch)
 
     def has_values(self) -> bool:
-        """Whether the variables have values: those of a checkpoint, or what a person gave the session since."""
+        """Whether the variables have values: those of a checkpoint, or what the user has given the session since."""
         source = self.source
         if not source.has_values and source.session is not None:
             first = next((v for v in self.index.variable_defs if v.snapshot or not v.resource), None)

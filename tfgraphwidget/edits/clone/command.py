@@ -280,7 +280,8 @@ class Clone(Command):
             )
         if self.times is not None and (type(self.times) is not int or not 1 <= self.times <= MOST_COPIES):
             raise GraphEditError(
-                argument_value("times", value_text(self.times)) + f" is no number of copies; give 1 to {MOST_COPIES:,}."
+                argument_value("times", value_text(self.times))
+                + f" is not a number of copies; give 1 to {MOST_COPIES:,}."
             )
         if self.devices and self.times not in (None, len(self.devices)):
             raise GraphEditError(f"{self.times} copies on {len(self.devices)} devices; name one device for each copy.")

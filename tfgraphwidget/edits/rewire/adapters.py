@@ -53,7 +53,7 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
             "",
         )
         raise GraphEditError(
-            f"A {kind} mends nothing here{ends}; " + either(f"leave mend={kind!r} out.", "leave mend empty.")
+            f"A {kind} fixes nothing here{ends}; " + either(f"leave mend={kind!r} out.", "leave mend empty.")
         )
 
 
