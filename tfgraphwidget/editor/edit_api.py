@@ -1197,12 +1197,14 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         """Undo the last edit. On a live graph its ops are hidden, because TensorFlow cannot remove them.
 
         The graph or function that the edit was made in is the current one then; `leave` returns to the graph around it.
+        An edit that was made before TensorFlow imported a file, and that TensorFlow cannot take back, makes a file of
+        the graph again: its session is closed, the next one begins with its values, and `lost` says so.
 
         Returns:
             The line of code of the edit.
 
         Raises:
-            NothingTo: There is no edit to undo.
+            NothingTo: There is no edit to undo, or other code has changed the imported graph since.
 
         Example:
             >>> import tfgraphwidget as tgw
