@@ -28,7 +28,7 @@ def flatten(cls: type) -> None:
         if base.__module__.startswith("tfgraphwidget"):
             for name, member in vars(base).items():
                 if not name.startswith("_") and name not in vars(cls):
-                    setattr(cls, name, member)
+                    setattr(cls, name, getattr(member, "function", member))  # of a command's method, the function
 
 
 def main() -> None:

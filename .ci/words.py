@@ -64,7 +64,7 @@ PARTICIPLES = {
     "editor.evaluation.measured": "what `editor.measured` gives",
     "editor.graph_view.opened": "what `editor.opened` gives",
     "editor.joining.Joined": "public: what `editor.add` returns in a function",
-    "editor.pass_api.optimized": "public: the graph as TensorFlow optimizes it",
+    "editor.analysis_api.optimized": "public: the graph as TensorFlow optimizes it",
     "editor.selection_api.enclosed": "public",
     "editor.traced_growth.Grown": "public: what `editor.grow` returns",
     "editor.view_api.opened": "public: the open scopes",
@@ -106,7 +106,7 @@ PARTICIPLE_FIELDS = PARTICIPLE_VARIABLES | {
     *("pushed", "rooted", "stopped", "waited"),
 }
 FIELDS = {  # "module.Class.name": the reason why it stays
-    "edits.registry.FormField.known": "of the messages to the page",
+    "widget.edit_buttons.FormField.known": "of the messages to the page",
     "widget.protocol.replies.Previewed.held": "of the messages to the page, and in saved pages",
     "widget.protocol.replies.Tensor.seen": "of the messages to the page, and in saved pages",
     "widget.protocol.requests.Toggle.seen": "of the messages to the page",

@@ -17,6 +17,7 @@ import pytest
 import tfgraphwidget as tgw
 from tests.parsing import parsed
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor.command_methods import EditMethod
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.runtime.live.clone_result import Copy
 
@@ -50,9 +51,15 @@ def public() -> Iterator[tuple[str, Any]]:
         yield title, cls
         for name in sorted({name for base in cls.__mro__[:-1] for name in vars(base) if not name.startswith("_")}):
             if ours := [base for base in cls.__mro__ if name in vars(base) and base.__module__.startswith("tfg")]:
-                found = next((base for base in ours if ">>>" in (inspect.getdoc(vars(base)[name]) or "")), ours[0])
-                if callable(vars(found)[name]) or hasattr(vars(found)[name], "__get__"):
-                    yield f"{title}.{name}", vars(found)[name]
+                found = next((base for base in ours if ">>>" in (inspect.getdoc(_member(base, name)) or "")), ours[0])
+                if callable(_member(found, name)) or hasattr(_member(found, name), "__get__"):
+                    yield f"{title}.{name}", _member(found, name)
+
+
+def _member(cls: type, name: str) -> Any:
+    """What a class has by a name; of the method of a command, the function."""
+    member = vars(cls)[name]
+    return member.function if isinstance(member, EditMethod) else member
 
 
 def has_example(thing: Any) -> bool:
@@ -88,11 +95,15 @@ def test_what_the_guide_calls_on_the_editor_has_an_example():
 def test_every_example_is_one_that_pytest_finds(request):
     assert request.config.option.doctestmodules
     assert "tfgraphwidget" in request.config.getini("testpaths")
-    found: dict[str, str] = {}
+    found: set[tuple[str, ...]] = set()
     for module in sorted({_module(thing) for thing in NAMES.values()}):
         tests = doctest.DocTestFinder(exclude_empty=True).find(import_module(module))
-        found |= {test.docstring: test.name for test in tests if test.examples}
-    assert {name for name, thing in NAMES.items() if has_example(thing) and thing.__doc__ not in found} == set()
+        found |= {tuple(example.source for example in test.examples) for test in tests}
+    assert {name for name, thing in NAMES.items() if has_example(thing) and _examples(thing) not in found} == set()
+
+
+def _examples(thing: Any) -> tuple[str, ...]:
+    return tuple(example.source for example in doctest.DocTestParser().get_examples(inspect.getdoc(thing) or ""))
 
 
 def _module(thing: Any) -> str:
@@ -118,7 +129,9 @@ def public_functions(path: Path) -> Iterator[ast.FunctionDef]:
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
                 if isinstance(node, ast.ClassDef):
                     yield from within(node.body)
-                elif not any(re.search("overload|setter", ast.unparse(each)) for each in node.decorator_list):
+                elif node.name != "from_call" and not any(  # whose parameters the class documents
+                    re.search("overload|setter", ast.unparse(each)) for each in node.decorator_list
+                ):
                     yield node
 
     yield from within(parsed(path).body)

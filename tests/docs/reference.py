@@ -20,8 +20,9 @@ REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 TITLES = {
     "SelectionAPI": "Select and search",
     "ViewAPI": "The drawing",
-    "EditAPI": "Clone and edit",
-    "PassAPI": "Passes over the whole graph",
+    "EditMethods": "Clone and edit",
+    "EditAPI": "Apply, undo and redo",
+    "PassMethods": "Passes over the whole graph",
     "PatternAPI": "Patterns",
     "AnalysisAPI": "Run, measure, compare",
     "FileAPI": "Save, replay, export",
@@ -57,7 +58,7 @@ def methods() -> str:
 def by_task() -> Iterator[tuple[str, list[tuple[str, object]]]]:
     """What the editor's methods and properties are for, with their names in order."""
     for base in GraphEditor.__bases__:
-        members = sorted((name, member) for name, member in vars(base).items() if not name.startswith("_"))
+        members = sorted((name, getattr(base, name)) for name in vars(base) if not name.startswith("_"))
         if base.__name__ in TITLES and members:
             yield TITLES[base.__name__], members
 

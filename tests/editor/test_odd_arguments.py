@@ -9,6 +9,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -21,6 +22,7 @@ from tests.rounds import ROUNDS
 from tests.slow import slow, slow_if
 from tfgraphwidget.argument_checks import fits
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.editor.command_methods import EditMethod
 from tfgraphwidget.edits import registry
 from tfgraphwidget.errors import GraphEditError, GraphFinalized
 from tfgraphwidget.widget.protocol import codec
@@ -28,7 +30,12 @@ from tfgraphwidget.widget.protocol.codec import REQUESTS
 from tfgraphwidget.widget.request_handler import RequestHandler
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
-UNKNOWN_TO_PYTHON = ("unexpected keyword argument", "required positional argument", "positional arguments but")
+UNKNOWN_TO_PYTHON = (
+    "unexpected keyword argument",
+    "required positional argument",
+    "missing a required argument",
+    "positional arguments",
+)
 
 
 class Strange:
@@ -331,7 +338,11 @@ WITHOUT_ARGUMENTS = {
 
 def public_methods(kind: type) -> set[str]:
     """The names of the methods that a person may call."""
-    return {name for name in dir(kind) if name[0] != "_" and inspect.isfunction(inspect.getattr_static(kind, name))}
+    return {
+        name
+        for name in dir(kind)
+        if name[0] != "_" and isinstance(inspect.getattr_static(kind, name), FunctionType | EditMethod)
+    }
 
 
 def variants(call: Call, odd: Mapping[str, Any]) -> Iterator[tuple[str, Call]]:

@@ -15,16 +15,18 @@ import pytest
 import tfgraphwidget as tgw
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.analysis_api import AnalysisAPI
+from tfgraphwidget.editor.command_methods import EditMethod
 from tfgraphwidget.editor.edit_api import EditAPI
+from tfgraphwidget.editor.edit_methods import EditMethods, PassMethods
 from tfgraphwidget.editor.file_api import FileAPI
 from tfgraphwidget.editor.graph_editor import _DEPRECATED, GraphEditor
-from tfgraphwidget.editor.pass_api import PassAPI
 from tfgraphwidget.editor.pattern_api import PatternAPI
 from tfgraphwidget.editor.selection_api import SelectionAPI
 from tfgraphwidget.editor.view_api import ViewAPI
 
 ROOT = Path(__file__).parents[2]
-BASES = (SelectionAPI, ViewAPI, EditAPI, PassAPI, PatternAPI, AnalysisAPI, FileAPI)
+LISTS = (EditMethods, PassMethods)
+BASES = (SelectionAPI, ViewAPI, EditMethods, EditAPI, PassMethods, PatternAPI, AnalysisAPI, FileAPI)
 OUTSIDE = [
     path
     for folder in ("tfgraphwidget", "tests")
@@ -36,8 +38,10 @@ JUPYTER = {"_repr_mimebundle_"}  # a name of IPython's
 
 def test_the_bases_are_flat_and_without_state() -> None:
     assert GraphEditor.__mro__ == (GraphEditor, *BASES, ArgumentChecks, object)
+    for base in LISTS:
+        assert {type(member) for name, member in vars(base).items() if name[:1] != "_"} == {EditMethod}
     for base in BASES:
-        assert base.__annotations__.keys() == {"_core"}
+        assert inspect.get_annotations(base).keys() == (set() if base in LISTS else {"_core"})
         assert not {"__init__", "__new__", "__setattr__"} & vars(base).keys()
     assert vars(tgw.example()).keys() == {"_core"}
 
@@ -112,7 +116,7 @@ def test_every_option_of_clone_is_in_the_signature_and_the_docstring(name: str) 
 
 
 def public_methods() -> dict[str, Any]:
-    members = (item for base in BASES for item in vars(base).items())
+    members = ((name, getattr(base, name)) for base in BASES for name in vars(base))
     return {name: member for name, member in members if inspect.isfunction(member) and not name.startswith("_")}
 
 

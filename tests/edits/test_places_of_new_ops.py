@@ -136,7 +136,7 @@ def test_edits_of_older_files_get_the_names_that_they_had(mlp: tf.Graph, tmp_pat
     editor = tgw.edit(mlp)
     old = [
         Insert("net/one/out:0", "Identity", "net/one/Identity"),
-        Replace(("net/two/out",), "Elu", "net/two/Elu", (), True),
+        Replace(("net/two/out",), "Elu", "net/two/Elu", remove=True),
     ]
     for command in old:
         editor.edit(command)

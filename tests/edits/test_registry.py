@@ -20,16 +20,20 @@ import tensorflow as tf
 import tfgraphwidget
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tests.editor import edit_method_types
 from tests.parsing import parsed
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import IndexContext, PlanContext
 from tfgraphwidget.edits.patch import NodeChange, Patch, Report
+from tfgraphwidget.edits.rewire.reroute import Reroute
 from tfgraphwidget.edits.rewrite.rename import Rename
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.runtime.planning import SourceContext, plan
 from tfgraphwidget.widget import protocol
+from tfgraphwidget.widget.edit_buttons import buttons
 from tfgraphwidget.widget.protocol import codec
 from tfgraphwidget.widget.protocol.typescript import to_typescript
 from tfgraphwidget.widget.request_handler import RequestHandler
@@ -132,19 +136,46 @@ def test_a_toy_command_is_asked_for_by_a_message_of_the_browser(editor: tgw.Grap
         answers.handle(codec.decode({**message, "what": []})[1])
 
 
-def test_a_button_of_a_toy_command_is_in_the_panel_s_table(editor: tgw.GraphEditor) -> None:
-    button = registry.EditButton("Turn over", "Swap its inputs", on="op", order=55, types=("Sub",))
-    registry.register(button=button)(TurnOver)
-    verbs = [verb for verb, _ in registry.buttons()]
-    assert verbs.index("rename") < verbs.index("turn_over") < verbs.index("insert")
-    assert '{"verb": "turn_over", "name": "Turn over"' in to_typescript()
+def test_buttons_stand_in_their_order_and_ask_for_what_a_page_may_ask_for() -> None:
+    verbs = [verb for verb, _ in buttons()]
+    assert verbs.index("bypass") < verbs.index("rename") < verbs.index("insert")
+    assert '{"verb": "rename", "name": "Rename"' in to_typescript()
     assert set(verbs) <= set(registry.requested_verbs()), "what a button asks for is a message of the browser"
 
 
 def test_each_field_of_a_form_is_an_argument_of_the_editor_s_method() -> None:
-    for verb, button in registry.buttons():
+    for verb, button in buttons():
         known = inspect.signature(getattr(tgw.GraphEditor, verb, None) or registry.commands()[verb]).parameters
         assert {field.key for field in button.fields} <= known.keys(), verb
+
+
+def test_a_form_asks_as_the_method_takes_it() -> None:
+    fields = {(verb, field.key): field for verb, button in buttons() for field in button.fields}
+    assert fields["cast", "dtype"].words == ("float16", "bfloat16")
+    assert fields["cast", "dtype"].initial == "float16"
+    assert fields["freeze", "inline"].words == ("False", "True")
+    assert fields["fold_constants", "limit"].initial == "102400"
+    assert fields["rename_signature", "name"].signature
+    assert fields["insert", "function"].op_type
+    assert fields["add_control_inputs", "ops"].tensor
+    assert fields["place", "device"].optional
+    assert not fields["rename", "new"].python
+    assert fields["set_constant", "value"].python
+
+
+def test_the_parameters_of_a_method_are_the_fields_of_its_command_by_their_kinds() -> None:
+    parameters = inspect.signature(tgw.GraphEditor.reroute).parameters
+    assert [*parameters] == ["self", *(field.name for field in dataclasses.fields(Reroute)), "renew"]
+    assert parameters["old"].annotation == "TensorsLike"
+    assert parameters["only"].kind is inspect.Parameter.KEYWORD_ONLY
+    clone = inspect.signature(tgw.GraphEditor.clone)
+    assert clone == inspect.signature(tgw.GraphEditor.preview) == inspect.signature(tgw.GraphEditor.command)
+    assert "selection" not in clone.parameters, "the first argument of a call is the selection"
+
+
+def test_what_type_checkers_see_of_the_methods_is_up_to_date() -> None:
+    written = edit_method_types.FILE.read_text(encoding="utf-8")
+    assert written == edit_method_types.text(), "run python -m tests.editor.edit_method_types"
 
 
 def test_a_verb_that_nobody_has_registered_is_no_message_no_json_and_no_method(editor: tgw.GraphEditor) -> None:
@@ -235,13 +266,12 @@ def test_no_field_hides_what_a_command_is() -> None:
 
 def test_every_field_of_a_command_is_said_by_who_makes_it() -> None:
     """No field is filled in by somebody else: each is compared, printed, and written in code and JSON."""
-    known = {"required", "unless", "positional", "pairs", "keys", "callable", "external"}
     for verb, kind in registry.commands().items():
         for field in dataclasses.fields(kind):
             assert field.compare, verb
             assert field.repr, verb
             assert field.init, verb
-            assert set(field.metadata) <= known, verb
+            assert not field.metadata, verb
 
 
 def test_what_the_browser_may_ask_for_neither_reads_files_nor_calls_functions() -> None:
@@ -338,7 +368,7 @@ def test_the_command_in_the_guide_for_contributors_is_a_whole_one(editor: tgw.Gr
     text = (PACKAGE.parent / "docs" / "contributing.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     registry.unregister("turn_over")
-    exec(compile(block, "contributing.md", "exec"), globals() | {"register": registry.register})
+    exec(compile(block, "contributing.md", "exec"), globals() | {"register": registry.register, "kinds": kinds})
     assert editor.turn_over("less").changed == ("less",)
     assert less(editor) == -1.0
     assert editor.undo() == 'editor.turn_over(op="less")'

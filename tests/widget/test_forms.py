@@ -12,9 +12,9 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits import registry
 from tfgraphwidget.errors import GraphEditError, InvalidArgument, UnknownName
 from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.edit_buttons import BUTTONS
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 from tfgraphwidget.widget.protocol import codec
 from tfgraphwidget.widget.request_handler import RequestHandler
@@ -429,7 +429,7 @@ def test_a_button_of_the_whole_graph_does_its_edit_whatever_is_selected(
     editor.freeze("net/logits")
     editor.selection = editor.ops("x")
     form = FORMS[verb]
-    asked = {field.key for field in registry.registration_of(verb).button.fields}  # type: ignore[union-attr]
+    asked = {field.key for field in BUTTONS[verb].fields}
     assert form.keys() <= asked
     change = p.Change(verb, (), tuple(form), tuple(form.values()))  # type: ignore[arg-type]
     if verb in NOTHING_TO_DO:

@@ -12,8 +12,9 @@ from tfgraphwidget import argument_checks, edits, export, lint, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError, WrongType
-from tfgraphwidget.graph import Difference, Signature, effects_of
+from tfgraphwidget.graph import Difference, Signature, difference, effects_of
 from tfgraphwidget.sentences import in_cell
+from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorKey, TensorsLike
 
 if TYPE_CHECKING:
@@ -511,3 +512,43 @@ class AnalysisAPI(ArgumentChecks):
         module = self.module(name)
         module.run.module = module
         return module.run
+
+    def optimized(self, outputs: TensorsLike | None = None) -> runtime.measure.OptimizedGraph:
+        """Show what TensorFlow's graph optimizer (grappler) makes of the current graph, which stays as it is.
+
+        Args:
+            outputs: Ops or tensors that keep their names; None for the marked ones, those of the signature or function,
+                or those without consumers.
+
+        Returns:
+            The optimized graph in an editor of its own, what each pass folded, fused and removed, and which op became
+            which.
+
+        Raises:
+            GraphEditError: TensorFlow cannot optimize the graph.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> import tensorflow as tf
+            >>> with tf.Graph().as_default() as graph:
+            ...     x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
+            ...     y = tf.multiply(x, tf.constant(1.0) + tf.constant(2.0), name="y")
+            >>> result = tgw.edit(graph).optimized("y")
+            >>> [(each.name, each.folded) for each in result.passes if each.folded]
+            [('constfold', ('add',))]
+        """
+        core = self._core
+        fetched = core.arguments.outputs(outputs)
+        if not fetched:
+            raise GraphEditError("optimized(outputs): no output is named, and nothing is needed of none; name an op.")
+        trust = core.source.trust
+        trust.check(
+            effects_of(core.index, trust).of_graph(), "TensorFlow's optimizer, which computes constants, was not run"
+        )
+        graph_def, passes = runtime.measure.optimize(core.index, fetched)
+        editor = type(self)(open_source(graph_def, trusted=trust.is_given), core.show)  # type: ignore[call-arg]
+        change = difference(core.index, editor._core.index, whole_library=False)
+        renamed = dict(change.renamed)
+        names = ((name, renamed.get(name, name)) for name in core.index.names)
+        pairs = {old: new for old, new in names if new in editor._core.index.ids}
+        return runtime.measure.OptimizedGraph(editor, passes, change, pairs)

@@ -10,9 +10,8 @@ from tfgraphwidget import edits, export, runtime
 from tfgraphwidget.editor.edit_planner import target_of
 from tfgraphwidget.editor.graph_view import Boundary, Names, each, is_single
 from tfgraphwidget.errors import GraphEditError, NothingTo, UnknownName
-from tfgraphwidget.graph import Selection, costs, needed_placeholders, patterns, selectors
+from tfgraphwidget.graph import Selection, Signature, costs, needed_placeholders, patterns, selectors
 from tfgraphwidget.naming import (
-    free_name,
     function_name,
     identifier,
     is_scope_name,
@@ -23,23 +22,14 @@ from tfgraphwidget.naming import (
 from tfgraphwidget.runtime import live
 from tfgraphwidget.sentences import either
 from tfgraphwidget.sources import is_same_variable
-from tfgraphwidget.tf_types import GraphLike, OpLike, OpsLike, TensorKey, TensorLike, TensorsLike
+from tfgraphwidget.tf_types import GraphLike, OpLike, OpsLike, TensorKey, TensorsLike
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.executor import EditExecutor
     from tfgraphwidget.editor.graph_view import GraphView
     from tfgraphwidget.editor.navigator import Navigator
-    from tfgraphwidget.edits.clone import Mode
     from tfgraphwidget.graph import GraphIndex
     from tfgraphwidget.sources import Source
-
-CLONE_OPTIONS = {
-    "device": "a device's name, '/device:GPU:0', or a dict, {device, op or scope: device}",
-    "devices": "a list of devices' names, one for each copy",
-    "src_scope": "the name of a scope around the part",
-}
-"""What these options of `clone` and `preview` take, in words."""
-
 
 _LONGEST = 500  # characters of a scope that is proposed
 
@@ -60,6 +50,16 @@ class ArgumentResolver:
     @property
     def _index(self) -> GraphIndex:
         return self._view.index
+
+    @property
+    def index(self) -> GraphIndex:
+        """The current graph."""
+        return self._index
+
+    @property
+    def signatures(self) -> tuple[Signature, ...]:
+        """The signatures of the current graph."""
+        return self._executor.signatures
 
     # Names
 
@@ -134,7 +134,7 @@ class ArgumentResolver:
         return sides[0], sides[1]
 
     def selection(self, ops: OpsLike | None) -> Selection | None:
-        """A selection, of the ops that were given if it is not one already."""
+        """A selection, of the ops that were argument if it is not one already."""
         if isinstance(ops, patterns.Matches):
             return ops.selection
         if ops is None or isinstance(ops, Selection):
@@ -262,15 +262,34 @@ class ArgumentResolver:
             return tuple(map(self.field_value, value))
         return self.name(value) if hasattr(value, "graph") else live.traced_ops.plain_value(value)
 
-    def bypass_inputs(self, by: Any) -> str | tuple[tuple[str, str], ...] | tuple[()]:
-        """The tensors that `bypass` connects consumers to: pairs, one tensor, or () for the only input that fits.
+    def plain_value(self, value: object) -> Any:
+        """A value without TensorFlow's classes: a dtype by name, a shape as a tuple."""
+        return live.traced_ops.plain_value(value)
+
+    def tensor_spec(self, spec: Any) -> Any:
+        """A tf.TensorSpec as its shape and dtype: `spec`."""
+        return live.traced_ops.tensor_spec(spec)
+
+    def shape_and_dtype(self, spec: object, shape: object, dtype: object) -> tuple[Any, str]:
+        """The static shape and the dtype that a placeholder takes.
 
         Args:
-            by: Pairs of tensors, one tensor, or None.
+            spec: A tf.TensorSpec, or None.
+            shape: The static shape, where there is no spec.
+            dtype: The dtype, where there is no spec.
         """
-        if isinstance(by, Mapping):
-            return tuple((self.name(output), self.name(tensor)) for output, tensor in by.items())
-        return () if by is None or (isinstance(by, tuple | list) and not by) else self.name(by)
+        new: tuple[Any, str] = live.traced_ops.shape_and_dtype(spec, shape, dtype)
+        return new
+
+    def marked_ops(self) -> tuple[str, ...]:
+        """The ops of the marked boundary."""
+        ids = self._index.ids
+        names = (name.partition(":")[0] for side in self._view.boundary for name in side)
+        return tuple(dict.fromkeys(name for name in names if name in ids))
+
+    def has_gradient_ops(self, part: Any) -> bool:
+        """Whether gradient ops of a part can be told from other ops."""
+        return edits.rewire.has_gradient_ops(self._index, part, self._executor.new_names())
 
     def variable_handles(self, which: Iterable[OpsLike]) -> tuple[str, ...]:
         """The handle ops of variables, in graph order; raises GraphEditError for what has none.
@@ -344,32 +363,28 @@ class ArgumentResolver:
             scope = scope_around(scope)
         return scope
 
-    def renaming(self, old: OpLike, new: str) -> edits.Rename | edits.RenameKey:
-        """The command of `rename`: an op or a scope of that name goes before an input or output of a signature.
+    def name_for_growth(self, function: object, tensors: tuple[str, ...]) -> str:
+        """A free name scope for what a function makes: beside the op of the first tensor, and at a function's root.
 
         Args:
-            old: The op, the scope, or "signature:key".
-            new: The new name.
+            function: The function.
+            tensors: The tensors that it is called on.
         """
-        index = self._index
-        name = old if isinstance(old, str) else self.op(old)
-        is_in_graph = name in index.ids or name.rstrip("/") in index.scopes.ids
-        title, _, key = name.partition(":")
-        signature = next((s for s in self._executor.signatures if s.name == title and not is_in_graph), None)
-        if signature is None or not key:
-            return edits.Rename(name, new)
-        sides = [[known_key for known_key, _ in side] for side in (signature.inputs, signature.outputs)]
-        if not any(key in side for side in sides):
-            keys = names_text([*sides[0], *sides[1]])
-            raise GraphEditError(f"Signature {title!r} has no input or output {key!r}; it has {keys}.")
-        side_keys = next(side for side in sides if key in side)
-        if not new or new in side_keys:
-            free = free_name(new or key, {known_key.lower() for known_key in side_keys})
-            raise GraphEditError(f"Signature {title!r} has {new!r} already; {free!r} is free.")
-        return edits.RenameKey(title, key, new)
+        # A result of a function has the scope's name as its key.
+        return self.free_name_for(function, () if self._executor.boundary is not None else tensors[:1])
 
-    def signature(self, name: str, inputs: object, outputs: object) -> edits.AddSignature:
-        """The command of `add_signature`: without `inputs` it has those that the outputs need.
+    def free_scope(self, wanted: str) -> str:
+        """A name scope that is not taken.
+
+        Args:
+            wanted: The name to begin with.
+        """
+        return self._executor.free_scope(wanted)
+
+    def signature_ends(
+        self, name: str, inputs: object, outputs: object
+    ) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
+        """The inputs and outputs of a new signature by their keys: without `inputs` those that the outputs need.
 
         Without both it has those that are marked, or those of the function, or the apparent ones.
 
@@ -388,10 +403,10 @@ class ArgumentResolver:
         if inputs is None:
             needed = needed_placeholders(index, [tensor for _, tensor in signature.outputs])
             signature = export.parse_signatures(index, self.names, None, None, {name: (needed, ends[1])})[0]
-        return edits.AddSignature(name, signature.inputs, signature.outputs)
+        return signature.inputs, signature.outputs
 
     def outputs(self, argument: Names | None, *, use_selection: bool = True) -> tuple[str, ...]:
-        """The outputs that are wanted of the graph: as given, as marked, of the signatures, or those without consumers.
+        """The outputs that are wanted of the graph: as said, as marked, of the signatures, or those without consumers.
 
         Args:
             argument: Names, ops, tensors or a selection; None for the outputs of the view.
@@ -453,59 +468,37 @@ class ArgumentResolver:
             )
         return name
 
-    # Clones
+    # Clones, and graphs that are added
 
-    def clone(self, inputs: Names | None, outputs: Names | None, into: Any, options: Mapping[str, Any]) -> edits.Clone:
-        """The command of a call of `clone`.
+    def part_to_clone(
+        self, inputs: Names | None, outputs: Names | None
+    ) -> tuple[Selection | None, tuple[str, ...], tuple[str, ...]]:
+        """The part that a clone copies: a selection, or the names of its inputs and outputs.
 
         Args:
             inputs: Tensors or ops that enter the part, or a Selection; None for what is marked or selected.
             outputs: Tensors or ops that leave the part; None for what is marked or selected.
-            into: The name scope of the copy; None for a free one.
-            options: The other arguments of `EditAPI.clone`, by name. An option that is missing has its default.
-
-        Returns:
-            The command, with names in place of tensors, ops and variables.
 
         Raises:
-            NothingTo: Nothing is given, and nothing is marked or selected.
+            NothingTo: What was selected is no more in the graph.
             UnknownName: A name is not in the graph.
-            GraphEditError: An option does not fit the others.
         """
-        selection = None
-        view = self._view
+        selection, view = None, self._view
         if inputs is None and outputs is None and view.selection is None and view.selection_notice:
             raise NothingTo(view.selection_notice)
         if isinstance(inputs, Selection) and outputs is None:
             selection, inputs = inputs, ()
         elif inputs is None and outputs is None and not any(view.boundary):
             selection = view.selection
-        boundary = self.boundary(inputs, outputs)
-        graph, device = self._other_graph(options), options.get("device")
-        variables: Any = options.get("variables", "own")  # an unknown mode is refused when the clone is planned
-        init = options.get("init", "current")
-        devices = options.get("devices", ())
-        devices = (devices,) if isinstance(devices, str) else tuple(devices)
-        return edits.Clone(
-            inputs=boundary[0],
-            outputs=boundary[1],
-            into=self._free_scope(options.get("times"), devices) if into is None else into,
-            variables=self._modes(variables) if isinstance(variables, Mapping) else variables,
-            init=self._initial_values(init) if isinstance(init, Mapping) else _path(init),
-            selection=selection,
-            replace=self._replacements(options.get("replace") or {}, elsewhere=graph is not None),
-            placeholders=options.get("placeholders", False),
-            reseed=options.get("reseed", False),
-            times=options.get("times"),
-            device=tuple(device.items()) if isinstance(device, Mapping) else device,
-            devices=devices,
-            src_scope=options.get("src_scope", ""),
-            graph=graph,
-            session=options.get("session"),
-        )
+        return selection, *self.boundary(inputs, outputs)
 
-    def _free_scope(self, times: object, devices: object) -> str:
-        """A free scope name, of which the numbered ones are free too if several copies are wanted."""
+    def scope_for_copies(self, times: object, devices: object) -> str:
+        """A free scope name, of which the numbered ones are free too if several copies are wanted.
+
+        Args:
+            times: The number of copies, or None for one.
+            devices: One device for each copy.
+        """
         free_scope = self._executor.free_scope
         scope, number = free_scope(), 0
         while times is not None or devices:
@@ -515,9 +508,16 @@ class ArgumentResolver:
             scope = free_scope(f"copy{number}")
         return scope
 
-    def _other_graph(self, options: Mapping[str, Any]) -> GraphLike | None:
-        """The other graph that the copies go into, or None; this graph, also of another editor, is not another."""
-        graph, session = options.get("graph"), options.get("session")
+    def other_graph(self, graph: GraphLike | None, session: object) -> GraphLike | None:
+        """The other graph that copies go into, or None; this graph, also of another editor, is not another.
+
+        Args:
+            graph: A `tf.Graph`, or an editor; None for this graph.
+            session: The session of the `tf.Graph`, or None.
+
+        Raises:
+            GraphEditError: There is a session without a graph, or beside an editor.
+        """
         target, own = target_of(graph), self._executor.target
         graph_of_target = graph if target is None else target.source.graph
         if target is own or (graph_of_target is not None and graph_of_target is self._source.graph):
@@ -529,9 +529,16 @@ class ArgumentResolver:
             )
         return graph
 
-    def _modes(self, argument: Mapping[Any, Mode]) -> tuple[tuple[str, Mode], ...]:
+    def modes(self, argument: Any) -> Any:
+        """Whether state is copied or shared: one word, which planning checks, or pairs of a name and a word.
+
+        Args:
+            argument: The word, or a dict {variable, scope or selection: word}.
+        """
+        if not isinstance(argument, Mapping):
+            return argument
         scopes = self._index.scopes.ids
-        modes: dict[str, Mode] = {}
+        modes: dict[str, object] = {}
         for key, mode in argument.items():
             if isinstance(key, Selection):
                 modes.update((v.handle, mode) for v in key.on(self._index).variables)
@@ -540,17 +547,21 @@ class ArgumentResolver:
                 modes[key.rstrip("/") if is_scope_name else self.names(key)[0].partition(":")[0]] = mode
         return tuple(modes.items())
 
-    def _initial_values(self, argument: Mapping[TensorKey, object]) -> tuple[tuple[str, object], ...]:
-        return tuple((self.names(key)[0], value) for key, value in argument.items())
+    def initial_values(self, argument: Any) -> Any:
+        """What new variables hold: a word, the path of a checkpoint, or pairs of a name and one of these or an array.
 
-    def _replacements(
-        self, argument: Mapping[TensorKey, TensorLike], *, elsewhere: bool
-    ) -> tuple[tuple[str, str], ...]:
-        def name_of(new: TensorLike) -> str:
-            return str(getattr(new, "name", new)) if elsewhere else self.names(new)[0]
+        Args:
+            argument: The word, the path, or a dict {variable: array or one of these}.
+        """
+        if isinstance(argument, Mapping):
+            return tuple((self.names(key)[0], value) for key, value in argument.items())
+        return fspath(argument) if isinstance(argument, PathLike) else argument
 
-        return tuple((self.names(old)[0], name_of(new)) for old, new in argument.items())
+    def connections(self, argument: Mapping[TensorKey, TensorsLike]) -> tuple[tuple[str, str], ...]:
+        """Tensors of a source that is added, with those of the graph itself that their consumers read instead.
 
-
-def _path(init: object) -> Any:
-    return fspath(init) if isinstance(init, PathLike) else init
+        Args:
+            argument: The tensors of the graph by those of the source.
+        """
+        names = self._navigator.outermost.names
+        return tuple((str(getattr(one, "name", one)), names(other)[0]) for one, other in argument.items())

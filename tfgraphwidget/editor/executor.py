@@ -13,7 +13,7 @@ from tfgraphwidget.editor.edited_graph import EditedGraph
 from tfgraphwidget.editor.places import OpenedGraph
 from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread, undone
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
-from tfgraphwidget.errors import NothingTo
+from tfgraphwidget.errors import GraphEditError, NothingTo
 from tfgraphwidget.runtime import live
 
 if TYPE_CHECKING:
@@ -98,6 +98,17 @@ class EditExecutor(EditedGraph):
     def edit(self, command: Command, *, renew: Renew = "always") -> edits.Edits:
         """Apply a command and record it, with `renew` for the session; see `EditAPI.edit`."""
         return self.run(command, renew)[1]
+
+    def with_final_names(self, command: Command) -> Command:
+        """The command with the names of new ops written down, where another graph would give them others.
+
+        Args:
+            command: The command.
+        """
+        try:
+            return command.with_final_names(self.plan_context())
+        except GraphEditError:  # the edit itself raises it again, with suggested fixes
+            return command
 
     def run(self, command: Command, renew: Renew = "always") -> tuple[tuple[object, ...], edits.Edits]:
         """Plan a command, apply it, and record the step; what the user holds of it, and a report.

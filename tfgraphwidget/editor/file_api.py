@@ -197,12 +197,14 @@ class FileAPI(ArgumentChecks):
         behind = [name for name in ends[0] if index.op(name) in part.ids and ":" not in name]
         whole = part - ops(index, *behind) if behind else part
         init = core.executor.default_init()
-        source = saving.file_extract(core, arguments.clone(whole, None, "", {"init": init, "graph": core.target}), ends)
+        source = saving.file_extract(
+            core, edits.command_of(edits.Clone, arguments, whole, into="", init=init, graph=core.target), ends
+        )
         if source is None and is_function:
             return self._extract_function(*ends)
         if source is None:
             graph, session = edit_values.new_session(index.extras.versions())
-            command = arguments.clone(whole, None, "", {"init": init, "graph": graph, "session": session})
+            command = edits.command_of(edits.Clone, arguments, whole, into="", init=init, graph=graph, session=session)
             try:
                 core.executor.copy_out(command)
             except BaseException:
@@ -220,7 +222,7 @@ class FileAPI(ArgumentChecks):
     def _extract_function(self, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> Self:
         """An editor of a part of the current function, as a function with its own variables."""
         core = self._core
-        command = core.arguments.clone(inputs, outputs, "part", {})
+        command = edits.command_of(edits.Clone, core.arguments, inputs, outputs, "part")
         (module,) = function_bodies.clone_modules(
             command, core.source, core.executor.state(), core.view, core.executor.ends
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Iterable
 from importlib import import_module
@@ -10,9 +9,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor.analysis_api import AnalysisAPI
+from tfgraphwidget.editor.command_methods import method_of
 from tfgraphwidget.editor.edit_api import EditAPI
+from tfgraphwidget.editor.edit_methods import EditMethods, PassMethods
 from tfgraphwidget.editor.file_api import FileAPI
-from tfgraphwidget.editor.pass_api import PassAPI
 from tfgraphwidget.editor.pattern_api import PatternAPI
 from tfgraphwidget.editor.selection_api import SelectionAPI
 from tfgraphwidget.editor.state import EditorCore
@@ -24,7 +24,6 @@ from tfgraphwidget.naming import count_text
 from tfgraphwidget.visible import build_visible_graph, default_open
 
 if TYPE_CHECKING:
-    from tfgraphwidget.edits import Command, Edits, Renew
     from tfgraphwidget.sources import Source
 
 _PACKAGE = __name__.partition(".")[0]
@@ -50,7 +49,7 @@ _DEPRECATED = {
 """Old names of members, and what they are called now."""
 
 
-class GraphEditor(SelectionAPI, ViewAPI, EditAPI, PassAPI, PatternAPI, AnalysisAPI, FileAPI):
+class GraphEditor(SelectionAPI, ViewAPI, EditMethods, EditAPI, PassMethods, PatternAPI, AnalysisAPI, FileAPI):
     """Shows, selects from and edits a graph; made by `tfgraphwidget.edit`.
 
     Where ops and tensors are arguments, names are accepted ("net/dense/MatMul", "x:0"), and so are `tf.Operation`s,
@@ -59,11 +58,12 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, PassAPI, PatternAPI, AnalysisA
     By task, in the order of the methods below:
         select: find, ops, scope, between, upstream, downstream, where, mark, selection
         look: draw, svg, enter, leave, open, close, reveal, hide, pin, color_by
-        edit: clone, preview, add, insert, replace, remove, bypass, reroute, connect, rename, set_attr, freeze,
-            strip_training, set_trainable, add_signature, undo, redo, history, lines
-        rewrite all of it: fold_constants, merge_duplicates, change_batch_size, cast, quantize_weights, optimized
-        find and replace a pattern: match, like, replace_all
-        examine: inspect, diff, compare, probe, cost, measure, table, lint, summary, impact, signatures
+        edit: clone, preview, add, insert, replace, replace_all, remove, bypass, reroute, connect, rename, set_attr,
+            freeze, strip_training, add_signature
+        apply and undo: edit, set_trainable, undo, redo, history, lines
+        rewrite all of it: fold_constants, merge_duplicates, change_batch_size, cast, quantize_weights
+        find a pattern: match, like
+        examine: inspect, diff, compare, probe, cost, measure, optimized, table, lint, summary, impact, signatures
         save and replay: save, extract, split, code, replay, to_bytes, networkx, refresh
 
     Args:
@@ -148,7 +148,7 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, PassAPI, PatternAPI, AnalysisA
         """The method of a registered command that has none of its own, or what has another name now."""
         registration = registry.registration_of(name)
         if registration is not None:
-            return _method(self, registration.kind)
+            return method_of(registration.kind, name).__get__(self)
         if name not in _DEPRECATED:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         new = _DEPRECATED[name]
@@ -162,18 +162,3 @@ class GraphEditor(SelectionAPI, ViewAPI, EditAPI, PassAPI, PatternAPI, AnalysisA
     def __repr__(self) -> str:
         done = self._core.executor.history.done
         return f"<GraphEditor: {count_text(len(self._core.index), 'op')}, {count_text(len(done), 'edit')}>"
-
-
-def _method(editor: GraphEditor, kind: type[Command]) -> Callable[..., Edits]:
-    """A method of an editor that makes a command of its arguments, and edits."""
-    fields = inspect.signature(kind)
-    option = inspect.Parameter("renew", inspect.Parameter.KEYWORD_ONLY, default="always")
-
-    def method(*values: object, renew: Renew = "always", **keywords: object) -> Edits:
-        arguments = fields.bind(*values, **keywords).arguments
-        field_value = editor.core.arguments.field_value
-        return editor.edit(kind(**{name: field_value(value) for name, value in arguments.items()}), renew=renew)
-
-    method.__name__, method.__doc__ = kind.verb(), kind.__doc__
-    method.__signature__ = fields.replace(parameters=[*fields.parameters.values(), option])  # type: ignore[attr-defined]
-    return method

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 from tfgraphwidget import edits, sources
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.graph import call, patterns, selectors
-from tfgraphwidget.naming import function_name, identifier
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import OpsLike
 
@@ -109,77 +107,3 @@ class PatternAPI(ArgumentChecks):
         if selection is None:
             raise NothingTo("Nothing is selected; " + in_cell("select some ops, or name them: editor.like('scope')."))
         return patterns.pattern_of(selection.on(self._core.index))
-
-    def replace_all(
-        self,
-        pattern: str | patterns.Pattern | Callable[..., object],
-        by: str | Callable[..., object],
-        into: str | None = None,
-        *,
-        within: OpsLike | None = None,
-        where: Callable[[patterns.Match], object] | None = None,
-        until: Literal["once", "fixed"] = "once",
-        effects: bool = False,
-        functions: bool = False,
-        renew: edits.Renew = "always",
-    ) -> edits.Edits:
-        """Replace every match of a pattern: one edit, one line of code, one step to undo.
-
-        Of matches that overlap, the first in topological order is replaced. A match is left alone if an op outside
-        reads or waits for one inside, other than its outputs. Control inputs go over to the new ops.
-
-        Args:
-            pattern: The pattern; see `tfgraphwidget.pattern`.
-            by: A Python function of the tensors that the pattern names, in their order; if the pattern has a name for
-                each of its parameters, of those. Or a text: "x", "LeakyRelu(x, alpha=0.2)", or an op type alone, which
-                is called on all. `$padding` is an attribute that the pattern names.
-            into: The name scope of the new ops, inside the scope of the op that they replace; a number is added where
-                it is taken. None for one named after `by`.
-            within: The ops that matches may consist of; None for all.
-            where: A function of a `Match` that says whether to replace it; None for all.
-            until: "once"; or "fixed" to repeat until nothing matches, at most 100 times.
-            effects: Replace ops with side effects too: random numbers, assignments, prints.
-            functions: Replace in the functions that ops call, too.
-            renew: Whether the session is renewed to see the edit; see `edit`.
-
-        Returns:
-            What was changed: `replaced` lists the matches that were, `skipped` those that were not, each with the
-            reason.
-
-        Raises:
-            InvalidArgument: The pattern or the replacement cannot be read.
-            GraphEditError: Nothing matches, or no match can be replaced; the error says why.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> removed = editor.strip_training("net/logits:0")
-            >>> report = editor.replace_all("Relu(x)", "LeakyRelu(x, alpha=0.1)", into="leaky")
-            >>> print(report)
-            replaced 1 of 1 match
-            1 op added, 1 op removed, 1 op changed
-            >>> editor.lines[-1]
-            'editor.replace_all(pattern="Relu(x)", by="LeakyRelu(x, alpha=0.1)", into="leaky")'
-        """
-        definition = patterns.pattern(pattern)
-        command = edits.ReplaceAll(
-            definition.text if definition.has_text else definition,
-            by,
-            _scope_for(by) if into is None else into,
-            () if within is None else self._core.arguments.part(within, ops=True),
-            where,
-            until,
-            effects,
-            functions,
-        )
-        return self._core.executor.edit(command, renew=renew)
-
-
-def _scope_for(by: object) -> str:
-    """A name scope named after a replacement: that of a function, or of its last op type."""
-    if isinstance(by, str):
-        name = by.rpartition(";")[2].strip().partition("(")[0].rpartition("=")[2].strip()
-    else:
-        name = function_name(by)
-    base = identifier(name).strip("_") if name.isascii() and name not in ("", "<lambda>") else ""
-    return base if base[:1].isalpha() else "replaced"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tfgraphwidget import export, lint
+from tfgraphwidget import edits, export, lint
 from tfgraphwidget.argument_checks import check_seconds, value_text
 from tfgraphwidget.editor.graph_view import Boundary
 from tfgraphwidget.editor.linting import lint_editor
@@ -606,9 +606,9 @@ class _OpenFunction:
             inputs = tuple((keys.get(name, split_tensor(name)[0]), name) for name in arguments)
             signatures = (Signature(export.DEFAULT, inputs, tuple(returns.items())),)
         outputs = tuple(dict.fromkeys(tensor for signature in signatures for _, tensor in signature.outputs))
-        options = {"init": core.executor.default_init(), "graph": core.target}
-        part = upstream(index, *outputs) | ops(index, *arguments)
-        source = file_extract(core, core.arguments.clone(part, None, "", options), ((), outputs))
+        init, part = core.executor.default_init(), upstream(index, *outputs) | ops(index, *arguments)
+        clone = edits.command_of(edits.Clone, core.arguments, part, into="", init=init, graph=core.target)
+        source = file_extract(core, clone, ((), outputs))
         if source is None:
             return None
         alone = export_request(EditorCore.of(source, core.show))

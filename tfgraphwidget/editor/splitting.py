@@ -233,8 +233,8 @@ def keep_keys(core: EditorCore, keys: Mapping[str, str]) -> None:
     inputs, outputs = core.view.boundary
     if not outputs or keys.keys().isdisjoint((*inputs, *outputs)):
         return
-    default = core.arguments.signature(DEFAULT, inputs, outputs)
-    sides = [[(keys.get(tensor, key), tensor) for key, tensor in side] for side in (default.inputs, default.outputs)]
+    default = core.arguments.signature_ends(DEFAULT, inputs, outputs)
+    sides = [[(keys.get(tensor, key), tensor) for key, tensor in side] for side in default]
     if all(len(dict(side)) == len(side) for side in sides):
         core.source.signatures = (Signature(DEFAULT, tuple(sides[0]), tuple(sides[1])),)
 

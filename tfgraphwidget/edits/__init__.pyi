@@ -1,10 +1,15 @@
 from . import clone as clone
 from . import freeze as freeze
+from . import operand_kinds as operand_kinds
 from . import passes as passes
 from . import registry as registry
 from . import rewire as rewire
 from . import rewrite as rewrite
 from . import serialization as serialization
+from .calls import arguments_section as arguments_section
+from .calls import call_documentation as call_documentation
+from .calls import call_signature as call_signature
+from .calls import command_of as command_of
 from .clone.command import Add as Add
 from .clone.command import Clone as Clone
 from .command import Command as Command
@@ -33,6 +38,7 @@ from .history import History as History
 from .history import Step as Step
 from .old_ops import translate_old_ops as translate_old_ops
 from .op_replacement import replace_fixed_ops as replace_fixed_ops
+from .operand_kinds import operands_of as operands_of
 from .passes.batch_size import ChangeBatchSize as ChangeBatchSize
 from .passes.casts import Cast as Cast
 from .passes.devices import RemoveDevices as RemoveDevices
@@ -68,8 +74,6 @@ from .patched_graph import const_shape as const_shape
 from .patched_graph import is_small as is_small
 from .patched_graph import merge_shapes as merge_shapes
 from .queue_runners import rename_runners as rename_runners
-from .registry import EditButton as EditButton
-from .registry import FormField as FormField
 from .registry import register as register
 from .rewire.bypass import Bypass as Bypass
 from .rewire.bypass import Detach as Detach
@@ -92,6 +96,7 @@ from .rewrite.insert import Insert as Insert
 from .rewrite.remove import Remove as Remove
 from .rewrite.rename import TRANSFERABLE_STATE as TRANSFERABLE_STATE
 from .rewrite.rename import Rename as Rename
+from .rewrite.rename import RenameKey as RenameKey
 from .rewrite.rename import lost_state_text as lost_state_text
 from .rewrite.rename import rename_patch as rename_patch
 from .rewrite.replace_all import ReplaceAll as ReplaceAll
@@ -99,7 +104,6 @@ from .rewrite.replace_subgraph import Replace as Replace
 from .signature_commands import AddSignature as AddSignature
 from .signature_commands import OrderSignature as OrderSignature
 from .signature_commands import RemoveSignature as RemoveSignature
-from .signature_commands import RenameKey as RenameKey
 from .signature_commands import RenameSignature as RenameSignature
 from .signature_edits import NewSignature as NewSignature
 from .signature_edits import SignatureRemoval as SignatureRemoval

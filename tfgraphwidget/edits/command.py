@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
 
 from tfgraphwidget.edits import serialization
 from tfgraphwidget.edits.context import Array, PlanContext
+from tfgraphwidget.edits.operand_kinds import Operand, Resolver, operands_of, resolve_fields
 from tfgraphwidget.edits.patch import NewShape, Patch, Preview, ReplacedMatch, SkippedMatch, StaleConstant
 from tfgraphwidget.errors import GraphEditError, NameTaken
 from tfgraphwidget.graph import GraphIndex, Part, Selection, function_expression
@@ -183,7 +184,7 @@ class Planner(Protocol):
 class Command(ABC):
     """An edit as a value: a frozen dataclass whose fields are the arguments of the editor's method.
 
-    A field's metadata says how the field is written, see `arguments`. `asks_for_session` says that the edit of a file
+    The annotation of a field says its kind, see `operand_kinds`. `asks_for_session` says that the edit of a file
     is another one where a session holds its graph. `keeps_values` says that no edit of the kind changes what a tensor
     that stays computes, so that the gradients in the graph stay right.
     """
@@ -204,6 +205,19 @@ class Command(ABC):
         Raises:
             GraphEditError: The edit cannot be right; the error names the ops and what to do instead.
         """
+
+    @classmethod
+    def from_call(cls, resolver: Resolver, /, *args: Any, **arguments: Any) -> Command:  # noqa: ARG003
+        """The command of a call of the editor's method, whose parameters are the fields.
+
+        A class whose method takes something else says the parameters here.
+
+        Args:
+            resolver: Finds what is named in the current graph.
+            args: Positional arguments, of a class that says its parameters.
+            arguments: What was given for each field, or for each parameter.
+        """
+        return cls(**resolve_fields(cls, resolver, arguments))
 
     def plan_edit(self, planner: Planner) -> Any:
         """The planned edit; by default a change of the current graph.
@@ -389,17 +403,10 @@ class ValueWriter:
         return str(getattr(part, "expression", ""))
 
 
-def arguments(command: Any, writer: ValueWriter | None = None) -> str:
+def arguments(command: DataclassInstance, writer: ValueWriter | None = None) -> str:
     """The command's fields as the arguments of a call; fields at their default are left out.
 
-    Tuples are written as lists, as people write them. The metadata of a field may have these keys:
-
-    * "required": it is written though it has its default; "unless": so it is while that other field is None
-    * "positional": its items are the positional arguments
-    * "pairs": a tuple of pairs is written as a dict
-    * "keys": the first of each pair names no op or tensor
-    * "callable": a function is written by its name
-    * "external": what no code can hold (a graph, a session) goes by this name
+    Tuples are written as lists, as people write them, and what the kind of a field says as it says.
 
     The field `selection` is the first argument.
 
@@ -411,30 +418,30 @@ def arguments(command: Any, writer: ValueWriter | None = None) -> str:
         The text between the parentheses of the call.
     """
     writer = writer or ValueWriter()
+    operands = operands_of(type(command))
     parts: list[str] = []
     for field in dataclasses.fields(command):
-        value = getattr(command, field.name)
+        value, operand = getattr(command, field.name), operands[field.name]
         usual = value is field.default or (isinstance(value, str | int | tuple) and value == field.default)
-        other = field.metadata.get("unless")
-        required = "required" in field.metadata or (other is not None and getattr(command, other) is None)
-        if usual and not required:
+        other = operand.required_without
+        if usual and not operand.is_required and not (other and getattr(command, other) is None):
             continue
-        if "positional" in field.metadata:
+        if operand.is_positional:
             parts += map(literal, value)
         elif field.name == "selection":
             parts.insert(0, writer.selection(value))  # the first argument of the call
         else:
             name = str(getattr(command, "tensor", field.name))
-            parts.append(f"{field.name}={_field_text(value, field, writer, name)}")
+            parts.append(f"{field.name}={_field_text(value, operand, writer, name)}")
     return ", ".join(parts)
 
 
-def _field_text(value: object, field: dataclasses.Field[object], writer: ValueWriter, name: str) -> str:
-    if "external" in field.metadata and not isinstance(value, str):
-        return writer.external(value, str(field.metadata["external"]))
-    if "callable" in field.metadata and callable(value):
+def _field_text(value: object, operand: Operand, writer: ValueWriter, name: str) -> str:
+    if operand.external and not isinstance(value, str):
+        return writer.external(value, operand.external)
+    if operand.is_function and callable(value):
         return writer.function(value)
-    if "pairs" in field.metadata and isinstance(value, tuple):
+    if operand.is_dict and isinstance(value, tuple):
         return "{" + ", ".join(f"{literal(key)}: {literal(item, str(key), writer)}" for key, item in value) + "}"
     return literal(value, name, writer)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch, Report
-from tfgraphwidget.edits.registry import EditButton, FormField, register
-from tfgraphwidget.edits.rewrite.rename import Rename
-from tfgraphwidget.edits.signature_edits import KeyOrder, KeyRenaming, NewSignature, SignatureRemoval, SignatureRenaming
+from tfgraphwidget.edits.registry import register
+from tfgraphwidget.edits.signature_edits import KeyOrder, NewSignature, SignatureRemoval, SignatureRenaming
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph import Signature, pairs
 from tfgraphwidget.naming import did_you_mean, free_name, names_text, split_tensor
@@ -20,30 +20,44 @@ from tfgraphwidget.sentences import editor_call
 _OF_TENSORFLOW = "__saved_model_"
 
 
-@register(
-    button=EditButton(
-        "Add signature",
-        "Let a saved model be called by the marked inputs and outputs",
-        on="graph",
-        order=500,
-        group="Signatures",
-        keywords="signature_def serving_default",
-        fields=(FormField("name", "Name", "serving_default", hint="Of the marked inputs and outputs"),),
-    )
-)
+@register
 @dataclass(frozen=True)
 class AddSignature(Command):
-    """Give the graph a signature, by which a saved model can be called.
+    """Give the graph a signature, by which a saved model can be called; `editor.signatures` lists them.
 
-    Attributes:
-        name: Its name: "serving_default" is the one that is called by default.
-        inputs: (key, tensor) of each input.
-        outputs: (key, tensor) of each output.
+    In the body of a function that the graph calls, the part between the tensors is copied to the graph, where it
+    shares the variables of the function.
+
+    Args:
+        name: Its name; "serving_default" is the one that is called by default.
+        inputs: Tensors, or {key: tensor}; a key is by default the last part of the op's name. None for the
+            placeholders, or arguments of the function, that the outputs need.
+        outputs: Tensors, or {key: tensor}. Without inputs and outputs it has those that are marked.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: The name is taken, there are no outputs, or a tensor cannot be fed or fetched.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.add_signature("features", outputs={"hidden": "net/hidden/Relu:0"})
+        >>> editor.signatures
+        (Signature(name='features', inputs=(('x', 'x:0'),), outputs=(('hidden', 'net/hidden/Relu:0'),)),)
     """
 
     name: str
-    inputs: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True, "keys": True})
-    outputs: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True, "keys": True})
+    inputs: kinds.KeyedTensors = ()
+    outputs: kinds.KeyedTensors = ()
+
+    @classmethod
+    def from_call(
+        cls, resolver: kinds.Resolver, /, name: str, inputs: object = None, outputs: object = None
+    ) -> Command:
+        """The command of a call, which may leave the inputs and outputs out."""
+        return cls(name, *resolver.signature_ends(name, inputs, outputs))
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -90,26 +104,30 @@ class AddSignature(Command):
             keys[tensor] = key
 
 
-@register(
-    button=EditButton(
-        "Remove signature",
-        "A saved model has it no more; its ops stay",
-        on="graph",
-        order=520,
-        group="Signatures",
-        keywords="signature_def",
-        fields=(FormField("name", "Signature", signature=True),),
-    )
-)
+@register
 @dataclass(frozen=True)
 class RemoveSignature(Command):
-    """Remove a signature. Its ops stay; `remove` and `freeze` take those that nothing needs any more.
+    """Remove a signature. Its ops stay; `freeze`, `strip_training` and `remove` take what nothing needs any more.
 
-    Attributes:
+    Args:
         name: The signature.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: There is no such signature.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.add_signature("net", outputs={"logits": "net/logits:0"})
+        >>> report = editor.remove_signature("net")
+        >>> editor.signatures
+        ()
     """
 
-    name: str
+    name: kinds.SignatureName
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -126,27 +144,31 @@ class RemoveSignature(Command):
         return Patch(signature_edits=(SignatureRemoval(self.name),))
 
 
-@register(
-    button=EditButton(
-        "Rename signature",
-        "Change the name by which a saved model is called",
-        on="graph",
-        order=510,
-        group="Signatures",
-        keywords="signature_def",
-        fields=(FormField("name", "Signature", signature=True), FormField("new", "New name")),
-    )
-)
+@register
 @dataclass(frozen=True)
 class RenameSignature(Command):
-    """Rename a signature. Its keys are renamed by `rename("signature:key", new)`.
+    """Rename a signature; one of its keys is renamed by `editor.rename("signature:key", new)`.
 
-    Attributes:
+    Args:
         name: The signature.
         new: Its new name.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: There is no such signature, or the new name is taken.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.add_signature("net", outputs={"logits": "net/logits:0"})
+        >>> report = editor.rename_signature("net", "serving_default")
+        >>> [signature.name for signature in editor.signatures]
+        ['serving_default']
     """
 
-    name: str
+    name: kinds.SignatureName
     new: str
 
     def sentence(self) -> str:
@@ -168,30 +190,36 @@ class RenameSignature(Command):
         return Patch(signature_edits=(SignatureRenaming(self.name, self.new),))
 
 
-@register(
-    button=EditButton(
-        "Order signature",
-        "Change the order in which a module or function takes the inputs and gives the outputs, and their keys",
-        on="graph",
-        order=515,
-        group="Signatures",
-        keywords="signature_def arguments keys ends",
-        fields=(FormField("name", "Name"),),
-    )
-)
+@register
 @dataclass(frozen=True)
 class OrderSignature(Command):
-    """Set the order of the inputs and outputs of a signature, in which `module()` and `function()` take and give them.
+    """Set the order of the inputs and outputs of a signature, in which `module()` and `function()` have them.
 
-    Attributes:
+    Files keep no order: TensorFlow reads the keys of a signature sorted.
+
+    Args:
         name: The signature.
         inputs: All keys of its inputs in their new order; () for the present one.
         outputs: The same for its outputs.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: There is no such signature, or the keys are not all of its keys.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.add_signature("loss", outputs=["loss"])
+        >>> report = editor.order_signature("loss", inputs=["labels", "x"])
+        >>> editor.signatures[0].inputs
+        (('labels', 'labels:0'), ('x', 'x:0'))
     """
 
     name: str
-    inputs: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
+    inputs: kinds.Texts = ()
+    outputs: kinds.Texts = ()
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -218,38 +246,6 @@ class OrderSignature(Command):
             sides.append(keys or present)
         note = "Files keep no order of keys: TensorFlow reads them sorted."
         return Patch(signature_edits=(KeyOrder(self.name, *sides),), report=Report((note,)))
-
-
-@register(requested=False)  # the browser asks for "rename"
-@dataclass(frozen=True)
-class RenameKey(Command):
-    """Rename an input or output of a signature; code calls `rename` for it.
-
-    Attributes:
-        signature: The name of the signature.
-        key: The name of its input or output.
-        new: The new name.
-    """
-
-    signature: str
-    key: str
-    new: str
-
-    def sentence(self) -> str:
-        """The sentence that describes the edit."""
-        return f"Renamed {self.key} of signature {self.signature} to {self.new}"
-
-    def plan(self, context: PlanContext) -> Patch:  # noqa: ARG002
-        """The patch, which changes no op.
-
-        Args:
-            context: The graph that the edit is planned on.
-        """
-        return Patch(signature_edits=(KeyRenaming(self.signature, self.key, self.new),))
-
-    def as_called(self) -> Rename:
-        """The call of `rename` that code has for it."""
-        return Rename(f"{self.signature}:{self.key}", self.new)
 
 
 def signature_of(name: str, signatures: Iterable[Signature]) -> Signature:

@@ -29,9 +29,9 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
         if shape[0] not in of_rows:  # a vector by itself need not be a batch; one beside a batch may be its labels
             continue
         name = index.names[op]
-        command = ReplaceInput(f"{name}:0", (None, *shape[1:]), fix=True)
+        command = ReplaceInput(f"{name}:0", shape=(None, *shape[1:]), fix=True)
         try:
-            stale = context.plan(ReplaceInput(f"{name}:0", (None, *shape[1:]))).report.constants
+            stale = context.plan(ReplaceInput(f"{name}:0", shape=(None, *shape[1:]))).report.constants
         except GraphEditError as refusal:
             yield Finding(
                 "batch-size",

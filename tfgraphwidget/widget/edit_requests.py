@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor import preview_call
 from tfgraphwidget.edits import (
+    AddSignature,
     Edits,
     RemoveSignature,
     Trainable,
+    command_of,
     counts_text,
     match_texts,
-    registry,
     shape_texts,
 )
 from tfgraphwidget.edits.rewire import refusals, why_not
@@ -107,14 +108,17 @@ class EditRequests:
     def _what(self, request: p.Call, signature: inspect.Signature) -> tuple[object, ...]:
         """The first arguments; the selection where nothing is named and the call needs something."""
         parts = request.what
-        registration = registry.registration_of(request.verb)
-        if parts and registration is not None and registration.operands > 1:
-            return parts
+        named = [
+            name
+            for name, parameter in signature.parameters.items()
+            if parameter.default is inspect.Parameter.empty and name not in request.keys
+        ]
+        if len(parts) > 1 and len(parts) == len(named):
+            return parts  # such as a tensor and the op that it is connected to
         if parts:
             return (parts[0] if len(parts) == 1 else parts,)
-        first = next(iter(signature.parameters.values()), None)
-        needs_selection = first and first.default is inspect.Parameter.empty and first.name not in request.keys
-        return (self._selection(),) if needs_selection else ()
+        first = next(iter(signature.parameters), "")
+        return (self._selection(),) if first in named else ()
 
     def _selection(self) -> Selection:
         if self._editor.selection is None:
@@ -193,7 +197,7 @@ class EditRequests:
         if signatures:
             return
         try:
-            likely = core.arguments.signature("serving_default", None, None)
+            likely = command_of(AddSignature, core.arguments, "serving_default")
         except GraphEditError:  # nothing looks like a result
             return
         yield self._signature_row(Signature(likely.name, likely.inputs, likely.outputs), "None; likely ", likely)

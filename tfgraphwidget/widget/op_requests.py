@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from tfgraphwidget.edits import Replace, registry
+from tfgraphwidget.edits import Replace
 from tfgraphwidget.errors import NothingTo
 from tfgraphwidget.graph import INTERCHANGEABLE
 from tfgraphwidget.naming import split_tensor
@@ -21,6 +21,7 @@ from tfgraphwidget.sources import (
 )
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpsLike
 from tfgraphwidget.widget import protocol as p
+from tfgraphwidget.widget.edit_buttons import BUTTONS
 from tfgraphwidget.widget.kernel_namespace import KernelNamespace, first_line
 
 if TYPE_CHECKING:
@@ -133,9 +134,8 @@ class OpRequests:
 
 def _common(verb: str) -> tuple[str, ...]:
     """The op types that a form proposes before anything is typed."""
-    registration = registry.registration_of(verb)
-    fields = () if registration is None or registration.button is None else registration.button.fields
-    return next((field.words for field in fields if field.op_type), ())
+    button = BUTTONS.get(verb)
+    return next((field.words for field in button.fields if field.key in ("function", "by")), ()) if button else ()
 
 
 def _rank(name: str, text: str, *, is_fit: bool) -> tuple[bool | int | str, ...]:

@@ -21,8 +21,8 @@ import dataclasses
 import operator
 from typing import Any, TypeVar
 
-from tfgraphwidget.edits import registry
 from tfgraphwidget.sentences import CloneOption, EditorCall, Field, Sentence
+from tfgraphwidget.widget.edit_buttons import BUTTONS
 
 _Reply = TypeVar("_Reply")
 
@@ -106,6 +106,5 @@ def control(verb: str) -> str:
     Returns:
         What the control says.
     """
-    registered = registry.registration_of(verb)
-    button = registered.button if registered is not None else None
+    button = BUTTONS.get(verb)
     return button.name if button else CONTROLS.get(verb, "")

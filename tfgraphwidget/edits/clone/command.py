@@ -8,14 +8,16 @@ makes up a loop. Control inputs from ops outside the part are kept: the copy wai
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
+from os import PathLike
 from pathlib import PurePath
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import control_flow_contexts, old_ops, queue_runners
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.clone import seeds
 from tfgraphwidget.edits.clone.boundary_inputs import BoundaryInputs, boundary_inputs, copied_frame_names
 from tfgraphwidget.edits.clone.function_library import copy_functions, state_keys
@@ -125,50 +127,120 @@ INITS: tuple[str, ...] = get_args(Init)
 Pairs = tuple[tuple[str, object], ...]
 
 
+_INIT = "str | PathLike[str] | Mapping[TensorKey, object]"
+_TOGETHER = frozenset({"inputs", "outputs", "into", "replace", "graph", "session"})
+"""Fields of a clone that no one of them says alone."""
+
+
+def _replacements(
+    resolver: kinds.Resolver, argument: Mapping[Any, Any], *, is_elsewhere: bool
+) -> tuple[tuple[str, str], ...]:
+    """Pairs of a tensor and the one that copies read instead, which is one of another graph where they go there."""
+
+    def new_name(tensor: Any) -> str:
+        return str(getattr(tensor, "name", tensor)) if is_elsewhere else resolver.names(tensor)[0]
+
+    return tuple((resolver.names(old)[0], new_name(new)) for old, new in argument.items())
+
+
 @register(requested=False)  # the browser has a message of its own for it
 @dataclass(frozen=True)
 class Clone(Command):
-    """Copy the ops between `inputs` and `outputs`, or those of `selection`, into a name scope.
+    """Copy the ops between two boundaries into a name scope, with separate variables.
 
-    A selection is copied with the variables, tables and other state that its ops read, unless `variables` is "shared".
-    Inputs that the outputs do not need are not copied; `Preview.dropped` lists them. Inputs stay connected to the
-    original, unless they are in `replace` or become placeholders.
+    Without `inputs` and `outputs`, the marked boundary or the selected ops are copied. With `outputs` alone,
+    everything that they depend on is copied. An input that the outputs do not use is left out;
+    `report.dropped` of the copy says so. In a function's body the clone is a tf.Module, or with `graph` ops and
+    variables of that graph. The boundary is marked then, and stays so after undo; `mark()` unmarks it.
 
-    Attributes:
-        inputs: Ops or tensors.
-        outputs: Ops or tensors.
-        into: The name scope of the copy; `src_scope/foo` becomes `into/foo`.
-        variables: "own" for separate state, "shared" to read the original's; or pairs of (variable or scope, mode).
-        init: What separate variables hold: "current" for the originals' values, "initial" for what their initializers
-            compute, "none" for nothing, a path for the values of a checkpoint; or pairs of (variable, value or one of
-            these words), "current" for the rest. With "current", tables hold what the originals hold.
-        selection: The ops to copy, where there are neither inputs nor outputs.
-        replace: Pairs of (tensor, tensor that the copy reads instead).
-        placeholders: Whether the copy reads a new placeholder for each input. A copy in another graph always does.
-        reseed: Whether random ops get new seeds; else an initializer with a seed computes the same numbers again.
-        times: The number of copies, into "into_0", "into_1" and so on.
-        device: The device of the copies; or pairs of (op, scope or device of the originals, device).
-        devices: One device for each of several copies.
-        src_scope: The scope that is removed from the names of the originals.
-        graph: Another graph, or its editor, that gets the copies.
-        session: The session of that graph.
+    Args:
+        inputs: Tensors or ops that enter the part; or a Selection, whose ops are copied.
+        outputs: Tensors or ops that leave the part.
+        into: The name scope of the copy; None for a free one.
+        variables: "own": the copy has its own variables, tables and other state; "shared": it uses those of the
+            original; or a dict {variable, scope or selection: "own" or "shared"}.
+        init: What the copy's own variables contain: "current" values of the originals, "initial" ones that
+            their initializers compute, "none", the path of a checkpoint, or a dict {variable: array, or one of
+            these}.
+        replace: {tensor: tensor}: where the copied ops read the first, the copies read the second.
+        placeholders: Make the inputs of the copy placeholders.
+        reseed: Draw new seeds for random ops, so that initial values and noise differ from the original's.
+        times: The number of copies; their scopes are `into_0`, `into_1`, and so on.
+        device: The device of all copied ops, or a dict {device, op or scope: device}; None keeps their devices.
+        devices: One device for each copy; there are as many copies.
+        src_scope: A name scope around the part that the names of the copies leave out.
+        graph: The graph that the copies go into: a `tf.Graph` or another editor; None for this one. A function's
+            editor calls the part there, as `grow` does; `replace` then gives a tensor of it for each input.
+        session: The session of `graph`, to initialize the copies in, if that is a `tf.Graph`.
+
+    Returns:
+        A `Copy`; with `times` or `devices` a list of them.
+
+    Raises:
+        GraphEditError: The clone cannot be right; NameTaken, NotClonable, SessionRefused and others say why.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.clone("x:0", "net/logits:0", into="copy")
+        <Copy 'copy': 22 ops, 3 variables of its own>
+        >>> editor.clone("x:0", "net/logits:0", into="twin", variables={"net/hidden": "shared"})
+        <Copy 'twin': 12 ops, 1 variable of its own>
+        >>> [copy.scope for copy in editor.clone("x:0", "net/logits:0", into="member", times=2)]
+        ['member_0', 'member_1']
     """
 
-    inputs: tuple[str, ...] = field(default=(), metadata={"unless": "selection"})
-    outputs: tuple[str, ...] = ()
-    into: str = field(default="", metadata={"required": True})
-    variables: Modes = field(default="own", metadata={"pairs": True})
-    init: str | Pairs = field(default="current", metadata={"pairs": True})
-    selection: Selection | None = None
-    replace: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
+    inputs: Annotated[tuple[str, ...], kinds.Operand("OpsLike | None", default=None, required_without="selection")] = ()
+    outputs: Annotated[tuple[str, ...], kinds.Operand("OpsLike | None", default=None)] = ()
+    into: Annotated[str, kinds.Operand("object", default=None, is_required=True)] = ""
+    _: KW_ONLY
+    variables: Annotated[Modes, kinds.Operand("object", lambda r, argument: r.modes(argument), is_dict=True)] = "own"
+    init: Annotated[str | Pairs, kinds.Operand(_INIT, lambda r, argument: r.initial_values(argument), is_dict=True)] = (
+        "current"
+    )
+    selection: Annotated[Selection | None, kinds.Operand(is_derived=True)] = None
+    replace: Annotated[
+        tuple[tuple[str, str], ...],
+        kinds.Operand("Mapping[TensorKey, object] | None", default=None, is_dict=True),
+    ] = ()
     placeholders: bool = False
     reseed: bool = False
     times: int | None = None
-    device: str | tuple[tuple[str, str], ...] | None = field(default=None, metadata={"pairs": True})
-    devices: tuple[str, ...] = ()
-    src_scope: str = ""
-    graph: object = field(default=None, metadata={"external": "other_graph"})
-    session: Session | None = field(default=None, metadata={"external": "other_session"})
+    device: Annotated[
+        str | tuple[tuple[str, str], ...] | None,
+        kinds.Operand(
+            "str | Mapping[str, str] | None",
+            kinds.pairs_of_mapping,
+            is_dict=True,
+            meaning="a device's name, '/device:GPU:0', or a dict, {device, op or scope: device}",
+        ),
+    ] = None
+    devices: Annotated[
+        tuple[str, ...],
+        kinds.Operand("str | Iterable[str]", kinds.texts, meaning="a list of devices' names, one for each copy"),
+    ] = ()
+    src_scope: Annotated[str, kinds.Operand(meaning="the name of a scope around the part")] = ""
+    graph: Annotated[object, kinds.Operand("GraphLike | None", external="other_graph")] = None
+    session: Annotated[Session | None, kinds.Operand("SessionLike | None", external="other_session")] = None
+
+    @classmethod
+    def from_call(cls, resolver: kinds.Resolver, /, *args: Any, **arguments: Any) -> Command:  # noqa: ARG003
+        """The command of a call, which may leave out the part, for what is marked or selected, and the scope."""
+        selection, inputs, outputs = resolver.part_to_clone(arguments["inputs"], arguments["outputs"])
+        graph = resolver.other_graph(arguments["graph"], arguments["session"])
+        rest = {name: value for name, value in arguments.items() if name not in _TOGETHER}
+        fields = kinds.resolve_fields(cls, resolver, rest)
+        into = arguments["into"]
+        return cls(
+            inputs,
+            outputs,
+            resolver.scope_for_copies(fields["times"], fields["devices"]) if into is None else into,
+            selection=selection,
+            replace=_replacements(resolver, arguments["replace"] or {}, is_elsewhere=graph is not None),
+            graph=graph,
+            session=arguments["session"],
+            **fields,
+        )
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -492,29 +564,76 @@ def _is_whole(variable: VariableDef) -> bool:
 # Add: the whole graph of another source, with the values of its variables
 
 
+def _path_or_object(_: kinds.Resolver, source: object) -> object:
+    """What is added: a path as text, which code can hold, or the object itself."""
+    return (os.fspath(source) if isinstance(source, str | PathLike) else "") or source
+
+
+def _path(_: kinds.Resolver, path: str | PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)
+
+
+def _scope_of_added(resolver: kinds.Resolver, into: str | None) -> str:
+    return resolver.free_scope("added") if into is None else into
+
+
 @register(requested=False)  # a message of the browser reads no files
 @dataclass(frozen=True)
 class Add(Command):
-    """Add all ops of another source to this graph, with the values of its variables.
+    """Copy another graph into this one, whole, with the values of its variables.
 
-    Attributes:
-        source: What `tgw.edit` opens: a path, a graph, a session.
-        into: The name scope of the new ops.
-        connect: Pairs of (tensor of the source, tensor of this graph that its consumers read instead). The first may be
-            named with or without `into`.
-        clear_devices: Whether the new ops may run on any device.
-        checkpoint: The checkpoint of the source, as in `tgw.edit`.
-        tags: The tags of the source's MetaGraphDef, as in `tgw.edit`.
-        session: The session of the source, as in `tgw.edit`.
+    The graph itself is the current one then, not a function's body. A function's or a Keras model's variables are
+    variables of this graph, with their present values, which `sync()` of the result copies again.
+
+    In a function that was opened itself (a `tf.function`, a Keras model), what is not connected becomes further
+    arguments and results: `editor.module()` and `editor.function()` take the first as keyword arguments. The new
+    variables are those of the module, trainable beside the old ones.
+
+    Args:
+        source: What `tgw.edit` opens: a graph, a file, a `tf.function`, a Keras model; or another editor.
+        into: The name scope of its ops; None for a free one.
+        connect: {tensor of the source: tensor of this graph, which its consumers read instead}; the first may be
+            named "x:0" or "into/x:0", or as the argument of the signature or of the function.
+        clear_devices: Remove the devices of its ops.
+        checkpoint: The checkpoint of the source, as for `tgw.edit`.
+        tags: The tags of a SavedModel, as for `tgw.edit`.
+        session: The session of the source, as for `tgw.edit`.
+
+    Returns:
+        A `Copy`: `added["x:0"]` by the names of the source, its arguments and results included. `added.saver()`
+        restores its old checkpoints. In a function an `AdditionResult`, with the
+        names of ops and tensors there.
+
+    Raises:
+        GraphEditError: The edit cannot be right; nothing has changed.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> other = tgw.example()
+        >>> added = editor.add(other.graph, into="second", connect={"x:0": "x:0"}, session=other.session)
+        >>> added["net/logits:0"].name, added.variables[0].name
+        ('second/net/logits:0', 'second/net/hidden/w:0')
     """
 
-    source: object = field(metadata={"external": "source"})
-    into: str
-    connect: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
+    source: Annotated[object, kinds.Operand("object", _path_or_object, external="source")]
+    into: Annotated[str, kinds.Operand("str | None", _scope_of_added, default=None)]
+    connect: Annotated[
+        tuple[tuple[str, str], ...],
+        kinds.Operand(
+            "Mapping[TensorKey, TensorsLike] | None",
+            lambda r, argument: r.connections(argument or {}),
+            default=None,
+            is_dict=True,
+        ),
+    ] = ()
+    _: KW_ONLY
     clear_devices: bool = False
-    checkpoint: str | None = None
-    tags: tuple[str, ...] | None = None
-    session: Session | None = field(default=None, metadata={"external": "other_session"})
+    checkpoint: Annotated[str | None, kinds.Operand("str | PathLike[str] | None", _path)] = None
+    tags: Annotated[tuple[str, ...] | None, kinds.Operand("object", kinds.as_given)] = None
+    session: Annotated[
+        Session | None, kinds.Operand("SessionLike | None", kinds.as_given, external="other_session")
+    ] = None
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -547,7 +666,9 @@ class Add(Command):
             index, [i for i in _ops_in_use(context) if i not in cut_placeholders], "~editor.ops()"
         )
         device = "" if self.clear_devices else None
-        return Clone((), (), self.into, "own", init, everything, connect, device=device, graph=context.target)
+        return Clone(
+            into=self.into, init=init, selection=everything, replace=connect, device=device, graph=context.target
+        )
 
     def _own(self, index: GraphIndex, name: str) -> str:
         """The name of a tensor within the source."""

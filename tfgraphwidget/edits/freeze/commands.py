@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from typing import ClassVar, get_args
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.freeze.variable_writes import Updates
@@ -22,7 +23,7 @@ from tfgraphwidget.edits.patch import (
     removal_of,
     without_uncalled_functions,
 )
-from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     ANY_PORT,
@@ -66,66 +67,56 @@ _OF_LOOP = "Identity", "Identity_1"
 _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|ShardedFilename")
 
 
-def _switch(key: str, label: str, hint: str) -> FormField:
-    """The field of an option that is off at first."""
-    return FormField(key, label, initial="False", words=("False", "True"), python=True, hint=hint)
-
-
-@register(
-    button=EditButton(
-        "Freeze",
-        "Convert variables to constants and keep only what the outputs need",
-        on="graph",
-        order=100,
-        group="For inference",
-        keywords="variables to constants convert_variables_to_constants",
-        fields=(
-            FormField(
-                "outputs",
-                "Outputs",
-                python=True,
-                optional=True,
-                hint="A list of ops or tensors; without one those that are marked, of the signatures, or not read.",
-            ),
-            FormField(
-                "updates",
-                "Updates",
-                initial="refuse",
-                words=get_args(Updates),
-                hint="Of what the outputs write: refused, kept as variables, or left out.",
-            ),
-            _switch("inline", "Inline", "The ops of functions in place of calls: one graph."),
-            _switch(
-                "lower_control_flow",
-                "Lower",
-                "Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2.",
-            ),
-        ),
-    )
-)
+@register
 @dataclass(frozen=True)
 class Freeze(Command):
-    """Replace the variables that `outputs` need by constants, and remove all other ops.
+    """Replace the variables that `outputs` need by constants with their values, and remove the rest of the graph.
 
-    The arguments of a function's body stay, since its callers pass them. A function that was opened itself takes
-    `inputs` from then on, if there are any, and returns `outputs`.
+    Loops and conditionals stay what they are, and so do calls without `inline`. On a live graph the removed ops are
+    hidden, and undo shows them.
 
-    Attributes:
-        outputs: Ops or tensors.
-        inputs: Ops or tensors that are fed; ops that only compute them are removed.
-        updates: What becomes of a variable that the outputs write: "refuse" refuses what a function writes and reads,
-            and leaves out other updates; "keep" leaves it a variable; "drop" leaves all updates out.
-        inline: Whether calls are exchanged for the ops of the functions.
-        lower_control_flow: Whether that is done with loops and conditionals too, which become those of TensorFlow 1.
+    Args:
+        outputs: Ops or tensors; None for the marked ones (if `inputs` are not given), those of the signature, or
+            those without consumers.
+        inputs: Tensors that are fed from then on; they become placeholders. One that the outputs do not use is
+            left out.
+        updates: What becomes of a variable that the outputs write: a counter, the moving averages of a batch
+            normalization in training mode, the state of a random generator. "refuse" refuses one that a function
+            writes and reads, and leaves out other updates with a notice. "keep" leaves it a variable. "drop" makes
+            it a constant that nothing updates.
+        inline: Whether calls are exchanged for the ops of the functions, so that there is one graph.
+        lower_control_flow: Whether that is done with loops and conditionals of TensorFlow 2 too, which become those
+            of TensorFlow 1: Switch, Merge, Enter, Exit.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: A function writes a variable that it reads.
+        SessionRefused: A variable has no value.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.freeze("net/logits:0")
+        >>> len(report.removed), editor.of_type("Const").ops
+        (69, ('net/hidden/w_1', 'net/hidden/b_1', 'net/w_1'))
     """
 
     keeps_values: ClassVar[bool] = True
 
-    outputs: tuple[str, ...]
-    inputs: tuple[str, ...] = ()
+    outputs: kinds.Outputs
+    inputs: kinds.Names = ()
+    _: KW_ONLY
     updates: Updates = "refuse"
     inline: bool = False
     lower_control_flow: bool = False
+
+    @classmethod
+    def from_call(cls, resolver: kinds.Resolver, /, *args: Any, **arguments: Any) -> Command:  # noqa: ARG003
+        """The command of a call; where inputs are given, the marked outputs are not meant."""
+        fields = kinds.resolve_fields(cls, resolver, arguments)
+        return cls(**{**fields, "outputs": resolver.outputs(arguments["outputs"], use_selection=not fields["inputs"])})
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -232,29 +223,32 @@ def _key(tensor: str) -> str:
     return f"{op}_{port}" if port else op
 
 
-@register(
-    button=EditButton(
-        "Strip training",
-        "Remove gradients, optimizers, savers and summaries",
-        on="graph",
-        order=110,
-        group="For inference",
-        keywords="strip_unused_nodes prune dead code elimination extract_sub_graph",
-    )
-)
+@register
 @dataclass(frozen=True)
 class StripTraining(Command):
-    """Remove all ops that `outputs` do not need: gradients, optimizers and their slots, savers, summaries.
+    """Remove everything that `outputs` do not need: gradients, optimizers with their slots, savers, summaries.
 
-    The variables that stay keep their initializers. A function that was opened itself returns `outputs` from then on.
+    Variables that are needed stay, with their initializers.
 
-    Attributes:
-        outputs: Ops or tensors.
+    Args:
+        outputs: Ops or tensors; None for the marked ones, those of the signature, or those without consumers.
+
+    Returns:
+        What was removed.
+
+    Raises:
+        UnknownName: An output is not in the graph.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.strip_training("net/logits:0")
+        <Edits: 51 ops removed>
     """
 
     keeps_values: ClassVar[bool] = True
 
-    outputs: tuple[str, ...]
+    outputs: kinds.Outputs
 
     def fix_label(self) -> str:
         """A few words for a button."""

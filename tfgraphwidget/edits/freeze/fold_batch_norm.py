@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.freeze.variables_to_constants import only_read
 from tfgraphwidget.edits.function_calls import redirect_call
 from tfgraphwidget.edits.patch import Change, Patch, removal_of
-from tfgraphwidget.edits.registry import EditButton, register
-from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, OpsArgument, attribute, resolve_ops
+from tfgraphwidget.edits.registry import register
+from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, attribute, resolve_ops
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CONSTANTS,
@@ -45,29 +46,39 @@ _NO_CONSTANTS = "its numbers are not constants; freeze the graph first, which ma
 _NO_LAYER = "{!r} before it is no convolution or matrix product of constant weights that only it reads"
 
 
-@register(
-    button=EditButton(
-        "Fold batch norm",
-        "Fold batch normalization into the preceding weights",
-        on="graph",
-        order=120,
-        group="For inference",
-        keywords="fold_batch_norms fuse normalization",
-    )
-)
+@register
 @dataclass(frozen=True)
 class FoldBatchNorm(Command):
-    """Fold batch normalizations into the weights of the convolution or matrix product before them.
+    """Fold batch normalizations into the weights of the convolutions before them.
 
-    A normalization is folded if its parameters are constants, it is in inference mode, and only it uses the weights.
-    Without such a layer before it, it is folded into a matrix product that reads it. In a function, or a SavedModel of
-    TensorFlow 2, variables that nothing updates count as constants of their present values.
+    One is folded if only it uses the weights. Without such a layer before it, it is folded into a matrix product that
+    reads it. In a function, or a SavedModel of TensorFlow 2, variables that nothing updates count as constants of their
+    present values.
 
-    Attributes:
-        what: Ops that hold the normalizations; () for all of the graph.
+    Args:
+        what: The normalization ops; None for all. Their parameters must be constants (see `freeze`), and they must
+            be in inference mode.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: A named op cannot be folded.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     y = tf.nn.conv2d(tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4]), 1, "SAME", name="conv")
+        ...     four = [tf.ones([4])] * 4
+        ...     _ = tf.compat.v1.nn.fused_batch_norm(y, *four, is_training=False, name="norm")
+        >>> editor = tgw.edit(graph)
+        >>> report = editor.fold_batch_norm()
+        >>> report.changed, "norm" in report.removed
+        (('conv',), True)
     """
 
-    what: OpsArgument = ()
+    what: kinds.OpsOrAll = ()
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""

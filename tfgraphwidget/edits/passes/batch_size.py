@@ -6,10 +6,11 @@ from collections import Counter
 from dataclasses import dataclass
 
 from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter
 from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
 from tfgraphwidget.edits.rewrite.resizing import Resizing
@@ -21,30 +22,31 @@ from tfgraphwidget.sentences import editor_call, either
 _MOST = 1 << 31
 
 
-@register(
-    button=EditButton(
-        "Change batch size",
-        "Change the first dimension of all inputs",
-        on="graph",
-        order=130,
-        group="For inference",
-        keywords="input shape placeholder dynamic",
-        fields=(FormField("size", "Batch size", initial="None", python=True, hint="None for any."),),
-    )
-)
+@register
 @dataclass(frozen=True)
 class ChangeBatchSize(Command):
     """Change the first dimension of all inputs, and the constants that hold the old size.
 
-    The batch size is the first dimension that most inputs have. Inputs with another one, and scalars, stay.
-
-    Attributes:
+    Args:
         size: The new batch size; None for any.
-        inputs: The placeholders; () for all that have the batch size.
+        inputs: The placeholders; () for all that have the batch size, which is what most have.
+
+    Returns:
+        What was changed, with the constants that held the old size.
+
+    Raises:
+        GraphEditError: The size is not a batch size, or an op cannot take what follows.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.change_batch_size(8)
+        >>> editor.index.shape(editor.index.op("net/logits"), 0)
+        (8, 3)
     """
 
     size: int | None
-    inputs: tuple[str, ...] = ()
+    inputs: kinds.Names = ()
 
     def sentence(self) -> str:
         """What the edit has done, in words."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated, Literal
 
 import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, without_consumers
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import attribute, resolve_ops
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
@@ -45,37 +46,38 @@ _STATISTICS = "U"
 _DTYPES = ("float16", "bfloat16")
 
 
-@register(
-    button=EditButton(
-        "Cast",
-        "Compute in half precision, with weights of half the size",
-        on="graph",
-        order=300,
-        group="Make smaller",
-        keywords="float16 bfloat16 half mixed precision",
-        fields=(
-            FormField("dtype", "Dtype", initial="float16", words=_DTYPES),
-            FormField("keep", "Keep in float32", python=True, optional=True, hint="A list of ops, scopes or op types."),
-        ),
-    )
-)
+@register
 @dataclass(frozen=True)
 class Cast(Pass):
-    """Let the graph compute with 16-bit floats; its float32 constants take half the bytes.
+    """Let the graph compute with 16-bit floats, with weights of half the size.
 
-    Ops without a kernel for the dtype, and ops that are numerically fragile, stay float32: see `FLOAT32_OPS` and
-    `NO_HALF_KERNELS` in `graph/op_types.py`. So do variables, which are read through a Cast, and the statistics of
-    batch normalizations. Ops that read a constant outside of the range of the dtype stay float32 too.
+    Softmax, losses, exponentials, sums, batch normalization statistics and ops without a kernel stay float32; the
+    report lists them. Variables stay float32 and are read through a Cast: `freeze()` first makes constants of them.
 
-    Attributes:
+    Args:
         dtype: "float16" or "bfloat16".
         keep: Ops, scopes or op types that stay float32.
-        ends: "keep": inputs and outputs stay float32, with a Cast between; "cast": they change their dtype.
+        ends: "keep": the inputs and outputs of the graph stay float32; "cast": they change their dtype.
         functions: Whether the functions that the graph calls are changed too.
+
+    Returns:
+        What was changed and what stays float32.
+
+    Raises:
+        GraphEditError: No op can compute with that dtype.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.freeze("net/logits:0", "x:0")
+        >>> report = editor.cast("float16", feeds={"x:0": [[1, 2, 3, 4]]})
+        >>> report.notes[1]
+        '3 constants: 256 → 128 bytes.'
     """
 
-    dtype: Literal["float16", "bfloat16"]
-    keep: tuple[str, ...] = ()
+    dtype: Annotated[Literal["float16", "bfloat16"], kinds.Operand('Literal["float16", "bfloat16"] | DTypeLike')]
+    _: KW_ONLY
+    keep: kinds.Names = ()
     ends: Literal["keep", "cast"] = "keep"
     functions: bool = True
 

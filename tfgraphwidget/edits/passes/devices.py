@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.registry import EditButton, register
+from tfgraphwidget.edits.registry import register
 
 
-@register(
-    button=EditButton(
-        "Remove devices",
-        "Let TensorFlow place all ops",
-        on="graph",
-        order=230,
-        group="Clean up",
-        keywords="remove_device placement gpu cpu",
-    )
-)
+@register
 @dataclass(frozen=True)
 class RemoveDevices(Pass):
-    """Remove the device of each op, so that the graph runs on other machines. Colocation stays.
+    """Remove the device of each op, so that TensorFlow places it.
 
-    Attributes:
+    Args:
         functions: Whether the functions that the graph calls are changed too.
+
+    Returns:
+        What was changed, and how many ops each device had.
+
+    Raises:
+        GraphEditError: No op has a device.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.place("net/hidden/Relu", "/cpu:0")
+        >>> editor.remove_devices().changed
+        ('net/hidden/Relu',)
     """
 
     keeps_values: ClassVar[bool] = True
 
+    _: KW_ONLY
     functions: bool = True
 
     def sentence(self) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.passes.execution_order import execution_order
 from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, add_control_inputs
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.registry import EditButton, register
-from tfgraphwidget.edits.rewrite.consumers import OpsArgument, resolve_ops
+from tfgraphwidget.edits.registry import register
+from tfgraphwidget.edits.rewrite.consumers import resolve_ops
 from tfgraphwidget.graph import (
     ARGUMENTS,
     CONSTANTS,
@@ -30,32 +31,38 @@ from tfgraphwidget.tf_types import NodeDef
 _SILENT = frozenset({"_output_shapes", "_user_specified_name", "_gradient_op_type", "_input_shapes"})
 
 
-@register(
-    button=EditButton(
-        "Merge duplicates",
-        "Keep one of ops that compute the same",
-        on="graph",
-        order=210,
-        group="Clean up",
-        keywords="merge_duplicate_nodes common subexpression elimination cse deduplicate",
-    )
-)
+@register
 @dataclass(frozen=True)
 class MergeDuplicates(Pass):
-    """Merge the ops of the same type, inputs, control inputs, attributes and device; constants by content.
+    """Merge the ops that compute the same: of one type, with the same inputs, attributes and device.
 
-    The first op stays, and the consumers of the others read it. Ops with state or random numbers, placeholders, and the
-    control flow of TensorFlow 1 are not merged. An op that a signature, a collection or a variable names stays, without
-    consumers.
+    Constants are compared by content. Ops with state or random numbers are never merged.
 
-    Attributes:
-        keep: Ops that stay.
+    Args:
+        keep: Ops that stay; None for those of the marked boundary.
         functions: Whether the functions that the graph calls are changed too.
+
+    Returns:
+        What was removed.
+
+    Raises:
+        GraphEditError: No two ops compute the same.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
+        ...     y = tf.add(tf.nn.relu(x, name="a"), tf.nn.relu(x, name="b"), name="y")
+        >>> editor = tgw.edit(graph)
+        >>> editor.merge_duplicates().removed
+        ('b',)
     """
 
     keeps_values: ClassVar[bool] = True
 
-    keep: OpsArgument = ()
+    _: KW_ONLY
+    keep: kinds.Kept = ()
     functions: bool = True
 
     def sentence(self) -> str:

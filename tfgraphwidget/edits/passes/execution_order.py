@@ -9,24 +9,33 @@ from typing import ClassVar
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch, Report
-from tfgraphwidget.edits.registry import EditButton, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import MERGE, NEXT, GraphIndex
 
 
-@register(
-    button=EditButton(
-        "Sort ops",
-        "List each op of a file behind those that it reads",
-        on="graph",
-        order=240,
-        group="Clean up",
-        keywords="sort_by_execution_order topological",
-    )
-)
+@register
 @dataclass(frozen=True)
 class Sort(Command):
-    """List each op of a file behind the ops that it reads and waits for; otherwise the order stays."""
+    """List each op of a file, or of a function, behind the ops that it reads and waits for.
+
+    Returns:
+        How many ops are at another place.
+
+    Raises:
+        GraphEditError: The ops are sorted already, or the graph is a live one.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> graph_def = tgw.example().graph.as_graph_def()
+        >>> nodes = list(graph_def.node)[::-1]
+        >>> del graph_def.node[:]
+        >>> graph_def.node.extend(nodes)
+        >>> editor = tgw.edit(graph_def)
+        >>> report = editor.sort()
+        >>> editor.index.is_sorted()
+        True
+    """
 
     keeps_values: ClassVar[bool] = True
 

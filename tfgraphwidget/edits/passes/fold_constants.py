@@ -9,19 +9,20 @@ import re
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.passes import kernels
 from tfgraphwidget.edits.passes.constant_conditionals import choose_branches
 from tfgraphwidget.edits.passes.execution_order import execution_order
 from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, control_inputs
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.errors import GraphEditError, TensorFlowMissing
 from tfgraphwidget.graph import (
     ARGUMENTS,
@@ -54,46 +55,46 @@ MAX_SECONDS = 30.0  # that computing may take; what is left stays as it is
 _FEW = 3
 
 
-@register(
-    button=EditButton(
-        "Fold constants",
-        "Compute what depends on constants alone",
-        on="graph",
-        order=200,
-        group="Clean up",
-        keywords="constant folding propagation",
-        fields=(
-            FormField(
-                "limit",
-                "Largest result",
-                initial=str(_LIMIT),
-                python=True,
-                hint="In bytes; a larger result is stored only if it is smaller than what it is computed from.",
-            ),
-        ),
-    )
-)
+@register
 @dataclass(frozen=True)
 class FoldConstants(Pass):
-    """Compute once what depends on constants and on known static shapes alone, and store it as constants.
+    """Compute once what depends on constants alone, and store it as constants.
 
-    Ops with state, random numbers, queues, Python functions and placeholders with a default are not computed, nor are
-    loops; folded ops in a loop stay in it. Ops that fail when they are computed stay. Of a conditional with a constant
-    predicate the branch that is taken stays.
+    Ops with state, random numbers, queues, Python functions, and placeholders with a default are not computed. Ops
+    that fail when they are computed stay, with a note. Of a conditional with a constant predicate the branch that
+    is taken stays: a call of its function, or with Switch and Merge its ops, whose Merge becomes an Identity.
 
-    Attributes:
-        limit: The largest constant to store, in bytes as in the file; a larger one is stored if it is smaller than the
-            constants that it replaces.
-        shapes: Whether static shapes count as constants.
-        keep: Ops that stay.
+    Args:
+        limit: The largest constant to store, in bytes; a larger one is stored if it is smaller than what it is
+            computed from.
+        shapes: Whether known static shapes count as constants.
+        keep: Ops that stay; None for those of the marked boundary.
         functions: Whether the functions that the graph calls are changed too.
+
+    Returns:
+        What was changed, and how many ops of each type became constants.
+
+    Raises:
+        GraphEditError: Nothing is constant, or larger than the limit.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
+        ...     y = tf.add(x, tf.constant(1.0) + tf.constant(2.0), name="y")
+        >>> editor = tgw.edit(graph.as_graph_def())
+        >>> report = editor.fold_constants()
+        >>> report.notes
+        ('1 op became a constant: 1 AddV2.',)
     """
 
     keeps_values: ClassVar[bool] = True
 
     limit: int = _LIMIT
+    _: KW_ONLY
     shapes: bool = True
-    keep: tuple[str, ...] = ()
+    keep: kinds.Kept = ()
     functions: bool = True
 
     def sentence(self) -> str:

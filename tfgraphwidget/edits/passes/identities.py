@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.passes.execution_order import execution_order
 from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass, add_control_inputs
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.registry import EditButton, FormField, register
-from tfgraphwidget.edits.rewrite.consumers import OpsArgument, resolve_ops
+from tfgraphwidget.edits.registry import register
+from tfgraphwidget.edits.rewrite.consumers import resolve_ops
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     HANDLE_DTYPES,
@@ -30,43 +31,39 @@ _CHOICE = tuple(sorted((_HANDS_ON | WITHOUT_OUTPUTS) - {"Identity"}))
 _CUSTOM_GRADIENT = "_gradient_op_type"
 
 
-@register(
-    button=EditButton(
-        "Remove identities",
-        "Let the consumers of each Identity read its input",
-        on="graph",
-        order=220,
-        group="Clean up",
-        keywords="remove_nodes Identity CheckNumerics StopGradient NoOp Assert dependency optimization",
-        fields=(
-            FormField(
-                "also",
-                "Also",
-                python=True,
-                optional=True,
-                hint=f"A list of other op types: {', '.join(_CHOICE)}",
-            ),
-        ),
-    )
-)
+@register
 @dataclass(frozen=True)
 class RemoveIdentities(Pass):
-    """Remove the ops that only hand a tensor on: its consumers read the tensor itself.
+    """Remove the Identity ops: their consumers read what they read.
 
-    Control inputs of a removed op become those of its consumers, and ops that waited for it wait for its input. These
-    stay: ops without consumers, ops that signatures, collections, variables or placements name, reads of variables of
-    TensorFlow 1, ops with a custom gradient, and those that hold together the control flow of TensorFlow 1 and its
-    gradients.
+    Control inputs of a removed op become those of its consumers, and ops that waited for it wait for its input.
+    Identity ops that hold together the control flow of TensorFlow 1, and reads of its variables, stay.
 
-    Attributes:
-        also: Further op types to remove: "CheckNumerics", "StopGradient", "PreventGradient", "Snapshot", "NoOp",
-            "Assert".
-        keep: Ops that stay.
+    Args:
+        also: Further op types: "CheckNumerics", "StopGradient", "PreventGradient", "Snapshot", "NoOp", "Assert".
+        keep: Ops that stay; None for those of the marked boundary.
         functions: Whether the functions that the graph calls are changed too.
+
+    Returns:
+        What was removed.
+
+    Raises:
+        GraphEditError: There is nothing to remove, or `also` has another op type.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
+        ...     y = tf.add(tf.identity(x, name="same"), 1.0, name="y")
+        >>> editor = tgw.edit(graph)
+        >>> editor.remove_identities().removed
+        ('same',)
     """
 
-    also: tuple[str, ...] = ()
-    keep: OpsArgument = ()
+    also: kinds.Texts = ()
+    _: KW_ONLY
+    keep: kinds.Kept = ()
     functions: bool = True
 
     def sentence(self) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, ClassVar
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.function_bodies import plan_everywhere
@@ -12,7 +13,7 @@ from tfgraphwidget.edits.passes.whole_graph import GraphRewrite
 from tfgraphwidget.edits.patch import Change, Patch, Report, without_uncalled_functions
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.attributes import check_new_node
-from tfgraphwidget.edits.rewrite.consumers import OpsArgument, resolve_ops
+from tfgraphwidget.edits.rewrite.consumers import resolve_ops
 from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import mask_of, reachable_functions
 from tfgraphwidget.naming import known_instead, names_text
@@ -22,7 +23,25 @@ from tfgraphwidget.sentences import editor_call, in_cell
 @register
 @dataclass(frozen=True)
 class RemoveFunctions(Command):
-    """Remove the functions of the graph's library that no op calls, and that no function which one calls does."""
+    """Remove the functions of the graph's library that no op calls, itself or by other functions.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: Ops call every function, or the body of one is edited.
+
+    Example:
+        >>> import tensorflow as tf, tfgraphwidget as tgw
+        >>> graph = tf.compat.v1.GraphDef()
+        >>> graph.node.add(name="x", op="NoOp")
+        name: "x"
+        op: "NoOp"
+        <BLANKLINE>
+        >>> graph.library.function.add().signature.name = "unused"
+        >>> tgw.edit(graph).remove_functions().notes
+        ("Removed 'unused'.",)
+    """
 
     keeps_values: ClassVar[bool] = True
 
@@ -54,14 +73,32 @@ class RemoveFunctions(Command):
 @register
 @dataclass(frozen=True)
 class RemoveCollection(Command):
-    """Remove collections of the graph. Their ops and variables stay.
+    """Remove collections of the graph; the ops and variables in them stay.
 
-    Attributes:
-        keys: The keys of the collections.
+    Args:
+        keys: The keys of the collections: "losses".
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: The graph has no such collection.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.remove_collection("train_op")
+        >>> editor.graph.get_collection("train_op")
+        []
     """
 
-    keys: tuple[str, ...]
+    keys: Annotated[tuple[str, ...], kinds.Operand(is_positional=True)]
     keeps_values: ClassVar[bool] = True
+
+    @classmethod
+    def from_call(cls, resolver: kinds.Resolver, /, *keys: str) -> Command:  # noqa: ARG003
+        """The command of a call with any number of keys."""
+        return cls(keys)
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -85,16 +122,30 @@ class RemoveCollection(Command):
 @register
 @dataclass(frozen=True)
 class RemoveAttr(Command):
-    """Remove an attribute of ops, and of the functions that they call.
+    """Remove an attribute of ops, as of what was placed on a TPU: `editor.remove_attr("_tpu_replicate")`.
 
-    Attributes:
-        name: The attribute.
-        what: The ops; () for all of the graph.
-        functions: Whether the functions that the ops call, and the ops in these, lose it too.
+    Args:
+        name: The attribute, one that the op type does not need.
+        what: Ops, a name scope or a selection; None for all.
+        functions: Whether the functions that these ops call, and the ops in these, lose it too
+            ("_XlaMustCompile").
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: No op has the attribute, or one cannot be without.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.remove_attr("_class").changed[0]
+        'net/hidden/w/Initializer/Const'
     """
 
     name: str
-    what: OpsArgument = ()
+    what: kinds.PartOrAll = ()
+    _: KW_ONLY
     functions: bool = True
 
     def sentence(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import count
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ import numpy as np
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch, Report
-from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.rename import lost_state_notes, rename_patch
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, GraphIndex, definitions, handles, has_state, persistent_state, tensor_values
@@ -26,30 +26,32 @@ _SCOPE = re.compile(r"[A-Za-z]\w*_\d+")
 _SMALL = 16  # elements of a constant that may be a shape, an axis or a size
 
 
-@register(
-    button=EditButton(
-        "Obfuscate names",
-        "Rename all ops and scopes, for bug reports",
-        on="graph",
-        order=420,
-        group="Replace and rename",
-        keywords="obfuscate_names anonymize hide bug report",
-        fields=(FormField("contents", "Contents too", initial="False", python=True, words=("True", "False")),),
-    )
-)
+@register
 @dataclass(frozen=True)
 class ObfuscateNames(Command):
     """Give all ops and name scopes names that say nothing but the op type, for bug reports.
 
-    Op types, attributes, shapes and the keys of signatures stay, and so do the functions of the graph, with their
-    names, and keys by which a session or a checkpoint finds the values of variables. The report lists what stays.
-
-    Attributes:
+    Args:
         contents: Whether large constants become zeros, and texts "text", as well.
+
+    Returns:
+        What was renamed; its notes list what stays, such as op types, the names of functions, and the keys of
+        variables that have values.
+
+    Raises:
+        GraphEditError: There is no name to hide.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.edit(tgw.example().graph.as_graph_def())
+        >>> report = editor.obfuscate_names()
+        >>> editor.of_type("Relu").ops
+        ('scope_1/scope_1/Relu_1',)
     """
 
     keeps_values: ClassVar[bool] = True
 
+    _: KW_ONLY
     contents: bool = False
     asks_for_session: ClassVar[bool] = True
 

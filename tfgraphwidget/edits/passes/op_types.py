@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.passes.whole_graph import GraphRewrite, Pass
 from tfgraphwidget.edits.patch import Patch
-from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import input_specs
 from tfgraphwidget.edits.rewrite.output_uses import OutputUses
 from tfgraphwidget.errors import GraphEditError
@@ -21,31 +21,32 @@ from tfgraphwidget.tf_types import NodeDef, OpDef
 _OP_TYPE = re.compile(r"[A-Za-z_][A-Za-z0-9_>.-]*")
 
 
-@register(
-    button=EditButton(
-        "Rename type",
-        "Make the ops of one type ops of another",
-        on="graph",
-        order=410,
-        group="Replace and rename",
-        keywords="rename_op custom op",
-        fields=(FormField("old", "Type"), FormField("new", "New type")),
-    )
-)
+@register
 @dataclass(frozen=True)
 class RenameType(Pass):
-    """Make the ops of one type ops of another that takes the same inputs, such as a custom op TensorFlow's own.
+    """Make the ops of one type ops of another, which takes the same inputs.
 
-    Attributes that the new type does not have are removed. In a live graph new ops take the place of the old ones.
-
-    Attributes:
+    Args:
         old: The op type.
-        new: The new op type.
+        new: The new op type; attributes that it does not have are removed.
         functions: Whether the functions that the graph calls are changed too.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: The graph has no op of the type, or one that cannot be of the new type.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.edit(tgw.example().graph.as_graph_def())
+        >>> editor.rename_type("Relu", "Relu6").changed[0]
+        'net/hidden/Relu'
     """
 
     old: str
     new: str
+    _: KW_ONLY
     functions: bool = True
 
     def sentence(self) -> str:

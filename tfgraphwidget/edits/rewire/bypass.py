@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.clone.boundary_inputs import compatible
-from tfgraphwidget.edits.command import subject_text
+from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.freeze.commands import without_training
-from tfgraphwidget.edits.registry import EditButton, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewire import validation
 from tfgraphwidget.edits.rewire.adapters import AdapterType, placeholder
 from tfgraphwidget.edits.rewire.edge_moves import Boundary, EdgeMoves, Slot, Tensor
@@ -41,39 +43,61 @@ from tfgraphwidget.sentences import Sentence, drawn_shape, either
 _GRADIENTS_TOO = "Its gradients are bypassed, too."
 
 
-@register(
-    button=EditButton(
-        "Bypass",
-        "Connect the consumers directly to the inputs",
-        on="part",
-        order=10,
-        needs=("inputs", "outputs"),
-        options=(("gradients", "True"),),
-    )
-)
+def _inputs(resolver: kinds.Resolver, by: Any) -> str | tuple[tuple[str, str], ...]:
+    """The tensors that consumers are connected to: pairs, one tensor, or () for the only input that fits."""
+    if isinstance(by, Mapping):
+        return tuple((resolver.name(output), resolver.name(tensor)) for output, tensor in by.items())
+    return () if by is None or (isinstance(by, tuple | list) and not by) else resolver.name(by)
+
+
+@register
 @dataclass(frozen=True)
 class Bypass(Rewire):
-    """Connect the consumers of an op, scope or selection directly to its inputs.
+    """Connect the consumers of an op, scope or selection to its input, for example to skip dropout.
+
+    The ops stay in the graph, without consumers.
 
     Without `by`, outputs and inputs are paired in order where they are equally many and fit. Otherwise each output is
     replaced by the only input of its dtype and static shape, or by the only such input that is not a constant or
     variable and of which more is used than its shape. Outputs that are read only after other outputs, as by gradients,
-    keep their consumers. Ops that wait for an op of the part wait for what the part reads and waits for. The ops of the
-    part stay in the graph. Of several parts that no edge joins each is bypassed, or none is.
+    keep their consumers. Ops that wait for an op of the part wait for what the part reads and waits for. Of several
+    parts that no edge joins each is bypassed, or none is.
 
-    Attributes:
-        what: The op, scope or selection.
-        by: The tensor to read instead; or pairs of (output, tensor to read instead), for these outputs alone.
-        mend: The type of an op to insert where dtypes or static shapes differ.
-        names: Names of the inserted ops.
-        gradients: Whether the gradient ops of the part are bypassed with it.
+    Args:
+        what: The op, name scope or selection.
+        by: The input to connect to, if several have the dtype and static shape of the output; or a dict
+            {output: tensor to read instead}, for these outputs alone.
+        mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
+        names: The names of the ops that are inserted.
+        gradients: Bypass the gradient ops of the part, too, so that the graph goes on training: what read the
+            gradient of its input reads that of its output. Nothing else happens where it has no gradients.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: No input fits, or several do; or it cannot be told which gradient is which.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.bypass("net/hidden/Relu")
+        >>> editor.path("net/hidden/Add", "net/logits").ops
+        ('net/hidden/Add', 'net/logits')
     """
 
-    what: str | Selection
-    by: str | tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
+    what: kinds.Part
+    by: Annotated[str | tuple[tuple[str, str], ...], kinds.Operand("object", _inputs, is_dict=True)] = ()
+    _: KW_ONLY
     mend: AdapterType = ""
-    names: tuple[str, ...] = ()
+    names: kinds.Texts = ()
     gradients: bool = False
+
+    @classmethod
+    def from_call(cls, resolver: kinds.Resolver, /, *args: Any, **arguments: Any) -> Command:  # noqa: ARG003
+        """The command of a call; a part without gradient ops is bypassed alone."""
+        fields = kinds.resolve_fields(cls, resolver, arguments)
+        return cls(**{**fields, "gradients": fields["gradients"] and resolver.has_gradient_ops(fields["what"])})
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -267,28 +291,37 @@ class Bypass(Rewire):
             moves.notes.append(part_text(self.what) + f" waits for {before}; the ops that read past it do not.")
 
 
-@register(
-    button=EditButton(
-        "Detach", "Cut all incoming and outgoing edges; placeholders replace the inputs", on="part", order=30
-    )
-)
+@register
 @dataclass(frozen=True)
 class Detach(Rewire):
-    """Cut an op, scope or selection off from the rest of the graph.
+    """Disconnect an op, a name scope or a selection: it reads new placeholders, and so do its consumers.
 
-    Attributes:
-        what: The op, scope or selection.
-        inputs: Whether it reads a new placeholder for each of its inputs, of the same dtype and static shape.
-        outputs: Whether its consumers read a new placeholder for each of its outputs.
-        control: Whether control edges across its boundary are removed.
-        names: Names of the placeholders.
+    Args:
+        what: The op, name scope or selection.
+        inputs: Disconnect its inputs.
+        outputs: Disconnect its consumers.
+        control: Remove control edges across the boundary too.
+        names: The names of the placeholders.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: The part cannot be disconnected.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.detach("net/hidden/Relu").added
+        ('net/hidden/Add_placeholder', 'net/hidden/Relu_placeholder')
     """
 
-    what: str | Selection
+    what: kinds.Part
+    _: KW_ONLY
     inputs: bool = True
     outputs: bool = True
     control: bool = False
-    names: tuple[str, ...] = ()
+    names: kinds.Texts = ()
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal, get_args
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import NodeChange, Patch
-from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewire import adapters, validation
 from tfgraphwidget.edits.rewire.adapters import AdapterType
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves, Slot, Tensor
@@ -183,23 +184,37 @@ def _move_consumers(moves: EdgeMoves, pairs: Pairs, may: Callable[[int], bool]) 
 @register
 @dataclass(frozen=True)
 class Reroute(_ConsumerCommand):
-    """Connect the consumers of the tensors `old` to the tensors `to`, pair by pair and all at once.
+    """Connect the consumers of one tensor to another: `editor.reroute("dropout/mul:0", to="dense/BiasAdd:0")`.
 
-    Attributes:
-        old: Tensors; an op stands for all its outputs, and "^op" for its control edges.
-        to: As many tensors.
-        only: The consumers that may change: ops, scopes or a selection; () for all.
-        never: Consumers that must not change.
-        mend: The type of an op to insert where dtypes or static shapes differ.
-        names: Names of the inserted ops.
+    Args:
+        old: A tensor, or a list, which is taken pairwise and all at once. An op stands for its outputs, "^op" for
+            its control edges.
+        to: The tensor, or list of as many, that the consumers read instead.
+        only: The ops, name scopes or selection that may be changed; () for all.
+        never: The ops, name scopes or selection that may not be changed.
+        mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
+        names: The names of the ops that are inserted.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: Dtypes, static shapes, a cycle or a loop do not allow it.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.reroute("net/hidden/Relu:0", to="net/hidden/Add:0", only="net/logits").changed
+        ('net/logits',)
     """
 
-    old: Names
-    to: Names
-    only: Ops = ()
-    never: Ops = ()
+    old: kinds.Tensors
+    to: kinds.Tensors
+    _: KW_ONLY
+    only: kinds.Consumers = ()
+    never: kinds.Consumers = ()
     mend: AdapterType = ""
-    names: tuple[str, ...] = ()
+    names: kinds.Texts = ()
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -219,29 +234,44 @@ class Reroute(_ConsumerCommand):
         return moves
 
 
-@register(operands=2)
+@register
 @dataclass(frozen=True)
 class Swap(_ConsumerCommand):
-    """Exchange the consumers of two tensors; or the consumers or inputs of two ops, scopes or selections.
+    """Exchange the consumers of two tensors, or the connections of two ops, name scopes or selections.
 
-    Attributes:
-        a: A tensor, op, scope or selection.
-        b: Another one of the same kind.
-        what: Which ends of ops, scopes or selections are exchanged: "outputs" (their consumers), "inputs" or "both".
-            They are paired in order.
-        only: The consumers that may change; () for all.
-        never: Consumers that must not change.
-        mend: The type of an op to insert where dtypes or static shapes differ.
-        names: Names of the inserted ops.
+    Args:
+        a: A tensor, op, name scope or selection.
+        b: Another one.
+        what: Of ops, scopes and selections: "outputs" (their consumers), "inputs" (what they read), or "both".
+            They are exchanged pairwise, in their order.
+        only: The ops, name scopes or selection that may be changed; () for all.
+        never: The ops, name scopes or selection that may not be changed.
+        mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
+        names: The names of the ops that are inserted.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: Dtypes, static shapes, a cycle or a loop do not allow it.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> report = editor.swap("net/logits:0", copy["net/logits:0"])
+        >>> "copy/net/logits" in editor.path("x", "loss")
+        True
     """
 
-    a: str | Selection
-    b: str | Selection
+    a: kinds.PartOrTensor
+    b: kinds.PartOrTensor
     what: Side = "outputs"
-    only: Ops = ()
-    never: Ops = ()
+    _: KW_ONLY
+    only: kinds.Consumers = ()
+    never: kinds.Consumers = ()
     mend: AdapterType = ""
-    names: tuple[str, ...] = ()
+    names: kinds.Texts = ()
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -326,25 +356,39 @@ def _both_ways(pairs: Pairs) -> Pairs:
 # Connect
 
 
-@register(operands=2)
+@register
 @dataclass(frozen=True)
 class Connect(Rewire):
-    """Connect tensors to the inputs of an op, scope or selection.
+    """Connect a tensor to an input of an op, or the outputs of one selection to the inputs of another.
 
-    Attributes:
-        source: A tensor, several, or an op, scope or selection for all its outputs.
-        target: An op, scope or selection. Its inputs are taken in order, or the only one that fits a single tensor.
-        k: The position of one input of an op. Of an op in a file that reads fewer tensors than its type takes, the next
-            one can be connected too; of one that reads more, an input is taken away by no tensor, ().
-        mend: The type of an op to insert where dtypes or static shapes differ.
-        names: Names of the inserted ops.
+    Args:
+        source: A tensor, several, or an op, name scope or selection for all of its outputs.
+        target: The op, name scope or selection that reads them.
+        k: The number of the input. Without it, the tensors go to the inputs one by one if they are equally many,
+            or one tensor to the only input that fits. Where an op of a file reads fewer tensors than its type
+            takes, this may be the next one; where it reads more, `connect([], op, k)` takes one away.
+        mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
+        names: The names of the ops that are inserted.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: Dtypes, static shapes, a cycle or a loop do not allow it.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.connect("net/hidden/Add:0", "net/logits", 0).changed
+        ('net/logits',)
     """
 
-    source: Names | Selection
-    target: str | Selection
+    source: kinds.Sources
+    target: kinds.PartOrTensor
     k: int | None = None
+    _: KW_ONLY
     mend: AdapterType = ""
-    names: tuple[str, ...] = ()
+    names: kinds.Texts = ()
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -457,8 +501,8 @@ class Connect(Rewire):
 
 @dataclass(frozen=True)
 class _ControlInputCommand(Rewire):
-    op: str
-    ops: tuple[str, ...]
+    op: kinds.OpName
+    ops: kinds.OpNames
 
     def _numbers(self, index: GraphIndex, *, there: bool) -> tuple[EdgeMoves, int, list[int]]:
         """The op and those that it waits for, or not; GraphEditError when that is so of none, or not of all."""
@@ -477,22 +521,27 @@ class _ControlInputCommand(Rewire):
         return moves, op, ops
 
 
-@register(
-    button=EditButton(
-        "Add control dependency",
-        "Have this op run after another one",
-        on="op",
-        order=90,
-        fields=(FormField("ops", "Op", tensor=True),),
-    )
-)
+@register
 @dataclass(frozen=True)
 class AddControlInputs(_ControlInputCommand):
-    """Add control inputs to an op: `ops` run before it, whenever it runs.
+    """Add control inputs to an op, which then runs after them.
 
-    Attributes:
+    Args:
         op: The op.
-        ops: The ops to wait for; none of them is a control input of the op yet.
+        ops: The ops that must run before it.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: The edge would close a cycle, or cross the border of a loop.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.add_control_inputs("loss", ["net/hidden/Relu"])
+        >>> editor.ops("loss").control_inputs
+        ('^net/hidden/Relu',)
     """
 
     def sentence(self) -> str:
@@ -522,9 +571,22 @@ class AddControlInputs(_ControlInputCommand):
 class RemoveControlInputs(_ControlInputCommand):
     """Remove control inputs of an op.
 
-    Attributes:
+    Args:
         op: The op.
-        ops: The ops that it no longer waits for; each is a control input of the op.
+        ops: The ops that it need no longer run after.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: One of them is not a control input.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.remove_control_inputs("train", "train/update_net/w/ResourceApplyGradientDescent")
+        >>> len(editor.ops("train").control_inputs)
+        2
     """
 
     def sentence(self) -> str:

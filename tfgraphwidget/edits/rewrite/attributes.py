@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 from tfgraphwidget.argument_checks import value_text
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, brief_value, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, Report, removal_of
-from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewrite.consumers import (
     ConsumerRewriter,
-    OpsArgument,
     input_specs,
     readers,
     resolve_ops,
@@ -27,9 +27,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     CONSTANTS,
     CONTROL,
-    HANDLES,
     OUTPUT_SHAPES,
-    PLACEHOLDERS,
     TRAINABLE,
     GraphIndex,
     Member,
@@ -47,23 +45,37 @@ from tfgraphwidget.naming import (
     split_tensor,
 )
 from tfgraphwidget.sentences import editor_call, in_cell
-from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef
+from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, OpsLike
 
 
 @register
 @dataclass(frozen=True)
 class SetAttr(Command):
-    """Set an attribute of an op.
+    """Set an attribute of an op: `editor.set_attr("conv1", "padding", "SAME")`.
 
-    Attributes:
-        op: The op. If TensorFlow does not know its type, only attributes that the op has can be set.
+    Args:
+        op: The op.
         name: The attribute.
-        value: A number, a text, the name of a dtype, a shape, or a list of these.
+        value: The new value. A dtype may be a tf.DType or its name, a shape a tf.TensorShape or a list.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: The op has no such attribute, or it cannot have that value.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> with tf.Graph().as_default() as graph:
+        ...     y = tf.nn.conv2d(tf.ones([1, 8, 8, 3]), tf.ones([3, 3, 3, 4]), 1, "SAME", name="conv")
+        >>> tgw.edit(graph).set_attr("conv", "padding", "VALID").shapes[0].after
+        (1, 6, 6, 4)
     """
 
-    op: str
+    op: kinds.OpName
     name: str
-    value: Any = field(metadata={"required": True})
+    value: kinds.Value
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -296,36 +308,33 @@ _DEVICE = re.compile(
 )  # fmt: skip
 
 
-@register(
-    button=EditButton(
-        "Device",
-        "Set the device",
-        on="part",
-        order=40,
-        fields=(
-            FormField(
-                "device",
-                "Device",
-                known="device",
-                words=("/device:CPU:0", "/device:GPU:0"),
-                hint="If empty, TensorFlow chooses.",
-            ),
-        ),
-    )
-)
+@register
 @dataclass(frozen=True)
 class Place(Command):
-    """Assign ops to a device; ops that are colocated with them move too.
+    """Set the device of ops, and of ops that are colocated with them.
 
-    Attributes:
-        what: The ops.
-        device: The device, "" to let TensorFlow choose.
+    Args:
+        what: Ops, a name scope or a selection.
+        device: "/device:GPU:0"; "" or None for TensorFlow's choice.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: The device is not a device's name, or the session could not place an op there.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.place(editor.scope("net/hidden"), "/device:CPU:0")
+        >>> len(editor.find("device:CPU"))
+        17
     """
 
     keeps_values: ClassVar[bool] = True
 
-    what: OpsArgument
-    device: str = field(metadata={"required": True})
+    what: kinds.Ops
+    device: kinds.Device
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -389,31 +398,34 @@ def _colocated_ops(index: GraphIndex, ops: Iterable[int]) -> set[int]:
     return group
 
 
-@register(
-    button=EditButton(
-        "Set constant",
-        "Change the value; a placeholder becomes a constant",
-        on="op",
-        order=80,
-        types=tuple(sorted(CONSTANTS | PLACEHOLDERS)),
-        output=True,
-        fields=(FormField("value", "Value", known="value", python=True),),
-    )
-)
+@register
 @dataclass(frozen=True)
 class SetConstant(Command):
-    """Set the value of a constant, or fix a placeholder to a value.
+    """Set the value of a constant, or fix that of a placeholder: `editor.set_constant("is_training:0", False)`.
 
-    The consumers of a placeholder then read a new constant, and what waits for it waits for that. The placeholder goes,
-    unless a signature or the callers of a function name it.
+    The consumers of the placeholder read a new constant. The placeholder goes, unless a signature or the callers of
+    a function name it.
 
-    Attributes:
-        tensor: The output of a Const or of a placeholder.
-        value: The value, of the dtype and static shape of the tensor.
+    Args:
+        tensor: The tensor, or the op.
+        value: The value, an array or what numpy makes one of.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: The value does not have the dtype or static shape of the tensor.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.set_constant("labels:0", [2])
+        >>> editor.session.run("loss:0", {"x:0": [[1, 2, 3, 4]]}).shape
+        ()
     """
 
-    tensor: str
-    value: Any = field(metadata={"required": True})
+    tensor: kinds.TensorName
+    value: kinds.Value
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -471,24 +483,39 @@ def has_negative_shape(node: NodeDef) -> bool:
 # Trainable variables
 
 
-@register(
-    button=EditButton(
-        "Train only this",
-        "Make the variables in it the only trainable ones",
-        "part",
-        order=85,
-        types=tuple(sorted(HANDLES)),
-    )
-)
+@register
 @dataclass(frozen=True)
 class Trainable(Command):
-    """Set the collection of trainable variables; in a function's body, for the variables that it reads.
+    """Make variables the only trainable ones; optimizers use these by default.
 
-    Attributes:
-        variables: The handle ops of the variables.
+    In a function's body it is so for the variables that the body reads. `editor.module()`, `function()` and
+    `save` have variables that are trainable as asked; those of the original stay what they are.
+
+    Of a name scope or a selection it takes the variables that were made to be trained: no moving averages, step
+    counters or slots of an optimizer, unless there is nothing else in it. A variable that is named is taken.
+
+    Args:
+        which: Variables, their names, name scopes or selections.
+
+    Returns:
+        The trainable variables. Their collection has them in graph order.
+
+    Raises:
+        GraphEditError: One of them contains no variable.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.set_trainable("net/w").ops
+        ('net/w',)
     """
 
-    variables: tuple[str, ...] = field(metadata={"positional": True})
+    variables: Annotated[tuple[str, ...], kinds.Operand(is_positional=True)]
+
+    @classmethod
+    def from_call(cls, resolver: kinds.Resolver, /, *which: OpsLike) -> Command:
+        """The command of a call with any number of variables, scopes and selections."""
+        return cls(resolver.variable_handles(which))
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""

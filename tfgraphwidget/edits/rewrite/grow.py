@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, Edits, Planner, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Patch, Preview, Report
@@ -14,16 +15,49 @@ from tfgraphwidget.edits.rewrite.consumers import tensor, tensor_name
 from tfgraphwidget.edits.rewrite.graft import graft_function
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.tf_types import OpsLike
 
 
 @register(requested=False)  # a message of the browser cannot name a function
 @dataclass(frozen=True)
 class Grow(Command):
-    """Call `function` on tensors of the graph; what it makes lies under the scope `into`."""
+    """Call a Python function on tensors of the graph, and initialize the variables and tables that it makes.
+
+    In a function that was opened itself (a `tf.function`, a Keras model), what the function makes becomes a
+    further result: `editor.module()` returns it too, and its variables are trainable beside the old ones.
+
+    Args:
+        at: The tensors, in the order of the function's parameters.
+        function: A function of `tf.Tensor`s; in a function's body also a `keras.layers.Layer` or model.
+        into: The name scope of the ops that it makes; None for one named after the function, in the scope of the
+            op of the first tensor. They are in the live graph's own collections.
+
+    Returns:
+        A `GrowthResult`: what the function returned, the new variables, the names of the new ops.
+
+    Raises:
+        GraphEditError: The function or an initializer fails; the graph shows nothing of it.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> import tensorflow as tf
+        >>> head = editor.grow("net/hidden/Relu:0", lambda hidden: tf.reduce_mean(hidden, axis=1), into="head")
+        >>> head, head.outputs.shape
+        (<GrowthResult 'head': 2 ops, 0 variables>, TensorShape([None]))
+    """
 
     at: tuple[str, ...]
-    function: Callable[..., object] = field(metadata={"callable": True})
+    function: Annotated[Callable[..., object], kinds.Operand(is_function=True)]
     into: str
+
+    @classmethod
+    def from_call(
+        cls, resolver: kinds.Resolver, /, at: OpsLike, function: Callable[..., object], into: str | None = None
+    ) -> Command:
+        """The command of a call, whose scope is named after the function without another name."""
+        tensors = tuple(name if ":" in name else f"{name}:0" for name in resolver.names(at))
+        return cls(tensors, function, resolver.name_for_growth(function, tensors) if into is None else into)
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""

@@ -5,55 +5,78 @@ Its name stays, since that is what people feed. What follows from its shape is f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Literal
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, brief_value
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch
-from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, readers, tensor
 from tfgraphwidget.edits.rewrite.insert import Spec, set_placeholder_spec
 from tfgraphwidget.edits.rewrite.resizing import Resizing
 from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import PLACEHOLDERS, GraphIndex, Shape, shape_text
+from tfgraphwidget.graph import GraphIndex, Shape, shape_text
 from tfgraphwidget.naming import free_name
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import DTypeLike, NodeDef, TensorLike
 
 _SAME: Literal["same"] = "same"
 
 
-@register(
-    button=EditButton(
-        "Replace input",
-        "Change the shape or dtype",
-        on="op",
-        order=70,
-        types=tuple(sorted(PLACEHOLDERS)),
-        output=True,
-        fields=(
-            FormField("shape", "Shape", known="shape", python=True, optional=True),
-            FormField("dtype", "Dtype", known="dtype", optional=True),
-        ),
-    )
-)
+@register
 @dataclass(frozen=True)
 class ReplaceInput(Command):
-    """Change the static shape or the dtype of a placeholder.
+    """Change the shape or dtype of a placeholder: `editor.replace_input("x:0", tf.TensorSpec([None, 320, 3]))`.
 
-    Attributes:
-        tensor: The placeholder's output.
-        shape: The new static shape; "same" to keep it.
-        dtype: The new dtype; "" to keep it.
-        fix: Whether constants that hold an old size are rewritten.
-        mend: "Cast" for consumers that read the old dtype through a Cast.
+    The placeholder keeps its name, except that another dtype in a live graph needs a new placeholder.
+
+    Args:
+        tensor: The placeholder.
+        spec: A tf.TensorSpec, a shape or a dtype; or use `shape` and `dtype`.
+        shape: The new shape.
+        dtype: The new dtype.
+        fix: Rewrite constants that contain the old size, as the shape of a Reshape may. Without it, `constants` of
+            the result lists them.
+        mend: "Cast" casts another dtype back for the consumers.
+
+    Returns:
+        What was changed, with the new shapes.
+
+    Raises:
+        GraphEditError: A consumer cannot take the new shape or dtype.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.replace_input("x:0", [16, 4])
+        >>> editor.producing(dtype="float*", shape=[16, 3]).ops[0]
+        'net/logits'
     """
 
     tensor: str
+    _: KW_ONLY
     shape: Shape | Literal["same"] = _SAME
     dtype: str = ""
     fix: bool = False
     mend: Literal["", "Cast"] = ""
+
+    @classmethod
+    def from_call(
+        cls,
+        resolver: kinds.Resolver,
+        /,
+        tensor: TensorLike,
+        spec: object = None,
+        *,
+        shape: object = _SAME,
+        dtype: DTypeLike | None = "",
+        fix: bool = False,
+        mend: Literal["", "Cast"] = "",
+    ) -> Command:
+        """The command of a call, which may have the shape and dtype of a tf.TensorSpec or an array."""
+        new_shape, new_dtype = resolver.shape_and_dtype(spec, shape, dtype)
+        return cls(resolver.tensor(tensor), shape=new_shape, dtype=new_dtype, fix=fix, mend=mend)
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""

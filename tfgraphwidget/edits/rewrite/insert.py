@@ -6,14 +6,14 @@ function makes of it what the graph reads, as a decoder of images does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext, TracedFunction
 from tfgraphwidget.edits.patch import Patch, Report
-from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewire.carried_gradients import CARRIED, can_be_carried, gradient_path
 from tfgraphwidget.edits.rewire.gradients import gradient_scope, is_gradient_name
 from tfgraphwidget.edits.rewire.operands import Ops
@@ -32,7 +32,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, Shape, is_placeholder
 from tfgraphwidget.naming import count_text, free_name, split_input, split_tensor
 from tfgraphwidget.sentences import drawn_shape, in_cell
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import NodeDef, OpsLike, TensorsLike, TensorSpec
 
 # A placeholder takes another dtype or shape in place, since users feed it by name. A live graph cannot change its
 # dtype; there a new placeholder replaces it (see `edits.op_replacement`).
@@ -102,43 +102,85 @@ _OP_TYPES = ("Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckN
 """Those that a form proposes."""
 
 
-@register(
-    button=EditButton(
-        "Insert after",
-        "Insert an op between this op and its consumers",
-        on="op",
-        order=60,
-        needs=("outputs",),
-        output=True,
-        fields=(FormField("function", "Op type", "Identity", words=_OP_TYPES, op_type=True),),
-    )
-)
+@register
 @dataclass(frozen=True)
 class Insert(Command):
-    """Insert a function between a tensor and its consumers.
+    """Insert a function between a tensor and its consumers: `editor.insert("conv1/Relu:0", tf.math.l2_normalize)`.
 
-    At a placeholder, `spec` inserts the function before the input: the placeholder takes that shape and dtype, and the
-    function makes of it what the graph reads.
+    In a graph that trains, the gradients go through the function where that can be; else the result says which
+    gradients stay as they were.
 
-    Attributes:
-        at: The tensor.
-        function: A Python function of one tensor, or an op type.
-        into: The name scope of the new ops.
-        only: The consumers that may change; () for all.
-        never: Consumers that must not change.
-        spec: The (shape, dtype) that a placeholder takes from now on.
-        options: Keyword arguments of the function, as (name, value) pairs.
-        name: In place of `into`: the name of the new op; of several, that of their name scope.
+    Args:
+        at: The tensor, or an op, name scope or selection with one output.
+        function: A Python function of a tensor, called on a placeholder in a separate graph, and once more for its
+            gradient where the graph trains; or an op type of TensorFlow ("Identity", "Cast", "LeakyRelu"). A
+            function without an output tensor (tf.print) runs before the tensor is read.
+        into: The name scope of the new ops, in place of `name`.
+        name: The name of the new op ("net/act"), or of the name scope of several; None for that of the function,
+            in the scope of the op that they follow.
+        only: The consumers that are changed: ops, name scopes, a selection; () for all.
+        never: The consumers that are not changed.
+        spec: At a placeholder: a tf.TensorSpec of what is fed from then on; the function goes before the input.
+        attributes: Attributes of the op type, or keyword arguments of the function, by name.
+        options: The same as `attributes`.
+        more: The same as `attributes`: `editor.insert("x:0", "Cast", dtype=tf.float16)`.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: The function fails, or its output does not fit the consumers.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> import tensorflow as tf
+        >>> editor.insert("net/hidden/Relu:0", tf.math.l2_normalize, into="unit").notes
+        ('The gradients go through it, too.',)
+        >>> editor.path("net/hidden/Relu", "net/logits").ops
+        ('net/hidden/Relu', 'net/logits', 'unit/l2_normalize')
     """
 
     at: str
-    function: Any = field(metadata={"callable": True})
+    function: kinds.Function
     into: str = ""
+    _: KW_ONLY
     only: Ops = ()
     never: Ops = ()
     spec: Spec | None = None
-    options: tuple[tuple[str, object], ...] = field(default=(), metadata={"pairs": True, "keys": True})
+    options: kinds.Attributes = ()
     name: str = ""
+
+    @classmethod
+    def from_call(
+        cls,
+        resolver: kinds.Resolver,
+        /,
+        at: TensorsLike,
+        function: object,
+        into: str | None = None,
+        *,
+        only: OpsLike = (),
+        never: OpsLike = (),
+        name: str | None = None,
+        spec: TensorSpec | None = None,
+        attributes: Mapping[str, object] | None = None,
+        options: Mapping[str, object] | None = None,
+        **more: object,
+    ) -> Command:
+        """The command of a call, whose further keywords are attributes of the op type."""
+        tensor = resolver.output(at)
+        free = name is None and into is None
+        return cls(
+            tensor,
+            function,
+            into or "",
+            only=resolver.consumers(only),
+            never=resolver.consumers(never),
+            spec=None if spec is None else resolver.tensor_spec(spec),
+            options=kinds.attribute_pairs(resolver, options, attributes, more),
+            name=resolver.free_name_for(function, [tensor]) if free else kinds.one_name(name, into),
+        )
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""

@@ -8,16 +8,17 @@ stood beside it (colocation) stands alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits import queue_runners
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, Patch, Report, removal_of, without_uncalled_functions
-from tfgraphwidget.edits.registry import EditButton, register
-from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, OpsArgument, resolve_ops
+from tfgraphwidget.edits.registry import register
+from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, resolve_ops
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     EXIT,
@@ -39,21 +40,34 @@ from tfgraphwidget.sentences import either
 _COLOCATED = "_class"
 
 
-@register(button=EditButton("Remove", "Remove these ops and the ops that only they use (Delete)", on="part", order=20))
+@register
 @dataclass(frozen=True)
 class Remove(Command):
-    """Remove ops from the graph.
+    """Remove ops, name scopes or a selection, and what only they needed.
 
     Pruning never removes ops that hold state, that have side effects, or that are in a collection. It leaves each input
     of the graph a consumer: the ops between such an input and a removed op stay.
 
-    Attributes:
-        what: The ops.
-        prune: Whether ops that only they needed are removed too: constants, reads of variables, unused branches.
-        readers: Whether all ops that depend on their outputs are removed too.
+    Args:
+        what: The ops, name scope or selection.
+        prune: Remove what only they needed too: constants, reads of variables, unused branches.
+        readers: Remove all ops that depend on them too; else they must have no consumers that stay.
+
+    Returns:
+        What was removed.
+
+    Raises:
+        GraphEditError: An op that stays reads one of them.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.remove("loss", readers=True).removed
+        ('loss',)
     """
 
-    what: OpsArgument
+    what: kinds.Ops
+    _: KW_ONLY
     prune: bool = True
     readers: bool = False
 

@@ -13,13 +13,15 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tfgraphwidget.edits import control_flow_contexts, queue_runners
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.clone.node_copier import NodeCopier
 from tfgraphwidget.edits.clone.scopes import LONGEST
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report, removal_of
-from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter
+from tfgraphwidget.edits.signature_edits import KeyRenaming
 from tfgraphwidget.errors import GraphEditError, NameTaken, UnknownName
 from tfgraphwidget.graph import (
     HANDLES,
@@ -29,6 +31,7 @@ from tfgraphwidget.graph import (
     V1_CONTROL_FLOW,
     GraphIndex,
     Member,
+    Signature,
     kind_of,
     persistent_state,
 )
@@ -45,31 +48,53 @@ from tfgraphwidget.naming import (
     split_tensor,
     text_attribute,
 )
-from tfgraphwidget.tf_types import ContextDef, NodeDef
+from tfgraphwidget.tf_types import ContextDef, NodeDef, OpLike
 
 # State that can be read, so that a session loads it for the new op.
 TRANSFERABLE_STATE = frozenset({"variable", "hash table", "iterator"})
 _KEY, _BY_NAME, _COLOCATED, _COLOCATE = "shared_name", "use_node_name_sharing", "_class", b"loc:@"
 
 
-@register(
-    button=EditButton(
-        "Rename", "Change the name", on="named", order=50, fields=(FormField("new", "Name", known="name"),)
-    )
-)
+@register
 @dataclass(frozen=True)
 class Rename(Command):
-    """Rename an op or a name scope. A variable is renamed with the ops that are named after it.
+    """Rename an op, a name scope ("a/"), or an input or output of a signature ("serving_default:output_0").
 
-    Attributes:
-        old: An op, a scope, or "signature:key".
-        new: The new name; "" for a scope that the names of its ops leave out.
+    The ops of a variable that are named after it are renamed too. It keeps its value.
+
+    Args:
+        old: The op, or the present name.
+        new: The new name; "" to leave a name scope out of the names of its ops: `editor.rename("clone_0/", "")`.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        GraphEditError: The name is taken, or cannot be a name.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.rename("net/hidden/", "body")
+        >>> editor.path("x", "net/logits").ops
+        ('x', 'net/logits', 'body/MatMul', 'body/Add', 'body/Relu')
     """
 
     keeps_values: ClassVar[bool] = True
 
     old: str
     new: str
+
+    @classmethod
+    def from_call(cls, resolver: kinds.Resolver, /, old: OpLike, new: str) -> Command:
+        """The command of a call: an op or a scope goes before an input or output of a signature."""
+        index = resolver.index
+        name = old if isinstance(old, str) else resolver.op(old)
+        is_in_graph = name in index.ids or name.rstrip("/") in index.scopes.ids
+        title, _, key = name.partition(":")
+        if not is_in_graph and key and any(signature.name == title for signature in resolver.signatures):
+            return RenameKey.of_signature(resolver.signatures, title, key, new)
+        return cls(name, new)
 
     def sentence(self) -> str:
         """The sentence that describes the edit: a name that ends as before is that of another scope."""
@@ -360,3 +385,56 @@ def _scopes(index: GraphIndex, old: str, new: str, names: Mapping[str, str]) -> 
     if not new.rstrip("/"):
         return tuple(dict.fromkeys(name.split("/")[0] for name in names.values() if "/" in name))
     return (new.rstrip("/"),) if is_scope and new.rstrip("/") not in index.scopes.ids else ()
+
+
+@register(requested=False)  # the browser asks for "rename"
+@dataclass(frozen=True)
+class RenameKey(Command):
+    """Rename an input or output of a signature; code calls `rename` for it.
+
+    Attributes:
+        signature: The name of the signature.
+        key: The name of its input or output.
+        new: The new name.
+    """
+
+    signature: str
+    key: str
+    new: str
+
+    @classmethod
+    def of_signature(cls, signatures: Iterable[Signature], name: str, key: str, new: str) -> RenameKey:
+        """The command that renames a key which the signature has, to one that it has not. Raises GraphEditError.
+
+        Args:
+            signatures: The signatures of the graph.
+            name: The name of one of them.
+            key: The name of its input or output.
+            new: The new name.
+        """
+        signature = next(each for each in signatures if each.name == name)
+        sides = [[side_key for side_key, _ in side] for side in (signature.inputs, signature.outputs)]
+        side_keys = next((side for side in sides if key in side), None)
+        if side_keys is None:
+            keys = names_text([*sides[0], *sides[1]])
+            raise GraphEditError(f"Signature {name!r} has no input or output {key!r}; it has {keys}.")
+        if not new or new in side_keys:
+            free = free_name(new or key, {side_key.lower() for side_key in side_keys})
+            raise GraphEditError(f"Signature {name!r} has {new!r} already; {free!r} is free.")
+        return cls(name, key, new)
+
+    def sentence(self) -> str:
+        """The sentence that describes the edit."""
+        return f"Renamed {self.key} of signature {self.signature} to {self.new}"
+
+    def plan(self, context: PlanContext) -> Patch:  # noqa: ARG002
+        """The patch, which changes no op.
+
+        Args:
+            context: The graph that the edit is planned on.
+        """
+        return Patch(signature_edits=(KeyRenaming(self.signature, self.key, self.new),))
+
+    def as_called(self) -> Rename:
+        """The call of `rename` that code has for it."""
+        return Rename(f"{self.signature}:{self.key}", self.new)

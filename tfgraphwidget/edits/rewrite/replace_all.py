@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from types import FunctionType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.clone.scopes import taken_names
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext, TracedFunction
@@ -28,7 +29,7 @@ from tfgraphwidget.edits.patch import (
     combine,
     removal_of,
 )
-from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewire.gradients import possible_gradient_notes
 from tfgraphwidget.edits.rewire.stale_gradients import stale_gradient_notes
 from tfgraphwidget.edits.rewire.validation import check_acyclic
@@ -61,6 +62,8 @@ from tfgraphwidget.naming import (
     count_text,
     enclosing_scopes,
     free_name,
+    function_name,
+    identifier,
     is_scope_name,
     names_text,
     scope_around,
@@ -75,44 +78,82 @@ _MOST_ROUNDS = 100
 _MOST_REFUSALS = 100
 
 
-@register(
-    button=EditButton(
-        "Replace all",
-        "Replace every match of a pattern",
-        on="graph",
-        order=400,
-        group="Replace and rename",
-        keywords="pattern rewrite find substitute",
-        fields=(
-            FormField("pattern", "Pattern", hint="Such as Relu(BiasAdd(x, b=Const)), or Identity(x)."),
-            FormField("by", "By", hint="Such as LeakyRelu(x, alpha=0.2), or x; an op type is called on all."),
-            FormField("into", "Name scope", optional=True),
-        ),
-    )
-)
+_PATTERN = "str | patterns.Pattern | Callable[..., object]"
+_WHERE = "Callable[[patterns.Match], object] | None"
+
+
+def _pattern(_: kinds.Resolver, argument: str | Pattern | Callable[..., object]) -> str | Pattern:
+    """A pattern, as text unless it has none."""
+    definition = pattern_of(argument)
+    return definition.text if definition.has_text else definition
+
+
+def _scope_for(by: object) -> str:
+    """A name scope named after a replacement: that of a function, or of its last op type."""
+    if isinstance(by, str):
+        name = by.rpartition(";")[2].strip().partition("(")[0].rpartition("=")[2].strip()
+    else:
+        name = function_name(by)
+    base = identifier(name).strip("_") if name.isascii() and name not in ("", "<lambda>") else ""
+    return base if base[:1].isalpha() else "replaced"
+
+
+@register
 @dataclass(frozen=True)
 class ReplaceAll(Command):
-    """Replace every match of a pattern.
+    """Replace every match of a pattern: one edit, one line of code, one step to undo.
 
-    Attributes:
-        pattern: The pattern, as text unless it holds a Python function.
-        by: What takes the place of a match: a function of the tensors that the pattern names, or a text of them.
-        into: The name scope of the new ops, in the scope of what they replace; a number is added where it is taken.
-        within: The ops that matches may consist of; () for all.
-        where: A function of a match that says whether it is replaced; None for all.
-        until: "once", or "fixed": repeat until nothing matches.
-        effects: Whether ops with side effects are replaced too.
-        functions: Whether the functions that ops call are searched and edited too.
+    Of matches that overlap, the first in topological order is replaced. A match is left alone if an op outside
+    reads or waits for one inside, other than its outputs. Control inputs go over to the new ops.
+
+    Args:
+        pattern: The pattern; see `tfgraphwidget.pattern`.
+        by: A Python function of the tensors that the pattern names, in their order; if the pattern has a name for
+            each of its parameters, of those. Or a text: "x", "LeakyRelu(x, alpha=0.2)", or an op type alone, which
+            is called on all. `$padding` is an attribute that the pattern names.
+        into: The name scope of the new ops, inside the scope of the op that they replace; a number is added where
+            it is taken. None for one named after `by`.
+        within: The ops that matches may consist of; None for all.
+        where: A function of a `Match` that says whether to replace it; None for all.
+        until: "once"; or "fixed" to repeat until nothing matches, at most 100 times.
+        effects: Replace ops with side effects too: random numbers, assignments, prints.
+        functions: Replace in the functions that ops call, too.
+
+    Returns:
+        What was changed: `replaced` lists the matches that were, `skipped` those that were not, each with the
+        reason.
+
+    Raises:
+        InvalidArgument: The pattern or the replacement cannot be read.
+        GraphEditError: Nothing matches, or no match can be replaced; the error says why.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> removed = editor.strip_training("net/logits:0")
+        >>> report = editor.replace_all("Relu(x)", "LeakyRelu(x, alpha=0.1)", into="leaky")
+        >>> print(report)
+        replaced 1 of 1 match
+        1 op added, 1 op removed, 1 op changed
+        >>> editor.lines[-1]
+        'editor.replace_all(pattern="Relu(x)", by="LeakyRelu(x, alpha=0.1)", into="leaky")'
     """
 
-    pattern: Any = field(metadata={"external": "pattern"})
-    by: Any = field(metadata={"callable": True})
-    into: str = "replaced"
-    within: OpsArgument = ()
-    where: Any = field(default=None, metadata={"callable": True})
+    pattern: Annotated[Any, kinds.Operand(_PATTERN, _pattern, external="pattern")]
+    by: Annotated[Any, kinds.Operand("str | Callable[..., object]", kinds.as_given, is_function=True)]
+    into: Annotated[str, kinds.Operand("str | None", kinds.as_given, default=None)] = "replaced"
+    _: KW_ONLY
+    within: kinds.PartOrAll = ()
+    where: Annotated[Any, kinds.Operand(_WHERE, kinds.as_given, is_function=True)] = None
     until: Literal["once", "fixed"] = "once"
     effects: bool = False
     functions: bool = False
+
+    @classmethod
+    def from_call(cls, resolver: kinds.Resolver, /, *args: Any, **arguments: Any) -> Command:  # noqa: ARG003
+        """The command of a call, whose scope is named after the replacement without another name."""
+        fields = kinds.resolve_fields(cls, resolver, arguments)
+        return cls(**{**fields, "into": _scope_for(fields["by"]) if fields["into"] is None else fields["into"]})
 
     def sentence(self) -> str:
         """What the edit has done, in words."""
@@ -410,7 +451,7 @@ def replacement_of(pattern: Pattern, by: object) -> Any:
 
 
 def _returning(function: FunctionType) -> Callable[..., object]:
-    """The function, which is refused where it returns None: other edits take that for what it was given."""
+    """The function, which is refused where it returns None: other edits take that for what it was argument."""
 
     @functools.wraps(function)
     def call(*tensors: object) -> object:

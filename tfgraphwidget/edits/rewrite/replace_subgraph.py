@@ -5,14 +5,14 @@ The consumers of the old outputs read the new ones. The old ops stay, to be comp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 
+from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext, TracedFunction
 from tfgraphwidget.edits.patch import NodeChange, Patch, Report, apply_patch, combine
-from tfgraphwidget.edits.registry import EditButton, FormField, register
+from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewire.edge_moves import EdgeMoves
 from tfgraphwidget.edits.rewire.gradients import possible_gradient_notes
 from tfgraphwidget.edits.rewire.operands import connected_parts
@@ -33,45 +33,84 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import HANDLES, NEXT, GraphIndex, Part, Selection, traversal
 from tfgraphwidget.naming import free_name, names_text, split_tensor
 from tfgraphwidget.sentences import in_cell
+from tfgraphwidget.tf_types import OpsLike, TensorKey, TensorLike
 
 _OP_TYPES = ("Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity")
 """Those that a form proposes."""
 
 
-@register(
-    button=EditButton(
-        "Replace",
-        "Replace this op with an op of another type that has the same inputs",
-        on="op",
-        order=55,
-        needs=("inputs", "outputs"),
-        fields=(FormField("by", "Op type", words=_OP_TYPES, op_type=True),),
-        options=(("remove", "True"),),
-    )
-)
+@register
 @dataclass(frozen=True)
 class Replace(Command):
-    """Replace ops by what a function makes, or by other ops of the graph.
+    """Connect the consumers of an op, a name scope or a selection to other ops.
 
-    Attributes:
-        what: The ops to replace.
-        by: A function that is called on the inputs of `what`, variables left out; an op type, which
-            is called in the same manner; or other ops, whose inputs and outputs take the place of those of `what` in
-            order, or as `ends` says.
-        into: The name scope of the ops that the function makes.
-        ends: Pairs of (old tensor, new tensor).
-        remove: Whether the ops `what` are removed.
-        attributes: Attributes of the op type, or keyword arguments of the function, as (name, value) pairs.
-        name: In place of `into`: the name of the op that the function makes; of several, that of their name scope.
+    Args:
+        what: The op, name scope or selection to replace.
+        by: A Python function of the input tensors of `what` (`Selection.inputs`, in their order) that returns a
+            tensor for each output; an op type ("Elu") of those inputs; or another selection, op or name scope,
+            whose outputs take the place of the old ones in their order. A name of the graph goes before a type.
+        into: The name scope of the function's ops, in place of `name`.
+        name: The name of the new op ("net/act"), or of the name scope of several; None for that of the function,
+            beside the old ops.
+        ends: {old tensor: new tensor} in place of the order.
+        remove: Remove the old ops, and what only they needed.
+        attributes: Attributes of the op type, or keyword arguments of the function, by name.
+        more: The same as `attributes`: `editor.replace("relu", "LeakyRelu", alpha=0.1)`.
+
+    Returns:
+        What was changed.
+
+    Raises:
+        InvalidArgument: The op type has no attribute of a name, or a value does not fit.
+        GraphEditError: The function fails, or the new outputs do not fit the consumers.
+
+    Example:
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> import tensorflow as tf
+        >>> report = editor.replace("net/hidden/Relu", tf.nn.elu, into="body", remove=True)
+        >>> report.added, report.removed
+        (('body/Elu',), ('net/hidden/Relu',))
+        >>> editor.of_type("Elu").ops
+        ('body/Elu',)
     """
 
     what: OpsArgument
-    by: Any = field(metadata={"callable": True})
+    by: kinds.Function
     into: str = ""
-    ends: tuple[tuple[str, str], ...] = field(default=(), metadata={"pairs": True})
+    _: KW_ONLY
+    ends: kinds.TensorPairs = ()
     remove: bool = False
-    attributes: tuple[tuple[str, object], ...] = field(default=(), metadata={"pairs": True})
+    attributes: kinds.Attributes = ()
     name: str = ""
+
+    @classmethod
+    def from_call(
+        cls,
+        resolver: kinds.Resolver,
+        /,
+        what: OpsLike,
+        by: object,
+        into: str | None = None,
+        *,
+        name: str | None = None,
+        ends: Mapping[TensorKey, TensorLike] | None = None,
+        remove: bool = False,
+        attributes: Mapping[str, object] | None = None,
+        **more: object,
+    ) -> Command:
+        """The command of a call, whose further keywords are attributes of the op type."""
+        is_function = resolver.is_function(by)
+        if not is_function:
+            by = resolver.replacement(by)
+        pairs = tuple((resolver.tensor(old), resolver.tensor(new)) for old, new in (ends or {}).items())
+        part = resolver.part(what, ops=True)
+        if not is_function:
+            name = None  # other ops of the graph have names
+        elif name is None and into is None:
+            name = resolver.free_name_for(by, resolver.ops_of(part), instead=remove)
+        options = kinds.attribute_pairs(resolver, attributes, more)
+        return cls(part, by, into or "", ends=pairs, remove=remove, attributes=options, name=kinds.one_name(name, into))
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""

@@ -18,6 +18,7 @@ import base64
 import binascii
 import dataclasses
 import importlib
+import inspect
 import json
 import math
 import re
@@ -35,6 +36,7 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import Array
 from tfgraphwidget.edits.history import Step
+from tfgraphwidget.edits.operand_kinds import operands_of
 from tfgraphwidget.edits.registry import commands, registration_of
 from tfgraphwidget.errors import GraphEditError, WrongType
 from tfgraphwidget.graph import GraphIndex, Part, Selection, ops
@@ -328,12 +330,13 @@ def record_of(command: Command, number: int = 1) -> dict[str, Json]:
     """
     verb = command.verb()
     fields_json: dict[str, Json] = {}
+    operands = operands_of(type(command))
     for field in dataclasses.fields(command):
         value = getattr(command, field.name)
         if _is_default(value, field):
             continue
         try:
-            if ("external" in field.metadata or "callable" in field.metadata) and not _is_named(value):
+            if operands[field.name].is_reference and not _is_named(value):
                 raise NotEncodable(_description(value))
             fields_json[field.name] = encode(value)
         except NotEncodable as error:
@@ -480,7 +483,8 @@ def _check_keys(mapping: Mapping[str, object], required_keys: set[str], all_keys
         raise NotDecodable(f"{key!r} is missing")
 
 
-def _fields(kind: type, fields_json: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+def _fields(kind: type[Command], fields_json: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    operands = operands_of(kind)
     writable = {field.name: field for field in _writable(kind)}
     required_keys = {
         field.name
@@ -490,25 +494,27 @@ def _fields(kind: type, fields_json: Mapping[str, object]) -> Iterator[tuple[str
     _check_keys(fields_json, required_keys, set(writable))
     for name, json_value in fields_json.items():
         value = decode(json_value)
-        is_reference = "callable" in writable[name].metadata or "external" in writable[name].metadata
-        if not _fits(value, _types(kind)[name]) or (is_reference and not _is_named(value)):
-            raise NotDecodable(f"{name!r} cannot be {value_text(value)}; it is of type {writable[name].type}")
+        hint = _types(kind)[name]
+        if not _fits(value, hint) or (operands[name].is_reference and not _is_named(value)):
+            raise NotDecodable(f"{name!r} cannot be {value_text(value)}; it is of type {_type_text(hint)}")
         yield name, value
 
 
 @cache
-def _writable(kind: type) -> tuple[dataclasses.Field[object], ...]:
+def _writable(kind: type[Command]) -> tuple[dataclasses.Field[object], ...]:
     """The fields that a file says; a graph or a session, which it cannot name, is none."""
+    operands = operands_of(kind)
     fields = dataclasses.fields(kind)
-    return tuple(field for field in fields if not _is_external(field))
+    return tuple(field for field in fields if not (operands[field.name].external and field.default is None))
 
 
-def _is_external(field: dataclasses.Field[object]) -> bool:
-    return "external" in field.metadata and field.default is None
+def _type_text(hint: object) -> str:
+    """A type in a sentence: "str | tuple[str, ...]"."""
+    return inspect.formatannotation(hint).replace("tfgraphwidget.graph.selection.", "")
 
 
 @cache
-def _types(kind: type) -> dict[str, object]:
+def _types(kind: type[Command]) -> dict[str, object]:
     return get_type_hints(kind)
 
 

@@ -7,8 +7,8 @@ import json
 import types
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
-from tfgraphwidget.edits import EditButton, FormField, registry
 from tfgraphwidget.export import SaveOption
+from tfgraphwidget.widget.edit_buttons import EditButton, FormField, buttons
 from tfgraphwidget.widget.protocol import (
     Attribute,
     BoundaryTensor,
@@ -88,7 +88,7 @@ def to_typescript() -> str:
 
 def _buttons() -> str:
     """The panel's buttons as a constant: each an `EditButton` with the verb that it asks for."""
-    lines = [json.dumps({"verb": verb, **_set_fields(button)}) for verb, button in registry.buttons()]
+    lines = [json.dumps({"verb": verb, **_set_fields(button)}) for verb, button in buttons()]
     entries = "".join(f"  {line},\n" for line in lines)
     kind = 'readonly (EditButton & { verb: ChangeRequest["verb"] })[]'
     doc = "/** The panel's buttons for edits, in their order. */"

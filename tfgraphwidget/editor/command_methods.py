@@ -1,0 +1,196 @@
+"""Methods of the editor that are made of commands: their parameters and documentation are those of the command."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from os import PathLike
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from tfgraphwidget import edits
+from tfgraphwidget.argument_checks import check_arguments
+from tfgraphwidget.editor.transaction import one_thread
+from tfgraphwidget.graph import patterns
+from tfgraphwidget.tf_types import (
+    DTypeLike,
+    GraphLike,
+    OpLike,
+    OpsLike,
+    SessionLike,
+    TensorKey,
+    TensorLike,
+    TensorsLike,
+    TensorSpec,
+)
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.state import EditorCore
+
+    Result: TypeAlias = Callable[[EditorCore, edits.Command, Mapping[str, Any]], object]
+    """What a method does with its command, and gives back."""
+
+_NAMES_OF_ANNOTATIONS = (
+    *(Iterable, Literal, PathLike, patterns),
+    *(DTypeLike, GraphLike, OpLike, OpsLike, SessionLike, TensorKey, TensorLike, TensorsLike, TensorSpec),
+)
+"""What the annotations of operands name; arguments are checked against them with the names of this module."""
+
+
+def edit(core: EditorCore, command: edits.Command, options: Mapping[str, Any]) -> object:
+    """Make the edit, and report what was changed.
+
+    Args:
+        core: The parts of the editor.
+        command: The edit.
+        options: `renew`, whether a session that has run changed ops is renewed.
+    """
+    return core.executor.edit(core.executor.with_final_names(command), renew=options["renew"])
+
+
+def edit_and_compare(core: EditorCore, command: edits.Command, options: Mapping[str, Any]) -> object:
+    """Make the edit; with feeds the report says how far the outputs differ. A run that fails undoes the edit.
+
+    Args:
+        core: The parts of the editor.
+        command: The edit.
+        options: `feeds`, {tensor: value} or None to run nothing; and `renew`.
+    """
+    executor, feeds = core.executor, options["feeds"]
+    if feeds is None:
+        return edit(core, command, options)
+    from tfgraphwidget.editor.replay import undo_since
+
+    with executor.transaction() as steps:
+        steps.on_failure(undo_since, executor, executor.history)
+        report = executor.edit(command, renew=options["renew"])
+        comparison = core.evaluator.compare(feeds, None, None)
+    return replace(report, notes=(*report.notes, *(" ".join(output.row()).strip() for output in comparison.outputs)))
+
+
+def first_result(core: EditorCore, command: edits.Command, _: Mapping[str, Any]) -> object:
+    """Make the edit, and give what the user holds of it.
+
+    Args:
+        core: The parts of the editor.
+        command: The edit.
+    """
+    return core.executor.run(command)[0][0]
+
+
+def clone(core: EditorCore, command: Any, _: Mapping[str, Any]) -> object:
+    """Make copies: one, or a list.
+
+    Args:
+        core: The parts of the editor.
+        command: The clone.
+    """
+    return core.executor.clone(command)
+
+
+def preview(core: EditorCore, command: edits.Command, _: Mapping[str, Any]) -> object:
+    """Plan the edit and change nothing; what it would do.
+
+    Args:
+        core: The parts of the editor.
+        command: The edit.
+    """
+    return core.executor.preview(command)
+
+
+def give_command(_: EditorCore, command: edits.Command, __: Mapping[str, Any]) -> object:
+    """The `command` itself."""
+    return command
+
+
+_RENEW = inspect.Parameter("renew", inspect.Parameter.KEYWORD_ONLY, default="always", annotation="edits.Renew")
+_FEEDS = inspect.Parameter(
+    "feeds", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Mapping[TensorKey, object] | None"
+)
+_OPTIONS: Mapping[Result, tuple[inspect.Parameter, ...]] = {edit: (_RENEW,), edit_and_compare: (_FEEDS, _RENEW)}
+_MEANINGS = {
+    "renew": "Whether a session that has run changed ops is renewed, so that it sees the edit.",
+    "feeds": "Inputs to run the graph with, before and after; the report says how far the outputs differ.",
+}
+
+
+def method_of(
+    command: type[edits.Command], name: str, result: Result = edit, documentation: str = ""
+) -> Callable[..., Any]:
+    """A method of the editor that makes a command of its arguments.
+
+    Args:
+        command: The class of the command.
+        name: The name of the method.
+        result: What the method does with the command.
+        documentation: Its documentation, where it is not that of the command; "{arguments}" stands for the arguments.
+
+    Returns:
+        The function, whose first argument is the editor.
+    """
+    call, options = edits.call_signature(command), _OPTIONS.get(result, ())
+    parameters = [*call.parameters.values()]
+    end = len(parameters) - any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
+    editor = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    whole = inspect.Signature([editor, *parameters[:end], *options, *parameters[end:]])
+
+    def method(self: Any, /, *positional: Any, **keywords: Any) -> Any:
+        try:
+            whole.bind(self, *positional, **keywords)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
+        chosen = {option.name: keywords.pop(option.name, option.default) for option in options}
+        core: EditorCore = self._core
+        return result(core, edits.command_of(command, core.arguments, *positional, **keywords), chosen)
+
+    function = FunctionType(method.__code__, globals(), name, None, method.__closure__)
+    text = inspect.getdoc(command) or ""
+    function.__doc__ = edits.call_documentation(
+        documentation.replace("{arguments}", edits.arguments_section(text)) if documentation else text,
+        {option.name: _MEANINGS[option.name] for option in options},
+    )
+    function.__signature__ = whole  # type: ignore[attr-defined]
+    function.__qualname__ = f"GraphEditor.{name}"
+    operands = edits.operand_kinds.operands_of(command)
+    meanings = {field: operand.meaning for field, operand in operands.items() if operand.meaning}
+    if meanings:
+        function.__dict__["argument_meanings"] = meanings
+    return function
+
+
+class EditMethod:
+    """A method of the editor for a command, whose class is imported when the method is first called.
+
+    Attributes:
+        verb: The verb of the command; "" for the name of the method.
+        result: What the method does with the command.
+        documentation: Its documentation, see `method_of`.
+    """
+
+    def __init__(self, verb: str = "", result: Result = edit, documentation: str = "") -> None:
+        self.verb, self.result, self.documentation = verb, result, inspect.cleandoc(documentation)
+        self.name, self.module = "", ""
+        self._function: Callable[..., Any] | None = None
+
+    @property
+    def examples(self) -> str:
+        """The documentation as doctest reads it."""
+        return self.documentation.partition("Example:\n")[2]
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name, self.verb, self.module = name, self.verb or name, owner.__module__
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function that it is."""
+        if self._function is None:
+            registration = edits.registry.registration_of(self.verb)
+            assert registration is not None  # each verb of the lists below is that of a command
+            function = method_of(registration.kind, self.name, self.result, self.documentation)
+            function.__module__ = self.module if self.documentation else registration.kind.__module__
+            self._function = check_arguments(function, inside=one_thread)
+        return self._function
+
+    def __get__(self, editor: object | None, owner: type | None = None) -> Callable[..., Any]:
+        return self.function if editor is None else self.function.__get__(editor, owner)

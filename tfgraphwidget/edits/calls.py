@@ -1,0 +1,113 @@
+"""Calls of the editor's methods: what the method of a command takes, and what its documentation says."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin
+
+from tfgraphwidget.edits.command import Command
+from tfgraphwidget.edits.operand_kinds import NOT_SET, Resolver, hints_of, operands_of
+
+_ARGUMENTS = re.compile(r"^Args:\n(?:(?:    .*)?\n)+", re.MULTILINE)
+
+
+def has_own_parameters(kind: type[Command]) -> bool:
+    """Whether the editor's method takes what the class's `from_call` says, rather than a value for each field.
+
+    Args:
+        kind: The class of the command.
+    """
+    return not _own_parameters(kind).keys() <= {"args", "arguments"}
+
+
+def _own_parameters(kind: type[Command]) -> dict[str, inspect.Parameter]:
+    """The parameters of `from_call` after the resolver."""
+    return dict([*inspect.signature(kind.from_call).parameters.items()][1:])
+
+
+@cache
+def call_signature(kind: type[Command]) -> inspect.Signature:
+    """The parameters of the editor's method for a command, without the editor.
+
+    Args:
+        kind: The class of the command.
+    """
+    if has_own_parameters(kind):
+        return inspect.Signature([*_own_parameters(kind).values()])
+    hints, operands = hints_of(kind), operands_of(kind)
+    parameters = []
+    for field in dataclasses.fields(kind):
+        operand = operands[field.name]
+        if operand.is_derived:
+            continue
+        default = field.default if operand.default is NOT_SET else operand.default
+        parameters.append(
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY if field.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                default=inspect.Parameter.empty if default is dataclasses.MISSING else default,
+                annotation=operand.accepts or _without_kind(hints[field.name]),
+            )
+        )
+    return inspect.Signature(parameters)
+
+
+def _without_kind(hint: Any) -> Any:
+    """An annotation without the kind that it may have."""
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+def command_of(kind: type[Command], resolver: Resolver, *positional: Any, **arguments: Any) -> Any:
+    """The command of a call of the editor's method.
+
+    Args:
+        kind: The class of the command.
+        resolver: Finds what is named in the current graph.
+        positional: Arguments of the method by their place.
+        arguments: Arguments of the method by their name.
+
+    Raises:
+        TypeError: The method takes no such arguments.
+        GraphEditError: Something that is named is not in the graph, or arguments do not fit each other.
+    """
+    bound = call_signature(kind).bind(*positional, **arguments)
+    bound.apply_defaults()
+    if has_own_parameters(kind):
+        return kind.from_call(resolver, *bound.args, **bound.kwargs)
+    return kind.from_call(resolver, **bound.arguments)
+
+
+def call_documentation(text: str, options: Mapping[str, str]) -> str:
+    """The documentation of the editor's method: that of the command, with the options of the call.
+
+    Args:
+        text: The docstring of the command, without indentation.
+        options: What further parameters are, by their names.
+
+    Returns:
+        The docstring of the method.
+    """
+    lines = "".join(f"    {name}: {what}\n" for name, what in options.items())
+    if not lines:
+        return text
+    section = _ARGUMENTS.search(text + "\n")
+    if section is not None:
+        end = section.end()
+        rest = text[end:]
+        return text[:end].rstrip("\n") + "\n" + lines + (f"\n{rest}" if rest else "")
+    before, heading, after = text.partition("\n\nReturns:")
+    return f"{before}\n\nArgs:\n{lines}" + (f"\nReturns:{after}" if heading else "")
+
+
+def arguments_section(text: str) -> str:
+    """The section of a docstring on the arguments.
+
+    Args:
+        text: The docstring, without indentation.
+    """
+    section = _ARGUMENTS.search(text + "\n")
+    return section[0].rstrip("\n") if section else ""

@@ -1,0 +1,429 @@
+"""The panel's buttons for edits, and the forms that they open.
+
+A form asks for arguments of the editor's method. What a field takes, whether it may be left empty, what it holds at
+first and what it completes follow from the method and the kinds of the command's operands.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from tfgraphwidget.edits import Command, call_signature, operands_of, registry
+from tfgraphwidget.graph import CONSTANTS, HANDLES, HANDS_ON, PLACEHOLDERS, WITHOUT_OUTPUTS
+
+
+@dataclass(frozen=True)
+class FormField:
+    """One argument that the form of a button asks for.
+
+    Attributes:
+        key: The parameter of the editor's method.
+        label: What the form calls it.
+        initial: What the field holds at first.
+        known: What of the inspected op or scope the field holds at first; None for `initial`.
+        words: Texts to choose from.
+        python: Whether what is typed is a Python literal; else it is text.
+        optional: Whether the field may be left empty.
+        tensor: Whether it is the name of a tensor, which is completed, or clicked.
+        op_type: Whether it is an op type or a function of the notebook, whose parameters and scope are asked for too.
+        signature: Whether it is one of the graph's signatures, which are listed.
+        hint: A sentence below the field.
+    """
+
+    key: str
+    label: str
+    initial: str = ""
+    known: Literal["name", "device", "shape", "dtype", "value"] | None = None
+    words: tuple[str, ...] = ()
+    python: bool = False
+    optional: bool = False
+    tensor: bool = False
+    op_type: bool = False
+    signature: bool = False
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class EditButton:
+    """A button of the panel that asks for an edit, and the form that it opens.
+
+    Attributes:
+        name: What it says.
+        title: What its tooltip says.
+        on: What it edits: "part" is an op, a scope or the selection, "named" an op or a scope, "op" an op, "graph" the
+            whole graph.
+        order: Its place among the buttons.
+        types: The op types that it is shown for; () for all.
+        needs: What an op must have so that it is shown.
+        output: Whether it edits the first output of an op, rather than the op.
+        fields: What its form asks for; () for a button that edits at once.
+        options: Arguments that no field asks for: pairs of a parameter and a Python literal.
+        group: The heading that it is below, among the buttons of the whole graph.
+        keywords: Other names of what it does, by which it is found too.
+    """
+
+    name: str
+    title: str
+    on: Literal["part", "named", "op", "graph"]
+    order: int
+    types: tuple[str, ...] = ()
+    needs: tuple[Literal["inputs", "outputs"], ...] = ()
+    output: bool = False
+    fields: tuple[FormField, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    group: str = ""
+    keywords: str = ""
+
+
+_INSERTED = ("Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu")
+_ALSO = ", ".join(sorted((HANDS_ON | WITHOUT_OUTPUTS | {"CheckNumerics"}) - {"Identity"}))
+_REPLACING = ("Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity")
+
+BUTTONS: Mapping[str, EditButton] = {
+    "add_control_inputs": EditButton(
+        "Add control dependency",
+        "Have this op run after another one",
+        on="op",
+        order=90,
+        fields=(FormField("ops", "Op"),),
+    ),
+    "add_signature": EditButton(
+        "Add signature",
+        "Let a saved model be called by the marked inputs and outputs",
+        on="graph",
+        order=500,
+        group="Signatures",
+        keywords="signature_def serving_default",
+        fields=(FormField("name", "Name", "serving_default", hint="Of the marked inputs and outputs"),),
+    ),
+    "remove_signature": EditButton(
+        "Remove signature",
+        "A saved model has it no more; its ops stay",
+        on="graph",
+        order=520,
+        group="Signatures",
+        keywords="signature_def",
+        fields=(FormField("name", "Signature"),),
+    ),
+    "rename_signature": EditButton(
+        "Rename signature",
+        "Change the name by which a saved model is called",
+        on="graph",
+        order=510,
+        group="Signatures",
+        keywords="signature_def",
+        fields=(FormField("name", "Signature"), FormField("new", "New name")),
+    ),
+    "order_signature": EditButton(
+        "Order signature",
+        "Change the order in which a module or function takes the inputs and gives the outputs, and their keys",
+        on="graph",
+        order=515,
+        group="Signatures",
+        keywords="signature_def arguments keys ends",
+        fields=(FormField("name", "Name"),),
+    ),
+    "bypass": EditButton(
+        "Bypass",
+        "Connect the consumers directly to the inputs",
+        on="part",
+        order=10,
+        needs=("inputs", "outputs"),
+        options=(("gradients", "True"),),
+    ),
+    "detach": EditButton(
+        "Detach", "Cut all incoming and outgoing edges; placeholders replace the inputs", on="part", order=30
+    ),
+    "cast": EditButton(
+        "Cast",
+        "Compute in half precision, with weights of half the size",
+        on="graph",
+        order=300,
+        group="Make smaller",
+        keywords="float16 bfloat16 half mixed precision",
+        fields=(
+            FormField("dtype", "Dtype"),
+            FormField("keep", "Keep in float32", hint="A list of ops, scopes or op types."),
+        ),
+    ),
+    "change_batch_size": EditButton(
+        "Change batch size",
+        "Change the first dimension of all inputs",
+        on="graph",
+        order=130,
+        group="For inference",
+        keywords="input shape placeholder dynamic",
+        fields=(FormField("size", "Batch size", initial="None", hint="None for any."),),
+    ),
+    "fold_batch_norm": EditButton(
+        "Fold batch norm",
+        "Fold batch normalization into the preceding weights",
+        on="graph",
+        order=120,
+        group="For inference",
+        keywords="fold_batch_norms fuse normalization",
+    ),
+    "fold_constants": EditButton(
+        "Fold constants",
+        "Compute what depends on constants alone",
+        on="graph",
+        order=200,
+        group="Clean up",
+        keywords="constant folding propagation",
+        fields=(
+            FormField(
+                "limit",
+                "Largest result",
+                hint="In bytes; a larger result is stored only if it is smaller than what it is computed from.",
+            ),
+        ),
+    ),
+    "freeze": EditButton(
+        "Freeze",
+        "Convert variables to constants and keep only what the outputs need",
+        on="graph",
+        order=100,
+        group="For inference",
+        keywords="variables to constants convert_variables_to_constants",
+        fields=(
+            FormField(
+                "outputs",
+                "Outputs",
+                hint="A list of ops or tensors; without one those that are marked, of the signatures, or not read.",
+            ),
+            FormField(
+                "updates",
+                "Updates",
+                hint="Of what the outputs write: refused, kept as variables, or left out.",
+            ),
+            FormField("inline", "Inline", hint="The ops of functions in place of calls: one graph."),
+            FormField(
+                "lower_control_flow",
+                "Lower",
+                hint="Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2.",
+            ),
+        ),
+    ),
+    "strip_training": EditButton(
+        "Strip training",
+        "Remove gradients, optimizers, savers and summaries",
+        on="graph",
+        order=110,
+        group="For inference",
+        keywords="strip_unused_nodes prune dead code elimination extract_sub_graph",
+    ),
+    "insert": EditButton(
+        "Insert after",
+        "Insert an op between this op and its consumers",
+        on="op",
+        order=60,
+        needs=("outputs",),
+        output=True,
+        fields=(FormField("function", "Op type", "Identity", words=_INSERTED),),
+    ),
+    "merge_duplicates": EditButton(
+        "Merge duplicates",
+        "Keep one of ops that compute the same",
+        on="graph",
+        order=210,
+        group="Clean up",
+        keywords="merge_duplicate_nodes common subexpression elimination cse deduplicate",
+    ),
+    "obfuscate_names": EditButton(
+        "Obfuscate names",
+        "Rename all ops and scopes, for bug reports",
+        on="graph",
+        order=420,
+        group="Replace and rename",
+        keywords="obfuscate_names anonymize hide bug report",
+        fields=(FormField("contents", "Contents too"),),
+    ),
+    "place": EditButton(
+        "Device",
+        "Set the device",
+        on="part",
+        order=40,
+        fields=(
+            FormField(
+                "device",
+                "Device",
+                known="device",
+                words=("/device:CPU:0", "/device:GPU:0"),
+                hint="If empty, TensorFlow chooses.",
+            ),
+        ),
+    ),
+    "set_constant": EditButton(
+        "Set constant",
+        "Change the value; a placeholder becomes a constant",
+        on="op",
+        order=80,
+        types=tuple(sorted(CONSTANTS | PLACEHOLDERS)),
+        output=True,
+        fields=(FormField("value", "Value", known="value"),),
+    ),
+    "trainable": EditButton(
+        "Train only this",
+        "Make the variables in it the only trainable ones",
+        "part",
+        order=85,
+        types=tuple(sorted(HANDLES)),
+    ),
+    "round_weights": EditButton(
+        "Round weights",
+        "Round weights to few values, so that the file compresses",
+        on="graph",
+        order=310,
+        group="Make smaller",
+        keywords="round_weights compress",
+        fields=(FormField("bits", "Bits"), FormField("minimum", "Smallest weight", hint="In elements.")),
+    ),
+    "quantize_weights": EditButton(
+        "Quantize weights",
+        "Store weights as int8, with a scale and a zero point",
+        on="graph",
+        order=320,
+        group="Make smaller",
+        keywords="quantize_weights int8",
+        fields=(FormField("minimum", "Smallest weight", hint="In elements."),),
+    ),
+    "remove": EditButton("Remove", "Remove these ops and the ops that only they use (Delete)", on="part", order=20),
+    "remove_devices": EditButton(
+        "Remove devices",
+        "Let TensorFlow place all ops",
+        on="graph",
+        order=230,
+        group="Clean up",
+        keywords="remove_device placement gpu cpu",
+    ),
+    "remove_identities": EditButton(
+        "Remove identities",
+        "Let the consumers of each Identity read its input",
+        on="graph",
+        order=220,
+        group="Clean up",
+        keywords="remove_nodes Identity CheckNumerics StopGradient NoOp Assert dependency optimization",
+        fields=(
+            FormField(
+                "also",
+                "Also",
+                hint=f"A list of other op types: {_ALSO}",
+            ),
+        ),
+    ),
+    "rename": EditButton(
+        "Rename", "Change the name", on="named", order=50, fields=(FormField("new", "Name", known="name"),)
+    ),
+    "rename_type": EditButton(
+        "Rename type",
+        "Make the ops of one type ops of another",
+        on="graph",
+        order=410,
+        group="Replace and rename",
+        keywords="rename_op custom op",
+        fields=(FormField("old", "Type"), FormField("new", "New type")),
+    ),
+    "replace": EditButton(
+        "Replace",
+        "Replace this op with an op of another type that has the same inputs",
+        on="op",
+        order=55,
+        needs=("inputs", "outputs"),
+        fields=(FormField("by", "Op type", words=_REPLACING),),
+        options=(("remove", "True"),),
+    ),
+    "replace_all": EditButton(
+        "Replace all",
+        "Replace every match of a pattern",
+        on="graph",
+        order=400,
+        group="Replace and rename",
+        keywords="pattern rewrite find substitute",
+        fields=(
+            FormField("pattern", "Pattern", hint="Such as Relu(BiasAdd(x, b=Const)), or Identity(x)."),
+            FormField("by", "By", hint="Such as LeakyRelu(x, alpha=0.2), or x; an op type is called on all."),
+            FormField("into", "Name scope"),
+        ),
+    ),
+    "replace_input": EditButton(
+        "Replace input",
+        "Change the shape or dtype",
+        on="op",
+        order=70,
+        types=tuple(sorted(PLACEHOLDERS)),
+        output=True,
+        fields=(
+            FormField("shape", "Shape", known="shape"),
+            FormField("dtype", "Dtype", known="dtype"),
+        ),
+    ),
+    "sort": EditButton(
+        "Sort ops",
+        "List each op of a file behind those that it reads",
+        on="graph",
+        order=240,
+        group="Clean up",
+        keywords="sort_by_execution_order topological",
+    ),
+}
+"""The buttons by the verb that each asks for. Of their fields no more is said here than the method does not say."""
+
+_NOTHING_GIVEN = (None, (), "", "same")
+
+
+def buttons() -> tuple[tuple[str, EditButton], ...]:
+    """The panel's buttons with the verb of each, in their order; the fields of their forms are complete."""
+    ordered = sorted(BUTTONS.items(), key=lambda pair: pair[1].order)
+    return tuple((verb, _complete_button(verb, button)) for verb, button in ordered)
+
+
+def _complete_button(verb: str, button: EditButton) -> EditButton:
+    """The button, whose fields have what the method says of them."""
+    registration = registry.registration_of(verb)
+    assert registration is not None  # each verb of the table is that of a command
+    kind = registration.kind
+    return replace(button, fields=tuple(_complete_field(kind, field) for field in button.fields))
+
+
+def _complete_field(kind: type[Command], field: FormField) -> FormField:
+    """The field of a form, with what the method's parameter and the kind of the operand say of it."""
+    parameter, operand = call_signature(kind).parameters[field.key], operands_of(kind).get(field.key)
+    form = operand.form if operand is not None else ""
+    words = field.words or _words(parameter.annotation)
+    default = parameter.default
+    initial = field.initial
+    if not initial and field.known is None and words and default is inspect.Parameter.empty and form == "":
+        initial = words[0]
+    elif not initial and field.known is None and isinstance(default, bool | int | str) and default != "":
+        initial = str(default)
+    return replace(
+        field,
+        initial=initial,
+        words=words,
+        python=not form and not _is_text(parameter.annotation),
+        optional=default is not inspect.Parameter.empty and default in _NOTHING_GIVEN,
+        tensor=form == "tensor",
+        op_type=form == "op_type",
+        signature=form == "signature",
+    )
+
+
+def _words(annotation: Any) -> tuple[str, ...]:
+    """What there is to choose from: the texts of a Literal, or the two values of a switch."""
+    if annotation in (bool, "bool"):
+        return ("False", "True")
+    if isinstance(annotation, str) and annotation.startswith("Literal["):
+        return tuple(text.strip(' "') for text in annotation[len("Literal[") :].partition("]")[0].split(","))
+    words = get_args(annotation)
+    return words if words and all(isinstance(word, str) for word in words) else ()
+
+
+def _is_text(annotation: Any) -> bool:
+    """Whether what is typed is text, rather than a Python literal."""
+    if annotation is str or all(isinstance(word, str) for word in get_args(annotation) or (0,)):
+        return True
+    text = annotation if isinstance(annotation, str) else ""
+    return text.startswith(("str", "OpLike", "TensorLike", "DTypeLike", "Literal[")) and "Iterable" not in text
