@@ -28,7 +28,7 @@ _C_API = "tensorflow.python.client.pywrap_tf_session"
 _EDITING = {
     f"{_OPS}:": "_create_c_op gradient_registry uid",
     f"{_OPS}:Graph": (
-        "_add_function _add_op _collections _create_op_internal _current_control_dependencies _functions _get_function "
+        "_add_function _collections _create_op_internal _current_control_dependencies _functions _get_function "
         "_get_control_flow_context _get_operation_by_name _group_lock _lock _mutation_lock _names_in_use "
         "_nodes_by_name _remove_function _session_run_lock _set_control_flow_context _unfetchable_ops new_operations"
     ),
@@ -72,6 +72,7 @@ _EDITING = {
 
 "module:class", or "module:" for what is in the module itself → names."""
 _OTHERS = {
+    "tensorflow:Graph": "_add_op",  # else the ops of a graph are compared, see `runtime.live.track_new_ops`
     "tensorflow.core.function.polymorphism.function_type:": "FunctionType Parameter",
     "tensorflow.core.function.trace_type:": "InternalTracingContext from_value",
     "tensorflow.python.checkpoint.graph_view:": "ObjectGraphView",

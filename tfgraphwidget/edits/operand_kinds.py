@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias, 
 from tfgraphwidget.errors import InvalidArgument
 from tfgraphwidget.graph import GraphIndex, Selection, Signature
 from tfgraphwidget.sentences import argument_value, in_cell
-from tfgraphwidget.tf_types import Session
+from tfgraphwidget.tf_types import GraphLike, OpLike, OpsLike, Session, TensorKey, TensorsLike, TensorSpec
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -38,34 +38,34 @@ class Resolver(Protocol):
     def signatures(self) -> tuple[Signature, ...]:
         """The signatures of the current graph."""
 
-    def name(self, argument: Any) -> str:
+    def name(self, argument: OpLike) -> str:
         """The name of one op or tensor that an `argument` says."""
 
-    def op(self, argument: Any) -> str:
+    def op(self, argument: OpLike) -> str:
         """The name of one op that an `argument` says."""
 
-    def ops(self, argument: Any) -> tuple[str, ...]:
+    def ops(self, argument: OpsLike) -> tuple[str, ...]:
         """The names of ops that an `argument` says."""
 
-    def names(self, argument: Any) -> tuple[str, ...]:
+    def names(self, argument: OpsLike) -> tuple[str, ...]:
         """The names of ops and tensors that an `argument` says."""
 
-    def tensor(self, argument: Any) -> str:
+    def tensor(self, argument: OpLike) -> str:
         """The name of one tensor that an `argument` says; an op stands for its only one."""
 
-    def output(self, argument: Any) -> str:
+    def output(self, argument: OpsLike) -> str:
         """The name of a tensor that an `argument` says, or of the only output of an op, a name scope or a selection."""
 
-    def endpoints(self, argument: Any) -> str | tuple[str, ...]:
+    def endpoints(self, argument: TensorsLike) -> str | tuple[str, ...]:
         """Names of tensors, ops, scopes and control edges that an `argument` says: one, or several."""
 
-    def part(self, argument: Any, *, ops: bool = False) -> Any:
+    def part(self, argument: OpsLike, *, ops: bool = False) -> Any:
         """A tensor, op or name scope that an `argument` says, or a selection; with `ops` a tensor stands for its op."""
 
-    def consumers(self, argument: Any) -> tuple[str, ...] | Selection:
+    def consumers(self, argument: OpsLike) -> tuple[str, ...] | Selection:
         """Ops and name scopes that an `argument` says by name, or a selection."""
 
-    def outputs(self, argument: Any, *, use_selection: bool = True) -> tuple[str, ...]:
+    def outputs(self, argument: OpsLike | None, *, use_selection: bool = True) -> tuple[str, ...]:
         """The outputs that an `argument` says; for None the marked ones, with `use_selection`, or the likely ones."""
 
     def marked_ops(self) -> tuple[str, ...]:
@@ -77,10 +77,10 @@ class Resolver(Protocol):
     def replacement(self, argument: Any) -> Selection | tuple[str, ...]:
         """The ops that an `argument` says to replace others."""
 
-    def ops_of(self, argument: Any) -> tuple[str, ...]:
+    def ops_of(self, argument: OpsLike) -> tuple[str, ...]:
         """The ops of a part that an `argument` says, by name."""
 
-    def variable_handles(self, argument: Iterable[Any]) -> tuple[str, ...]:
+    def variable_handles(self, argument: Iterable[OpsLike]) -> tuple[str, ...]:
         """The handle ops of variables that an `argument` says."""
 
     def free_name_for(self, function: object, beside: Iterable[str], *, instead: bool = False) -> str:
@@ -98,7 +98,7 @@ class Resolver(Protocol):
     def free_scope(self, wanted: str) -> str:
         """A name scope that is not taken: the `wanted` one, or with a number."""
 
-    def has_gradient_ops(self, part: Any) -> bool:
+    def has_gradient_ops(self, part: str | Selection) -> bool:
         """Whether gradient ops of a `part` can be told from other ops."""
 
     def signature_ends(
@@ -112,13 +112,13 @@ class Resolver(Protocol):
             outputs: Its outputs; None for those that are marked or apparent.
         """
 
-    def field_value(self, argument: Any) -> Any:
+    def field_value(self, argument: object) -> Any:
         """What an `argument` says as commands hold it: tuples, and names of ops, tensors and dtypes."""
 
-    def plain_value(self, argument: Any) -> Any:
+    def plain_value(self, argument: object) -> Any:
         """What an `argument` says without TensorFlow's classes: a dtype by name, a shape as a tuple."""
 
-    def tensor_spec(self, argument: Any) -> Any:
+    def tensor_spec(self, argument: TensorSpec) -> Any:
         """A tf.TensorSpec that an `argument` says, as its shape and dtype."""
 
     def shape_and_dtype(self, spec: object, shape: object, dtype: object) -> tuple[Any, str]:
@@ -130,22 +130,24 @@ class Resolver(Protocol):
             dtype: The dtype, where there is no spec.
         """
 
-    def part_to_clone(self, inputs: Any, outputs: Any) -> tuple[Selection | None, tuple[str, ...], tuple[str, ...]]:
+    def part_to_clone(
+        self, inputs: OpsLike | None, outputs: OpsLike | None
+    ) -> tuple[Selection | None, tuple[str, ...], tuple[str, ...]]:
         """The part that a clone copies: a selection, or the names of its `inputs` and `outputs`."""
 
-    def other_graph(self, graph: Any, session: Session | None) -> Any:
+    def other_graph(self, graph: GraphLike | None, session: Session | None) -> GraphLike | None:
         """The other `graph` that copies go into, or None; it may have a `session`."""
 
     def scope_for_copies(self, times: int | None, devices: tuple[str, ...]) -> str:
         """A free name scope for a copy, or for several: `times`, or one for each of the `devices`."""
 
-    def modes(self, argument: Any) -> Any:
+    def modes(self, argument: object) -> Any:
         """Whether state is copied or shared, as an `argument` says, by the name of the variable or scope."""
 
-    def initial_values(self, argument: Any) -> Any:
+    def initial_values(self, argument: object) -> Any:
         """What new variables hold, as an `argument` says, by the name of the variable."""
 
-    def connections(self, argument: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
+    def connections(self, argument: Mapping[TensorKey, TensorsLike]) -> tuple[tuple[str, str], ...]:
         """Tensors of a source that is added, with those of the graph that an `argument` says to take their place."""
 
 
@@ -173,7 +175,7 @@ class Operand:
     """
 
     accepts: str = ""
-    resolve: Callable[[Resolver, Any], Any] | None = None
+    resolve: Callable[[Resolver, Any], object] | None = None
     default: object = NOT_SET
     meaning: str = ""
     is_dict: bool = False
@@ -203,31 +205,31 @@ def texts(_: Resolver, argument: str | Iterable[str] | None) -> tuple[str, ...]:
     return (argument,) if isinstance(argument, str) else tuple(argument or ())
 
 
-def _of_part(resolver: Resolver, argument: Any) -> Any:
+def _of_part(resolver: Resolver, argument: OpsLike) -> object:
     return resolver.part(argument, ops=True)
 
 
-def _of_part_or_all(resolver: Resolver, argument: Any) -> Any:
+def _of_part_or_all(resolver: Resolver, argument: OpsLike | None) -> object:
     return () if argument is None else resolver.part(argument, ops=True)
 
 
-def _ops_or_all(resolver: Resolver, argument: Any) -> tuple[str, ...]:
+def _ops_or_all(resolver: Resolver, argument: OpsLike | None) -> tuple[str, ...]:
     return resolver.ops(() if argument is None else argument)
 
 
-def _ops_to_keep(resolver: Resolver, argument: Any) -> tuple[str, ...]:
+def _ops_to_keep(resolver: Resolver, argument: OpsLike | None) -> tuple[str, ...]:
     return resolver.marked_ops() if argument is None else resolver.ops(argument)
 
 
-def _sources(resolver: Resolver, argument: Any) -> Any:
+def _sources(resolver: Resolver, argument: TensorsLike) -> object:
     return resolver.part(argument) if isinstance(argument, Selection) else resolver.endpoints(argument)
 
 
-def _tensor_pairs(resolver: Resolver, argument: Mapping[Any, Any] | None) -> tuple[tuple[str, str], ...]:
+def _tensor_pairs(resolver: Resolver, argument: Mapping[TensorKey, OpLike] | None) -> tuple[tuple[str, str], ...]:
     return tuple((resolver.tensor(old), resolver.tensor(new)) for old, new in (argument or {}).items())
 
 
-def pairs_of_mapping(_: Resolver, argument: Any) -> Any:
+def pairs_of_mapping(_: Resolver, argument: object) -> object:
     """The pairs of a dict; what is no dict stays as it is.
 
     Args:
@@ -236,7 +238,7 @@ def pairs_of_mapping(_: Resolver, argument: Any) -> Any:
     return tuple(argument.items()) if isinstance(argument, Mapping) else argument
 
 
-def as_given(_: Resolver, argument: Any) -> Any:
+def as_given(_: Resolver, argument: object) -> object:
     """What was given, as it is.
 
     Args:
@@ -371,6 +373,6 @@ def resolve_fields(kind: type[DataclassInstance], resolver: Resolver, arguments:
     return {name: _resolve(operands[name], resolver, value) for name, value in arguments.items()}
 
 
-def _resolve(operand: Operand, resolver: Resolver, value: Any) -> Any:
+def _resolve(operand: Operand, resolver: Resolver, value: object) -> object:
     """The value of a field; without a kind a list is a tuple, and an op or a dtype its name."""
     return resolver.field_value(value) if operand.resolve is None else operand.resolve(resolver, value)

@@ -29,6 +29,7 @@ from .functions import set_body_graph as set_body_graph
 from .functions import set_gradient_function as set_gradient_function
 from .functions import traces as traces
 from .functions import typed_function as typed_function
+from .graphs import can_observe_new_operations as can_observe_new_operations
 from .graphs import check_new_operations as check_new_operations
 from .graphs import create_operation as create_operation
 from .graphs import delete_collection as delete_collection

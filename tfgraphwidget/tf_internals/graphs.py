@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tfgraphwidget.tensorflow_modules import as_any, lazy_module, tf
+from tfgraphwidget.tf_releases import absent_names
 from tfgraphwidget.tf_types import (
     AttrValue,
     ConfigProto,
@@ -115,6 +116,11 @@ def forget_colocation(operation: tf.Operation) -> None:
     Private: `Operation._colocation_code_locations`, which TensorFlow's error messages read; nothing public sets it.
     """
     as_any(operation)._colocation_code_locations = {}
+
+
+def can_observe_new_operations() -> bool:
+    """Whether this release of TensorFlow says which thread adds an op, see `observe_new_operations`."""
+    return "_add_op" not in absent_names()
 
 
 def observe_new_operations(graph: tf.Graph, observer: Callable[[tf.Operation], None]) -> None:

@@ -224,7 +224,7 @@ class Clone(Command):
     session: Annotated[Session | None, kinds.Operand("SessionLike | None", external="other_session")] = None
 
     @classmethod
-    def from_call(cls, resolver: kinds.Resolver, /, *args: Any, **arguments: Any) -> Command:  # noqa: ARG003
+    def from_call(cls, resolver: kinds.Resolver, /, **arguments: Any) -> Command:
         """The command of a call, which may leave out the part, for what is marked or selected, and the scope."""
         selection, inputs, outputs = resolver.part_to_clone(arguments["inputs"], arguments["outputs"])
         graph = resolver.other_graph(arguments["graph"], arguments["session"])

@@ -113,7 +113,7 @@ class Freeze(Command):
     lower_control_flow: bool = False
 
     @classmethod
-    def from_call(cls, resolver: kinds.Resolver, /, *args: Any, **arguments: Any) -> Command:  # noqa: ARG003
+    def from_call(cls, resolver: kinds.Resolver, /, **arguments: Any) -> Command:
         """The command of a call; where inputs are given, the marked outputs are not meant."""
         fields = kinds.resolve_fields(cls, resolver, arguments)
         return cls(**{**fields, "outputs": resolver.outputs(arguments["outputs"], use_selection=not fields["inputs"])})

@@ -94,7 +94,7 @@ class Bypass(Rewire):
     gradients: bool = False
 
     @classmethod
-    def from_call(cls, resolver: kinds.Resolver, /, *args: Any, **arguments: Any) -> Command:  # noqa: ARG003
+    def from_call(cls, resolver: kinds.Resolver, /, **arguments: Any) -> Command:
         """The command of a call; a part without gradient ops is bypassed alone."""
         fields = kinds.resolve_fields(cls, resolver, arguments)
         return cls(**{**fields, "gradients": fields["gradients"] and resolver.has_gradient_ops(fields["what"])})

@@ -150,7 +150,7 @@ class ReplaceAll(Command):
     functions: bool = False
 
     @classmethod
-    def from_call(cls, resolver: kinds.Resolver, /, *args: Any, **arguments: Any) -> Command:  # noqa: ARG003
+    def from_call(cls, resolver: kinds.Resolver, /, **arguments: Any) -> Command:
         """The command of a call, whose scope is named after the replacement without another name."""
         fields = kinds.resolve_fields(cls, resolver, arguments)
         return cls(**{**fields, "into": _scope_for(fields["by"]) if fields["into"] is None else fields["into"]})

@@ -13,6 +13,7 @@ from tfgraphwidget.progress import report_each
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tensorflow_modules import check_editable, tf
 from tfgraphwidget.tf_internals import (
+    can_observe_new_operations,
     observe_new_operations,
     operations_by_name,
     session_run_lock,
@@ -166,26 +167,49 @@ def track_new_ops(graph: tf.Graph) -> Iterator[set[str]]:
     Each op is added by `_add_op`, in the thread that makes it
     (test_tensorflow_facts.py::test_each_op_comes_to_its_graph_by_add_op_in_the_thread_that_makes_it). An op that an
     error or an interrupt left in TensorFlow's C graph only is added at the end; otherwise the next import would add it.
+
+    A release of TensorFlow without `_add_op` does not say which thread adds an op. The names are then those of all ops
+    that the graph has more at the end, and are there at the end only.
     """
     check_editable()
+    names: set[str] = set()
+    tracked = _note_new_ops(graph, names) if can_observe_new_operations() else _compare_ops(graph, names)
+    with tracked:
+        try:
+            yield names
+        except BaseException:
+            with held_back(), exclusive_access(graph):
+                wrap_new_operations(graph)
+            raise
+
+
+@contextmanager
+def _note_new_ops(graph: tf.Graph, names: set[str]) -> Iterator[None]:
+    """While this lasts, add the name of each op that this thread adds to the graph."""
     notes = record_of(graph).notes
 
     def note(op: tf.Operation) -> None:
-        for names in notes.get(threading.get_ident(), ()):
-            names.add(op.name)
+        for noted in notes.get(threading.get_ident(), ()):
+            noted.add(op.name)
 
     observe_new_operations(graph, note)
-    names: set[str] = set()
     mine = notes.setdefault(threading.get_ident(), [])
     mine.append(names)
     try:
-        yield names
-    except BaseException:
-        with held_back(), exclusive_access(graph):
-            wrap_new_operations(graph)
-        raise
+        yield
     finally:
         mine[:] = [entry for entry in mine if entry is not names]
+
+
+@contextmanager
+def _compare_ops(graph: tf.Graph, names: set[str]) -> Iterator[None]:
+    """At the end, add the names of the ops that the graph has more than at the beginning, whoever has added them."""
+    version, before = graph.version, len(graph.get_operations())
+    try:
+        yield
+    finally:
+        if graph.version != version:
+            names.update(op.name for op in graph.get_operations()[before:])
 
 
 @contextmanager

@@ -446,9 +446,11 @@ def assignable(graph: Graph, variable: VariableDef) -> VariableDef:
 
 def _add_assign(graph: Graph, handle: Tensor) -> Operation:
     """Add an op that assigns a placeholder to a variable, hidden from all editors, and return it."""
-    with track_new_ops(graph) as new_ops, held_back():
+    new_ops: set[str] = set()
+    with held_back():
         try:
             with (
+                track_new_ops(graph) as new_ops,
                 graph.as_default(),
                 tf.control_dependencies(None),
                 tf.compat.v1.name_scope(f"{handle.op.name}/sync/"),
