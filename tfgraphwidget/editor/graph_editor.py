@@ -144,16 +144,18 @@ class GraphEditor(SelectionAPI, ViewAPI, EditMethods, EditAPI, PassMethods, Patt
                 return svg(scene, paint=self._core.paint(scene))
         return ""
 
-    def __getattr__(self, name: str) -> Any:
-        """The method of a registered command that has none of its own, or what has another name now."""
-        registration = registry.registration_of(name)
-        if registration is not None:
-            return method_of(registration.kind, name).__get__(self)
-        if name not in _DEPRECATED:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        new = _DEPRECATED[name]
-        warnings.warn(f"GraphEditor.{name} is now editor.{new}.", DeprecationWarning, stacklevel=2)
-        return attrgetter(new)(self)
+    if not TYPE_CHECKING:  # of which type checkers know nothing: they see misspelled names
+
+        def __getattr__(self, name: str) -> Any:
+            """The method of a registered command that has none of its own, or what has another name now."""
+            registration = registry.registration_of(name)
+            if registration is not None:
+                return method_of(registration.kind, name).__get__(self)
+            if name not in _DEPRECATED:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            new = _DEPRECATED[name]
+            warnings.warn(f"GraphEditor.{name} is now editor.{new}.", DeprecationWarning, stacklevel=2)
+            return attrgetter(new)(self)
 
     def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
         """Pickle as `to_bytes` writes it; `copy.deepcopy` comes here too."""
