@@ -79,8 +79,8 @@ def graph_of(editor: GraphEditor) -> dict[str, Any]:
         "functions": sorted(editor.core.target.index.functions),
         "collections": _collections_of_file(editor) if graph is None else _collections(graph),
         "values": {} if graph is None else _values(graph, editor.core.source.session),
-        "copies": sorted(editor.copies),
-        "lines": editor.lines,
+        "copies": sorted(editor.core.executor.copies),
+        "lines": editor.history.lines,
     }
 
 
@@ -96,14 +96,14 @@ def all_of(editor: GraphEditor) -> dict[str, Any]:
     return {
         **graph_of(editor),
         "GraphDef": b"" if graph is None else _bytes(graph.as_graph_def()),
-        "history": editor.history.commands,
+        "history": editor.core.executor.history.commands,
         "chosen": chosen_of(editor),
-        "path": editor.breadcrumb,
-        "opened": editor.opened,
-        "hidden": editor.hidden,
+        "path": editor.view.breadcrumb,
+        "opened": editor.view.expanded,
+        "hidden": editor.view.hidden,
         "pinned": dict(room.pinned),
-        "direction": editor.direction,
-        "legend": editor.legend,
+        "direction": editor.view.direction,
+        "legend": editor.view.legend,
         "difference": id(editor.difference),
         "probed": sorted(editor.probed),
         "fresh": editor.core.executor.latest_ops,

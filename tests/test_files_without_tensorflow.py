@@ -21,14 +21,15 @@ STEPS = """
 import sys
 import tfgraphwidget as tgw
 editor = tgw.edit(sys.argv[1])
-editor.scene()
+editor.view.scene()
 slow = {"IPython", "matplotlib", "networkx", "numpy.ma", "pandas", "scipy", "statistics"} & sys.modules.keys()
 assert not slow, f"the first drawing imports {slow}"
 relu = "net/two/out"
 for step in (
-    "editor.scene()", "editor.find('type:MatMul')", "editor.inspect(relu)", "editor.upstream(relu)",
+    "editor.view.scene()", "editor.find('type:MatMul')", "editor.inspect(relu)", "editor.upstream(relu)",
     "editor.selection", "editor.bypass(relu)", "editor.undo()", "editor.redo()", "editor.diff()",
-    "editor.rename(editor.index.names[3], 'renamed')", "editor.code()", "editor.edits()", "editor.table()",
+    "editor.rename(editor.index.names[3], 'renamed')", "editor.to_script().text",
+    "editor.history.records()", "editor.table()",
     *(f"editor.save(sys.argv[2] + {suffix!r})" for suffix in (".pb", ".pbtxt", ".json", ".py")),
     *(f"editor.save(sys.argv[2] + {suffix!r})" for suffix in (".html", ".svg", ".png", ".dot", ".graphml")),
     "tgw.edit(sys.argv[1]).replay(sys.argv[2] + '.json')",
@@ -128,7 +129,7 @@ assert importlib.util.find_spec("tensorflow") is None
 relu = "net/two/out"
 for source in ("graph.pb", "graph.pbtxt", "model.meta", "saved", "saved/saved_model.pb"):
     editor = tgw.edit(source)
-    assert len(editor.scene().box) and editor.find("type:MatMul") and editor.upstream(relu)
+    assert len(editor.view.scene().box) and editor.find("type:MatMul") and editor.upstream(relu)
     assert len(editor.table()) == len(editor.index) == len(editor.cost())
     assert "Relu" in repr(editor.inspect(relu))
     before = editor.index.names
@@ -144,7 +145,7 @@ for source in ("graph.pb", "graph.pbtxt", "model.meta", "saved", "saved/saved_mo
     again = tgw.edit(source)
     again.replay("edited.json")
     assert again.index.names == editor.index.names and editor.widget
-    editor.jump(0)
+    editor.history.goto(0)
     assert editor.index.names == before
     assert tgw.edit(editor.networkx()).index.ids.keys() == set(before)
 editor = tgw.edit("model.meta")
@@ -191,7 +192,8 @@ assert again.inspect("copy/net/one/kernel").value.value.tolist() == weights.toli
 editor.undo()
 assert editor.to_tensorboard("logs").stat().st_size
 other = pickle.loads(pickle.dumps(editor))
-assert other.lines == editor.lines and other.inspect("net/one/kernel").value.value.tolist() == weights.tolist()
+assert other.history.lines == editor.history.lines
+assert other.inspect("net/one/kernel").value.value.tolist() == weights.tolist()
 other.undo(), editor.undo()
 assert other.inspect("net/one/w").value.value.tolist() == weights.tolist()
 assert editor.inspect("net/one/w").value.value.tolist() == json.loads(pathlib.Path("w.txt").read_text())
@@ -253,7 +255,7 @@ COMMANDS = {
     "diff graph.pb changed.pb": "renamed",
     "code graph.pb edits.json": "editor.rename(",
     "export graph.pb again.pbtxt --edits edits.json": "again.pbtxt",
-    "export graph.pb again.svg": "again.svg",
+    "export graph.pb again.view.to_svg": "again.view.to_svg",
     "lint --json graph.pb": "[",
     "lint ends.meta": "Signature 'beyond' names 'net/logits:3'",
     "diff model.meta model.meta": "No difference.",
@@ -302,7 +304,8 @@ import json, sys
 import tfgraphwidget as tgw
 from tfgraphwidget.__main__ import main
 editor = tgw.edit("graph.pb")
-editor.color_by("FLOPs"), editor.scene(), editor.widget, editor.diff("graph.pb"), editor.lint(), editor.summary()
+editor.view.color_by("FLOPs"), editor.view.scene(), editor.widget, editor.diff("graph.pb"), editor.lint()
+editor.summary()
 editor.rename("net/one/out", "renamed")
 for suffix in (".pb", ".pbtxt", ".json", ".py", ".html", ".svg", ".dot"):
     assert editor.save("bare" + suffix).stat().st_size
@@ -364,5 +367,5 @@ def test_a_function_that_was_written_is_edited_and_written_again_without_tensorf
     assert run.stdout == "('Relu',)\n", run.stderr
     for name, lines in (("again", ('editor.rename(old="Relu", new="renamed")',)), ("undone", ())):
         editor = tgw.edit(tmp_path / f"{name}.tgw")
-        assert editor.lines == lines
+        assert editor.history.lines == lines
         assert editor.module("there")({"x": tf.constant([[3.0, 4.0]])})["y"].numpy().tolist() == [[11.5]]

@@ -38,7 +38,7 @@ def texts(read: dict[str, np.ndarray], kind: str) -> list[str]:
 def made_now() -> tuple[dict[str, Any], bytes]:
     """The reply that a selection on the small network gives today."""
     editor = tgw.edit(build_mlp(resource=True))
-    editor.open("net/one")
+    editor.view.expand("net/one")
     editor.mark("x:0", "net/logits:0")
     reply, (buffer,) = RequestHandler(editor).handle(protocol.Open())
     return json.loads(json.dumps(codec.encode(7, reply))), buffer

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.no_tensorflow
 MODEL = Path(__file__).parents[1] / "notebooks" / "models" / "slim_inception_v3_infer.meta"
 PACKAGE = Path(tfgraphwidget.__file__).parent
 HEAVY = {"tensorflow", "matplotlib", "anywidget", "ipywidgets", "networkx", "pandas", "scipy", "IPython", "regex"}
-DRAW = f"import tfgraphwidget as tgw; editor = tgw.edit({str(MODEL)!r}); editor.core.paint(editor.scene())"
+DRAW = f"import tfgraphwidget as tgw; editor = tgw.edit({str(MODEL)!r}); editor.core.paint(editor.view.scene())"
 
 
 # What is only loaded when something is edited, run, searched, compared or saved.

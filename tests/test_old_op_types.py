@@ -70,7 +70,7 @@ def spelling(request):
 
 
 def test_the_file_is_drawn_the_same(tmp_path, spelling):
-    assert with_new_names(file_editor(tmp_path, *spelling).svg()) == file_editor(tmp_path).svg()
+    assert with_new_names(file_editor(tmp_path, *spelling).view.to_svg()) == file_editor(tmp_path).view.to_svg()
 
 
 def test_all_shapes_of_the_file_are_known(tmp_path, spelling):

@@ -86,10 +86,10 @@ def test_a_file_name_is_data(name: str, tmp_path: Path, monkeypatch: pytest.Monk
     front = FrontEnd(editor)
     assert front.ask("open")["type"] == "scene_reply"
     editor.bypass("net/two/out")
-    assert front.ask("script")["text"] == editor.code()
+    assert front.ask("script")["text"] == editor.to_script().text
     names: dict[str, object] = {"__name__": "replayed"}
     with v1.Graph().as_default():
-        exec(compile(editor.code(), "script", "exec"), names)
+        exec(compile(editor.to_script().text, "script", "exec"), names)
     again = names["editor"]
     assert isinstance(again, tgw.GraphEditor)
     assert [node.SerializeToString() for node in again.core.target.index.nodes] == [

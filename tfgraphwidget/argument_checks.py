@@ -200,7 +200,7 @@ def call_text(function: types.FunctionType, positional: Sequence[object], option
     values = positional[1:] if function.__code__.co_varnames[:1] == ("self",) else positional
     name, value = ("", values[0]) if values else next(iter(options.items()), ("", None))
     text = _argument_text(value) if values or options else ""
-    return f"{function.__name__}({name}{'=' * bool(name)}{text})"
+    return f"{getattr(function, 'call_name', function.__name__)}({name}{'=' * bool(name)}{text})"
 
 
 def assignment_text(setter: types.FunctionType, positional: Sequence[object], _: Mapping[str, object]) -> str:

@@ -21,7 +21,7 @@ start, cpu = time.perf_counter(), time.process_time()
 import tfgraphwidget as tgw
 from tfgraphwidget.scene import scene as scenes
 def draw(editor):
-    scene = editor.scene()
+    scene = editor.view.scene()
     return scenes.to_bytes({**scene.arrays(), **editor.core.paint(scene).arrays()})
 def clock(work):
     work()  # what is computed once for a graph
@@ -46,7 +46,7 @@ if figures["ops"] < 250_000:
 else:
     start = time.perf_counter()
     try:
-        editor.open_all()
+        editor.view.expand()
     except tgw.GraphEditError as error:
         figures["refusal"] = str(error)
     figures["refused"] = 1e3 * (time.perf_counter() - start)

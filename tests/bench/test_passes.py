@@ -40,7 +40,7 @@ def test_constants_are_folded(name: str, tmp_path: Path, monkeypatch: pytest.Mon
         len(editor.index)
         start = time.process_time()
         try:
-            report = editor.fold_constants()
+            report = editor.passes.fold_constants()
             own_text = f"{report.notes[0]} {len(report.removed):,} ops removed"
         except GraphEditError as refusal:  # a pass with nothing to do
             own_text = refusal.why
@@ -68,9 +68,9 @@ def test_files_are_smaller(name: str, tmp_path: Path) -> None:
         editor.save(path, verify=False)
     sizes = {"float32": path.stat().st_size}
     for key, change in {
-        "float16": lambda editor: editor.cast("float16"),
-        "bfloat16": lambda editor: editor.cast("bfloat16"),
-        "int8": lambda editor: editor.quantize_weights(),
+        "float16": lambda editor: editor.passes.cast("float16"),
+        "bfloat16": lambda editor: editor.passes.cast("bfloat16"),
+        "int8": lambda editor: editor.passes.quantize_weights(),
     }.items():
         edited = tgw.edit(path)
         change(edited)

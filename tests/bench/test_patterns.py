@@ -77,7 +77,7 @@ def test_replace_all_blocks_of_inception_against_a_loop(inception: tuple[tf.Grap
         at_once.append(seconds(lambda: editor.replace_all(BLOCK, NEW, into="elu")))
         editor.undo()
         each.append(seconds(lambda: [replace(editor, hit) for hit in hits[:LOOP]]) / LOOP * len(hits))
-        editor.jump(0)
+        editor.history.goto(0)
     what = f"replace_all of the {len(hits)} blocks of Inception v3, live, CPU"
     note = f"the loop is reckoned from its first {LOOP}"
     record("Patterns", what, "s", at_once, {"a Python loop with replace": each}, note)

@@ -116,7 +116,7 @@ def test_ten_thousand_edits_leave_no_drift_and_memory_grows_with_the_edits_only(
     spent = time.perf_counter() - start
     tracemalloc.stop()
     assert {n.name: n.SerializeToString(deterministic=True) for n in editor.index.nodes} == written(editor)
-    editor.jump(0)
+    editor.history.goto(0)
     assert seen(editor) == before
     record("Edit", "10,000 random edits, undos and redos, each (while memory is traced)", "ms", spent * 1e3 / 10_000)
     for size, steps, ops in sizes:

@@ -138,7 +138,7 @@ def open_all(notebook: OpenNotebook) -> float:
     """Open every scope, from the kernel: seconds from asking to the picture."""
     root = notebook.output(1).locator(".tfgraphwidget")
     clock.expect_picture(notebook.page, before=root.get_attribute("data-items"))
-    notebook.kernel_eval("None", before="editor.open_all()")
+    notebook.kernel_eval("None", before="editor.view.expand()")
     return clock.picture(notebook.page, PATIENCE)
 
 
@@ -241,7 +241,7 @@ def test_expand_all(graph: str, folder: Path, page: Page, jupyter_server: Jupyte
         root = notebook.output(1).locator(".tfgraphwidget")
         items = root.get_attribute("data-items") or ""
         clock.expect_picture(page, before=items)
-        notebook.kernel_eval("None", before="editor.close_all()")
+        notebook.kernel_eval("None", before="editor.view.collapse()")
         clock.picture(page, PATIENCE)
     record(
         "Draw", f"expand all, {OPS[graph]} ops, to the picture", "s", seconds, {}, f"{int(items):,} items; then again"

@@ -32,10 +32,10 @@ sess = tf.compat.v1.Session(graph=graph)
 sess.run(initialize)
 images = np.random.default_rng(0).normal(size=(1, 299, 299, 3));"""
 SHOW = "editor = tgw.edit(graph, session=sess)\neditor.widget.height = 520\neditor"
-RUN = f"""softmax = editor.copies["tower"]["{SOFTMAX}:0"]
+RUN = f"""softmax = editor["tower"]["{SOFTMAX}:0"]
 original, clone = sess.run(["{SOFTMAX}:0", softmax], {{"input:0": images}})
 (original == clone).all()"""
-CHANGE = f"""first = editor.copies["tower"].variables[0]
+CHANGE = f"""first = editor["tower"].variables[0]
 with graph.as_default():
     first.load(np.zeros(first.shape.as_list(), np.float32), sess)
 same, changed = sess.run(["{SOFTMAX}:0", softmax], {{"input:0": images}})

@@ -46,7 +46,7 @@ def test_look_mark_clone_undo(widget: Widget) -> None:
 
     widget.click(PREDICTIONS, double=True)
     widget.settled()
-    assert PREDICTIONS in notebook.kernel_eval("sorted(editor.opened)")
+    assert PREDICTIONS in notebook.kernel_eval("sorted(editor.view.expanded)")
     widget.click("input", "Shift")
     widget.settled()
     assert notebook.kernel_eval("editor.inputs") == ["input"]
@@ -72,7 +72,7 @@ def test_look_mark_clone_undo(widget: Widget) -> None:
     line = f'tower = editor.clone(inputs=["input"], outputs=["{SOFTMAX}"], into="tower")'
     widget.tab("History")
     expect(root.get_by_text(f"Cloned input … {SOFTMAX} as tower")).to_be_visible()
-    assert notebook.kernel_eval("list(editor.lines)") == [line]
+    assert notebook.kernel_eval("list(editor.history.lines)") == [line]
     values = f"a, b = sess.run(['{SOFTMAX}:0', 'tower/{SOFTMAX}:0'], {FEED})"
     assert notebook.kernel_eval("bool((a == b).all())", before=values) is True
     expect(root.locator("[role=treeitem][data-name=tower]")).to_have_attribute("data-fresh", "")

@@ -82,7 +82,7 @@ def changed_lines(widget: Widget, count: int) -> list[str]:
     """The lines of code, once there are so many."""
     expect(widget.root.locator(".tgw-step")).to_have_count(count + 1)
     widget.settled()
-    return widget.notebook.kernel_eval("list(editor.lines)")
+    return widget.notebook.kernel_eval("list(editor.history.lines)")
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_a_drag_from_a_port_rewires_and_refusals_offer_mends(widget: Widget) -> 
     page.keyboard.press("Escape")
     page.mouse.up()
     widget.settled()
-    assert notebook.kernel_eval("len(editor.lines)") == 0
+    assert notebook.kernel_eval("len(editor.history.lines)") == 0
 
     drag(widget, "relu", "z")
     assert changed_lines(widget, 1) == ['editor.connect(source="relu:0", target="z", k=0)']

@@ -33,7 +33,7 @@ def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, ju
     box = root.get_by_role("combobox", name="Find ops")
     hits, place = root.locator(".tgw-hits [role=option]"), root.locator(".tgw-hit-place")
     inspector = root.locator(".tgw-inspector")
-    widget.notebook.kernel_eval("0", before="editor.close_all()")
+    widget.notebook.kernel_eval("0", before="editor.view.collapse()")
     widget.settled()
 
     record_texts(page)
@@ -72,7 +72,7 @@ def test_a_query_lists_hits_by_scope_and_enter_steps_through_them(page: Page, ju
     expect(place).to_have_text("2 of 3")
 
     # A scope is found by its ops: its name above them leads to it.
-    widget.notebook.kernel_eval("0", before="editor.close_all()")
+    widget.notebook.kernel_eval("0", before="editor.view.collapse()")
     widget.settled()
     box.click()
     heading = root.locator(".tgw-hit-scope").nth(2)
@@ -107,7 +107,7 @@ def test_a_name_scope_is_found_by_its_own_name(page: Page, jupyter_server: Jupyt
     box, place = root.get_by_role("combobox", name="Find ops"), root.locator(".tgw-hit-place")
     scopes = root.get_by_role("group", name="Name scopes").get_by_role("option")
     inspector = root.locator(".tgw-inspector")
-    widget.notebook.kernel_eval("0", before="editor.close_all()")
+    widget.notebook.kernel_eval("0", before="editor.view.collapse()")
     widget.settled()
     in_two = widget.notebook.kernel_eval("len(editor.scope('two'))")
 
@@ -215,10 +215,10 @@ def test_what_is_hidden_is_counted_and_comes_back(page: Page, jupyter_server: Ju
     rest = widget.notebook.kernel_eval("len(editor.index) - len(editor.scope('two'))")
     expect(hidden).to_contain_text(f"{rest} ops hidden")
     widget.settled()
-    assert widget.notebook.kernel_eval("editor.hidden_ops") == rest
+    assert widget.notebook.kernel_eval("editor.core.view.hidden_ops") == rest
     shoot(root, "shown-only")
     keyboard.press("Escape")
     keyboard.press("A")
     expect(hidden).to_have_attribute("data-hidden", "0")
     widget.settled()
-    assert widget.notebook.kernel_eval("len(editor.hidden)") == 0
+    assert widget.notebook.kernel_eval("len(editor.view.hidden)") == 0

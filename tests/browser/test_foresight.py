@@ -20,7 +20,7 @@ def noted(content, buffers=None):
     send(content, buffers)
 editor.widget.send = noted
 """
-ALIKE = "editor.close_all(); editor.open('one … three')"
+ALIKE = "editor.view.collapse(); editor.view.expand('one … three')"
 INSIDE = ("two/product", "two/out")
 
 
@@ -63,21 +63,21 @@ def test_what_the_pointer_rests_on_is_opened_at_once_and_as_the_kernel_draws_it(
 ) -> None:
     widget = resting(page, jupyter_server, "foresight")
     notebook = widget.notebook
-    assert notebook.kernel_eval("sorted(editor.opened)") == ["one … three"]
+    assert notebook.kernel_eval("sorted(editor.view.expanded)") == ["one … three"]
 
     widget.click("two", double=True)
     widget.settled()
-    assert notebook.kernel_eval("sorted(editor.opened)") == ["one … three", "two"]
+    assert notebook.kernel_eval("sorted(editor.view.expanded)") == ["one … three", "two"]
     said = notebook.kernel_eval("said")
     assert "selection_reply" in said
     assert "scene_reply" not in said
-    assert widget.number("items") == notebook.kernel_eval("len(editor.scene())")
+    assert widget.number("items") == notebook.kernel_eval("len(editor.view.scene())")
     for name in INSIDE:  # the tree for screen readers, too
         expect(widget.root.locator(f"[role=treeitem][data-name='{name}']")).to_have_count(1)
     seen = apart(widget)
     shoot(widget.root, "foresight")
     # What a view that has it from the kernel shows.
-    notebook.kernel_eval("0", before=f"{ALIKE}; editor.open('two')")
+    notebook.kernel_eval("0", before=f"{ALIKE}; editor.view.expand('two')")
     caught_up(widget)
     assert apart(widget) == pytest.approx(seen, abs=2)
 
@@ -92,4 +92,4 @@ def test_what_another_cell_hid_meanwhile_is_not_shown(page: Page, jupyter_server
     widget.settled()
     assert widget.root.evaluate("root => root.tfgraphwidget.screenPosition('two/product')") is None
     assert widget.root.evaluate("root => root.tfgraphwidget.screenPosition('two/out')")
-    assert widget.number("items") == notebook.kernel_eval("len(editor.scene())")
+    assert widget.number("items") == notebook.kernel_eval("len(editor.view.scene())")

@@ -75,7 +75,7 @@ def test_what_the_index_asks_for_makes_the_copy_that_its_answer_takes(reader: Re
     mark(hand, "x", "net/logits")
     lines = cloned(hand)
     reader.run()
-    assert reader.notebook.kernel_eval("list(editor.lines)") == lines  # the answer has made no other copy
+    assert reader.notebook.kernel_eval("list(editor.history.lines)") == lines  # the answer has made no other copy
 
 
 @pytest.mark.parametrize("reader", ["05_target_network"], indirect=True)
@@ -101,7 +101,7 @@ def test_the_cells_below_a_bypass_go_on_from_the_click(reader: Reader) -> None:
     lines = hand.lines(1)
     shoot(hand.page, "guide_bypass")
     reader.run()
-    assert reader.notebook.kernel_eval("list(editor.lines)") == lines
+    assert reader.notebook.kernel_eval("list(editor.history.lines)") == lines
 
 
 @pytest.mark.parametrize("reader", ["09_difference_and_replay"], indirect=True)
@@ -114,7 +114,7 @@ def test_the_key_that_is_named_colors_the_difference(reader: Reader) -> None:
     expect(hand.root.get_by_role("button", name="Changes", exact=True)).to_have_attribute("aria-pressed", "true")
     hand.widget.settled()
     shoot(hand.page, "guide_difference")
-    assert reader.notebook.kernel_eval("len(editor.lines)") == 3  # no edit
+    assert reader.notebook.kernel_eval("len(editor.history.lines)") == 3  # no edit
 
 
 @pytest.mark.parametrize("reader", ["10_explore_a_saved_model"], indirect=True)
@@ -131,9 +131,9 @@ def test_out_of_the_function_and_into_it_again_goes_where_the_answer_goes(reader
     shoot(hand.page, "guide_function")
     hand.widget.click("StatefulPartitionedCall", double=True)
     expect(where).to_have_count(3)
-    breadcrumb = reader.notebook.kernel_eval("list(editor.breadcrumb)")
+    breadcrumb = reader.notebook.kernel_eval("list(editor.view.breadcrumb)")
     reader.run(reader.at + 1)
-    assert reader.notebook.kernel_eval("list(editor.breadcrumb)") == breadcrumb
+    assert reader.notebook.kernel_eval("list(editor.view.breadcrumb)") == breadcrumb
 
 
 @pytest.mark.parametrize("reader", ["11_siamese_and_ensemble"], indirect=True)
@@ -150,7 +150,7 @@ def test_the_twin_that_is_clicked_is_taken_by_the_answer(reader: Reader) -> None
     shoot(hand.page, "guide_twin")
     assert len(lines) == 1
     reader.run(reader.at + 1)
-    assert reader.notebook.kernel_eval("list(editor.lines)") == lines
+    assert reader.notebook.kernel_eval("list(editor.history.lines)") == lines
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def shown(page: Page, server: JupyterServer, name: str, *cells: str) -> Widget:
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
     widget = Widget(notebook, root)
-    notebook.kernel_eval("0", before="editor.close('one', 'two', 'three')")
+    notebook.kernel_eval("0", before="editor.view.collapse('one', 'two', 'three')")
     expect(root.locator("[role=treeitem][data-name='two/out']")).to_have_count(0)
     widget.settled()
     return widget
@@ -92,7 +92,7 @@ def test_walk_mark_and_clone_without_a_mouse(page: Page, jupyter_server: Jupyter
     expect(spoken(widget)).to_contain_text("two, ")
     walk(widget, "Enter")
     widget.settled()
-    assert "two" in notebook.kernel_eval("sorted(editor.opened)")
+    assert "two" in notebook.kernel_eval("sorted(editor.view.expanded)")
     walk(widget, "PageDown")
     expect(spoken(widget)).to_contain_text("in two")
     walk(widget, "PageUp", "ArrowDown")
@@ -171,16 +171,16 @@ def test_the_toolbar_is_one_stop_and_its_menu_says_what_is_on(page: Page, jupyte
     page.keyboard.press("Enter")
     expect(menu).to_be_hidden()
     widget.settled()
-    assert notebook.kernel_eval("editor.direction") == "right"
+    assert notebook.kernel_eval("editor.view.direction") == "right"
     root.focus()
     page.keyboard.press("Shift+E")
     expect(root.locator("[role=treeitem][data-name='one/out']")).to_have_count(1)
     page.keyboard.press("Shift+C")
     expect(root.locator("[role=treeitem][data-name='one/out']")).to_have_count(0)
-    assert notebook.kernel_eval("sorted(editor.opened)") == []
+    assert notebook.kernel_eval("sorted(editor.view.expanded)") == []
     page.keyboard.press("Shift+D")
     expect(root).to_have_attribute("data-status", "ready")
-    assert notebook.kernel_eval("editor.direction") == "down"
+    assert notebook.kernel_eval("editor.view.direction") == "down"
 
 
 def test_the_outline_is_typed_into_and_tells_all(page: Page, jupyter_server: JupyterServer) -> None:
@@ -279,7 +279,7 @@ def test_two_views_stay_in_step_each_with_its_camera(page: Page, jupyter_server:
     first.focus()
     page.keyboard.press("Shift+D")
     widget.settled()
-    assert notebook.kernel_eval("editor.direction") == "right"
+    assert notebook.kernel_eval("editor.view.direction") == "right"
     second.root.scroll_into_view_if_needed()
     expect(second.root).to_have_attribute("data-revision", first.get_attribute("data-revision") or "")
     second.root.get_by_role("button", name="View", exact=True).click()

@@ -24,7 +24,7 @@ def test_colours_have_a_legend_and_words(page: Page, jupyter_server: JupyterServ
     for way in ("type", "dtype", "parameters", "FLOPs"):
         ways.select_option(way)
         widget.settled()
-        assert widget.notebook.kernel_eval("editor.core.paint(editor.scene()).tint.any().item()")
+        assert widget.notebook.kernel_eval("editor.core.paint(editor.view.scene()).tint.any().item()")
         shoot(root, f"colour_{way}")
     expect(legend).to_contain_text("batch = 1")
     ways.select_option("type")
@@ -33,7 +33,7 @@ def test_colours_have_a_legend_and_words(page: Page, jupyter_server: JupyterServ
     ways.select_option("")
     widget.settled()
     expect(legend).to_contain_text("activation")
-    assert not widget.notebook.kernel_eval("editor.core.paint(editor.scene()).tint.any().item()")
+    assert not widget.notebook.kernel_eval("editor.core.paint(editor.view.scene()).tint.any().item()")
 
 
 @pytest.mark.slow
@@ -72,7 +72,7 @@ def test_the_drawing_turns_and_control_edges_can_be_left_out(page: Page, jupyter
     page.keyboard.press("D")
     widget.settled()
     assert widget.place("y")[0] > widget.place("x")[0]
-    assert widget.notebook.kernel_eval("editor.direction") == "right"
+    assert widget.notebook.kernel_eval("editor.view.direction") == "right"
     shoot(widget.root, "to_the_right")
 
 

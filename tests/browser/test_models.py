@@ -103,7 +103,7 @@ def test_what_no_viewer_likes_is_drawn_and_runs_nothing(
     for number, make in enumerate(graphs.values()):
         path = tmp_path / f"odd_{number}.pb"
         path.write_bytes(make().SerializeToString())
-        cells.append(f"editor = tgw.edit({str(path)!r})\neditor.open_all()\neditor")
+        cells.append(f"editor = tgw.edit({str(path)!r})\neditor.view.expand()\neditor")
     notebook = open_notebook(page, jupyter_server, write_notebook(jupyter_server, "odd.ipynb", cells))
     notebook.run_cell(0)
     for number, name in enumerate(graphs, 1):

@@ -33,7 +33,7 @@ def drag(widget: Widget, name: str, dx: float, dy: float) -> None:
 @pytest.mark.slow
 def test_a_box_inside_an_open_scope_stays_where_it_is_dropped(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "dropping")
-    widget.notebook.kernel_eval("0", before="editor.close_all(); editor.open('two')")
+    widget.notebook.kernel_eval("0", before="editor.view.collapse(); editor.view.expand('two')")
     widget.settled()
     widget.root.focus()
     page.keyboard.press("f")
@@ -72,7 +72,7 @@ def test_a_path_is_asked_for_as_long_as_it_takes(page: Page, jupyter_server: Jup
     widget = shown(page, jupyter_server, "asking_for_a_path")
     root, keyboard, inspector = widget.root, page.keyboard, widget.root.locator(".tgw-inspector")
     ask = "Click the other end of the path from one/product"
-    widget.notebook.kernel_eval("0", before="editor.close_all(); editor.open('one')")
+    widget.notebook.kernel_eval("0", before="editor.view.collapse(); editor.view.expand('one')")
     widget.click("one/product")
     expect(inspector).to_have_attribute("data-name", "one/product")
     to = inspector.get_by_role("button", name="Trace path to")
@@ -107,7 +107,7 @@ def test_a_path_is_asked_for_as_long_as_it_takes(page: Page, jupyter_server: Jup
 @pytest.mark.slow
 def test_attributes_stand_beside_their_names(page: Page, jupyter_server: JupyterServer) -> None:
     widget = shown(page, jupyter_server, "attributes")
-    widget.notebook.kernel_eval("0", before="editor.open('one')")
+    widget.notebook.kernel_eval("0", before="editor.view.expand('one')")
     widget.settled()
     widget.click("one/product")
     listed = widget.root.locator(".tgw-attributes")
@@ -126,15 +126,15 @@ def test_colours_that_a_cell_has_chosen_come_with_their_legend(page: Page, jupyt
     widget = shown(page, jupyter_server, "own_colours")
     legend = widget.root.get_by_role("region", name="Colors")
     assert not legend.locator(".tgw-legend-body").is_visible()
-    widget.notebook.kernel_eval("0", before="editor.color_by({'one': 0.25, 'two': 4})")
+    widget.notebook.kernel_eval("0", before="editor.view.color_by({'one': 0.25, 'two': 4})")
     expect(legend.locator(".tgw-legend-ends")).to_be_visible()
     expect(legend.locator(".tgw-legend-ends")).to_have_text("0.254")
     # Who folds it is left alone until the colours mean something else.
     legend.get_by_role("button", name="Legend").click()
-    widget.notebook.kernel_eval("0", before="editor.open('one')")
+    widget.notebook.kernel_eval("0", before="editor.view.expand('one')")
     widget.settled()
     expect(legend.locator(".tgw-legend-body")).to_be_hidden()
-    widget.notebook.kernel_eval("0", before="editor.color_by('type')")
+    widget.notebook.kernel_eval("0", before="editor.view.color_by('type')")
     expect(legend.get_by_text("MatMul")).to_be_visible()
 
 

@@ -105,9 +105,9 @@ def test_one_moves_opens_searches_and_inspects(opened: Open, inception: GraphEdi
     page = view.page
     shoot(page, "page")
     before = view.spot(f"{NET}/Mixed_7a")
-    assert view.number("items") == len(inception.scene())
+    assert view.number("items") == len(inception.view.scene())
     view.click(f"{NET}/Mixed_6a", double=True)
-    expect(view.root).not_to_have_attribute("data-items", str(len(inception.scene())))
+    expect(view.root).not_to_have_attribute("data-items", str(len(inception.view.scene())))
     view.settled()
     assert view.shown(f"{NET}/Mixed_6a/Branch_1")
     assert view.shown(f"{NET}/Mixed_6a/concat")
@@ -152,7 +152,7 @@ def test_one_moves_opens_searches_and_inspects(opened: Open, inception: GraphEdi
 
 @pytest.mark.slow
 def test_it_is_drawn_as_in_the_editor(opened: Open, inception: GraphEditor) -> None:
-    view, scene = opened(inception), inception.scene()
+    view, scene = opened(inception), inception.view.scene()
     zoom = view.number("zoom")
     root = view.spot("net/")
     item = scene.names.index("net")
@@ -197,8 +197,8 @@ def test_a_door_leads_into_the_function_and_the_path_back(opened: Open) -> None:
     view.click(door, double=True)
     expect(view.root).to_have_attribute("data-room", f"tf.function 'called' / {door}")
     view.settled()
-    editor.enter(door)
-    assert view.number("items") == len(editor.scene())
+    editor.view.enter(door)
+    assert view.number("items") == len(editor.view.scene())
     view.click("while")
     ways = view.inspector.locator(".tgw-door")
     expect(ways).to_have_count(2)
@@ -207,8 +207,8 @@ def test_a_door_leads_into_the_function_and_the_path_back(opened: Open) -> None:
     ways.nth(1).click()
     expect(way.get_by_role("button")).to_have_text(["tf.function 'called'", door, "while:cond"])
     view.settled()
-    editor.enter("while", "cond")
-    assert view.number("items") == len(editor.scene())
+    editor.view.enter("while", "cond")
+    assert view.number("items") == len(editor.view.scene())
     page.keyboard.press("Backspace")
     expect(way.get_by_role("button")).to_have_count(2)
     search = view.root.get_by_role("combobox", name="Find ops")
@@ -228,15 +228,15 @@ def test_a_keras_model_opens_where_its_work_is_done(opened: Open, tmp_path: Path
     keras.Sequential(layers).export(str(tmp_path / "saved"), verbose=False)
     editor = tgw.edit(tmp_path / "saved")
     view = opened(editor)
-    assert len(editor.breadcrumb) > 1
+    assert len(editor.view.breadcrumb) > 1
     way = view.root.get_by_role("navigation", name="Current graph").get_by_role("button")
-    expect(way).to_have_text(["saved", *editor.breadcrumb[1:]])
-    assert view.number("items") == len(editor.scene())
+    expect(way).to_have_text(["saved", *editor.view.breadcrumb[1:]])
+    assert view.number("items") == len(editor.view.scene())
     way.first.click()
     expect(way).to_have_count(0)
     view.settled()
-    editor.leave(0)
-    assert view.number("items") == len(editor.scene())
+    editor.view.leave(0)
+    assert view.number("items") == len(editor.view.scene())
     shoot(view.page, "page-saved-model")
 
 
@@ -348,7 +348,7 @@ def test_everything_opens_and_closes(opened: Open, inception: GraphEditor) -> No
 def test_the_selection_and_the_colours_are_there(opened: Open) -> None:
     editor = tgw.edit(build_mlp(resource=True))
     editor.mark("x:0", "net/logits:0")
-    editor.color_by("type")
+    editor.view.color_by("type")
     view = opened(editor)
     assert editor.selection is not None
     assert view.number("selected-ops") == len(editor.selection)
@@ -400,9 +400,9 @@ def test_odd_names_are_text(page: Page, opened: Open, name: str) -> None:
 @pytest.mark.slow
 def test_tensors_flow_to_the_right_where_they_did(opened: Open) -> None:
     editor = tgw.edit(build_mlp(resource=True))
-    editor.close("net/two")
-    editor.direction = "right"
-    editor.open("net/one")
+    editor.view.collapse("net/two")
+    editor.view.direction = "right"
+    editor.view.expand("net/one")
     view = opened(editor)
     items = view.root.get_attribute("data-items")
     view.click("net/two", double=True)

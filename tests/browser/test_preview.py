@@ -91,12 +91,10 @@ def test_a_preview_is_read_and_one_variable_is_shared(page: Page, jupyter_server
     root.get_by_role("button", name="Clone", exact=True).click()
     expect(root.get_by_text("Still shared with the original: two/w.")).to_be_visible()
     widget.settled()
-    made = widget.notebook.kernel_eval(
-        "[list(editor.copies['copy'].shared), [v.name for v in editor.copies['copy'].variables]]"
-    )
+    made = widget.notebook.kernel_eval("[list(editor['copy'].shared), [v.name for v in editor['copy'].variables]]")
     assert made == [["two/w"], ["copy/one/w:0", "copy/three/w:0"]]
     line = 'copy = editor.clone(inputs=["x"], outputs=["y"], into="copy", variables={"two/w": "shared"})'
-    assert widget.notebook.kernel_eval("list(editor.lines)") == [line]
+    assert widget.notebook.kernel_eval("list(editor.history.lines)") == [line]
 
 
 @pytest.mark.slow
@@ -129,9 +127,11 @@ def test_chosen_ops_are_cloned_without_a_boundary(page: Page, jupyter_server: Ju
     scope.press("Enter")
     expect(widget.status).to_contain_text("Cloned", timeout=30_000)
     widget.settled()
-    assert widget.notebook.kernel_eval("list(editor.copies)") == ["tower"]
-    assert widget.notebook.kernel_eval("editor.copies['tower'].graph is graph") is True
-    assert widget.notebook.kernel_eval("editor.lines[0]").startswith("tower = editor.clone(editor.scope('two'), ")
+    assert widget.notebook.kernel_eval("list(editor.core.executor.copies)") == ["tower"]
+    assert widget.notebook.kernel_eval("editor['tower'].graph is graph") is True
+    assert widget.notebook.kernel_eval("editor.history.lines[0]").startswith(
+        "tower = editor.clone(editor.scope('two'), "
+    )
 
 
 @pytest.mark.slow
@@ -152,5 +152,5 @@ def test_half_a_loop_is_refused_and_the_whole_is_offered(page: Page, jupyter_ser
     root.get_by_role("button", name="Clone", exact=True).click()
     expect(widget.status).to_contain_text("Cloned", timeout=30_000)
     widget.settled()
-    values = "with graph.as_default():\n    z = editor.copies['copy']['while/Exit_1:0']\n"
+    values = "with graph.as_default():\n    z = editor['copy']['while/Exit_1:0']\n"
     assert notebook.kernel_eval("[float(v) for v in sess.run([y, z], {x: 2.0})]", before=values) == [7.0, 7.0]

@@ -112,7 +112,7 @@ def test_long_work_shows_how_far_it_is_and_is_cancelled(page: Page, jupyter_serv
     notebook, root, status = widget.notebook, widget.root, widget.status
     notebook.run_cell(2)
     bar = status.get_by_role("progressbar")
-    opened = notebook.kernel_eval("sorted(editor.opened)")
+    opened = notebook.kernel_eval("sorted(editor.view.expanded)")
 
     root.focus()
     page.keyboard.press("E")
@@ -133,14 +133,14 @@ def test_long_work_shows_how_far_it_is_and_is_cancelled(page: Page, jupyter_serv
     expect(status).to_contain_text("Cancelled; nothing has changed.")
     # A second one would stop whatever the kernel does next.
     assert len(interrupts) == 1
-    assert notebook.kernel_eval("sorted(editor.opened)") == opened
+    assert notebook.kernel_eval("sorted(editor.view.expanded)") == opened
     assert notebook.kernel_eval(ONCE)
 
     notebook.kernel_eval("0", before="pace = 0")
     root.focus()
     page.keyboard.press("E")
     widget.settled()
-    assert notebook.kernel_eval("len(editor.opened)") > len(opened)
+    assert notebook.kernel_eval("len(editor.view.expanded)") > len(opened)
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def saved_notebook() -> Any:
     widget = editor.widget
     widget._esm = ESM
     state = ipywidgets.Widget.get_manager_state(widgets=[widget, widget.layout])
-    picture = editor.svg().replace("<svg ", f'<svg onload="{leaves("svg onload")}" ', 1)
+    picture = editor.view.to_svg().replace("<svg ", f'<svg onload="{leaves("svg onload")}" ', 1)
     picture = picture.replace("</svg>", f"<script>{leaves('svg script')}</script></svg>")
     shown = [data, {"image/svg+xml": picture, "text/plain": "a picture"}, {"text/html": HTML, "text/plain": "a page"}]
     outputs = [nbformat.v4.new_output("display_data", data=json.loads(json.dumps(one))) for one in shown]
@@ -232,7 +232,7 @@ def test_a_clone_by_clicking_in_notebook_7_is_in_the_kernel(page: Page, jupyter_
     notebook = widget.notebook
     clone_by_clicking(widget)
     shoot(page, "notebook_7_cloned")
-    assert notebook.kernel_eval("list(editor.lines)") == [
+    assert notebook.kernel_eval("list(editor.history.lines)") == [
         'copy = editor.clone(inputs=["x"], outputs=["y"], into="copy")'
     ]
     names = "sorted(op.name for op in graph.get_operations() if op.name in {'copy/y', 'copy/two/product'})"

@@ -65,7 +65,7 @@ def test_box_lasso_and_clicks_choose_ops(page: Page, jupyter_server: JupyterServ
     expression = root.locator(".tgw-expression")
 
     # A box takes what lies wholly inside: the closed scope "two" with all its ops.
-    widget.notebook.kernel_eval("0", before="editor.close('one', 'two', 'three')")
+    widget.notebook.kernel_eval("0", before="editor.view.collapse('one', 'two', 'three')")
     expect(root.locator("[role=treeitem][data-name='two/product']")).to_have_count(0)
     widget.settled()
     root.get_by_role("button", name="Box", exact=True).click()
@@ -150,7 +150,7 @@ def test_functions_are_rooms(page: Page, jupyter_server: JupyterServer) -> None:
     depth = where.get_by_role("button").count()
     expect(where).to_contain_text("StatefulPartitionedCall")
     loop = notebook.kernel_eval("list(editor.where(lambda op: op.type.endswith('While')))[0]")
-    notebook.kernel_eval("editor.reveal(" + repr(loop) + ")")
+    notebook.kernel_eval("editor.view.reveal(" + repr(loop) + ")")
     widget.settled()
     widget.click(loop, double=True)
     expect(where).to_contain_text(f"{loop}:body")
@@ -167,21 +167,21 @@ def test_functions_are_rooms(page: Page, jupyter_server: JupyterServer) -> None:
     text = "It is a module, which is not drawn; a cell has it by that name in the editor's copies."
     expect(root.get_by_text(text)).to_be_visible(timeout=30_000)
     # What was marked as the output is the loop's own counter, one higher; TensorFlow keeps it beside the person's i.
-    called = "editor.copies['copy'](while_placeholder=0, while_while_loop_counter=7).numpy().item()"
+    called = "editor['copy'](while_placeholder=0, while_while_loop_counter=7).numpy().item()"
     assert notebook.kernel_eval(called) == 8
-    assert notebook.kernel_eval("editor.breadcrumb[-1]") == f"{loop}:body"
+    assert notebook.kernel_eval("editor.view.breadcrumb[-1]") == f"{loop}:body"
 
     # Out again: by the breadcrumb, and by Backspace.
     where.get_by_role("button").first.click()
     widget.settled()
-    assert notebook.kernel_eval("len(editor.breadcrumb)") == 1
-    notebook.kernel_eval("editor.enter(list(editor.where(lambda op: op.type == 'StatefulPartitionedCall'))[0])")
+    assert notebook.kernel_eval("len(editor.view.breadcrumb)") == 1
+    notebook.kernel_eval("editor.view.enter(list(editor.where(lambda op: op.type == 'StatefulPartitionedCall'))[0])")
     expect(where).to_contain_text("StatefulPartitionedCall")
     widget.settled()
     root.focus()
     page.keyboard.press("Backspace")
     widget.settled()
-    assert notebook.kernel_eval("len(editor.breadcrumb)") == 1
+    assert notebook.kernel_eval("len(editor.view.breadcrumb)") == 1
     assert depth > 1
 
 

@@ -83,7 +83,7 @@ def test_gestures(page: Page, jupyter_server: JupyterServer) -> None:
     widget.click("two", double=True)
     expect(root).not_to_have_attribute("data-items", items or "")
     widget.settled()
-    assert widget.notebook.kernel_eval("'two' in editor.opened") is (widget.number("items") > float(items or 0))
+    assert widget.notebook.kernel_eval("'two' in editor.view.expanded") is (widget.number("items") > float(items or 0))
     widget.click("two", double=True)
     expect(root).to_have_attribute("data-items", items or "")
     widget.settled()

@@ -58,7 +58,7 @@ def _inception_marked() -> GraphEditor:
 def _clone() -> GraphEditor:
     editor = tgw.example()
     editor.clone("x:0", "net/logits:0", into="copy")
-    editor.open("net", "net/hidden", "copy", "copy/net", "copy/net/hidden")
+    editor.view.expand("net", "net/hidden", "copy", "copy/net", "copy/net/hidden")
     return editor
 
 
@@ -70,7 +70,7 @@ def _part_and_clone() -> GraphEditor:
 
 def _changed() -> GraphEditor:
     editor = _bypassed()
-    editor.color_by("diff")
+    editor.view.color_by("diff")
     return editor
 
 
@@ -88,19 +88,19 @@ def _function() -> GraphEditor:
 
 def _body() -> GraphEditor:
     editor = _function()
-    editor.enter("PartitionedCall")
+    editor.view.enter("PartitionedCall")
     return editor
 
 
 def _blocks() -> GraphEditor:
     editor = _inception()
-    editor.open("net/InceptionV3", "net/InceptionV3/InceptionV3")
+    editor.view.expand("net/InceptionV3", "net/InceptionV3/InceptionV3")
     return editor
 
 
 def _expensive() -> GraphEditor:
     editor = _blocks()
-    editor.color_by("FLOPs")
+    editor.view.color_by("FLOPs")
     return editor
 
 
@@ -109,14 +109,14 @@ def _difference() -> GraphEditor:
     editor = tgw.edit(tgw.example().save(folder / "before.pb", outputs=["net/logits:0"], frozen=True))
     editor.replace_all("Relu(x)", "LeakyRelu(x, alpha=0.2)")
     editor.insert("net/logits:0", "Softmax")
-    editor.color_by("diff")
-    editor.open("net", "net/hidden")
+    editor.view.color_by("diff")
+    editor.view.expand("net", "net/hidden")
     return editor
 
 
 def _dqn() -> GraphEditor:
     editor = tgw.edit(MODELS / "dqn_online_train.meta")
-    editor.open("online")
+    editor.view.expand("online")
     return editor
 
 
@@ -145,14 +145,14 @@ def _with_dropout(tf: Any, v1: Any) -> None:
 
 def _dropout() -> GraphEditor:
     editor = _network(_with_dropout)
-    editor.open("net", "net/dropout")
+    editor.view.expand("net", "net/dropout")
     return editor
 
 
 def _bypassed() -> GraphEditor:
     editor = _network(_with_dropout)
     editor.bypass("net/dropout/")
-    editor.open("net", "net/dropout")
+    editor.view.expand("net", "net/dropout")
     return editor
 
 
@@ -179,7 +179,7 @@ def _bytes() -> GraphEditor:
 def _twins() -> GraphEditor:
     editor = tgw.example()
     editor.clone("x:0", "net/logits:0", into="twin", variables="shared", placeholders=True)
-    editor.open("net", "twin", "twin/net")
+    editor.view.expand("net", "twin", "twin/net")
     return editor
 
 
@@ -193,7 +193,7 @@ def _child() -> GraphEditor:
         tf.add(y, z, name="y")
 
     editor = _network(formula)
-    editor.open("mother", "father")
+    editor.view.expand("mother", "father")
     return editor
 
 

@@ -29,11 +29,13 @@ class NotebookPicture:
 
 
 PICTURES = (
-    NotebookPicture("02_share_or_own", "task =", 'editor.open("net", "own", "own/net", "twin", "task", "task/net")'),
-    NotebookPicture("03_into_another_graph", "editor =", 'editor.mark(x, y); editor.open("net")'),
-    NotebookPicture("04_join_two_models", "added =", 'editor.open("judge")'),
-    NotebookPicture("05_target_network", "target =", 'editor.open("online", "target")'),
-    NotebookPicture("06_loops", "twin =", 'editor.open("twin")'),
+    NotebookPicture(
+        "02_share_or_own", "task =", 'editor.view.expand("net", "own", "own/net", "twin", "task", "task/net")'
+    ),
+    NotebookPicture("03_into_another_graph", "editor =", 'editor.mark(x, y); editor.view.expand("net")'),
+    NotebookPicture("04_join_two_models", "added =", 'editor.view.expand("judge")'),
+    NotebookPicture("05_target_network", "target =", 'editor.view.expand("online", "target")'),
+    NotebookPicture("06_loops", "twin =", 'editor.view.expand("twin")'),
 )
 
 

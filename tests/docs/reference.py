@@ -12,6 +12,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import tfgraphwidget as tgw
+from tests.editor.public_names import NOUNS, public_members
 from tfgraphwidget import errors
 from tfgraphwidget.cli import main
 from tfgraphwidget.editor import GraphEditor
@@ -19,13 +20,15 @@ from tfgraphwidget.editor import GraphEditor
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 TITLES = {
     "SelectionAPI": "Select and search",
-    "ViewAPI": "The drawing",
     "EditMethods": "Clone and edit",
     "EditAPI": "Apply, undo and redo",
-    "PassMethods": "Passes over the whole graph",
     "PatternAPI": "Patterns",
     "AnalysisAPI": "Run, measure, compare",
     "FileAPI": "Save, replay, export",
+    "View": "The drawing",
+    "Passes": "Passes over the whole graph",
+    "Signatures": "Signatures",
+    "EditHistory": "The history",
 }
 FUNCTIONS = ("edit", "example", "sync", "drift", "renew", "pattern", "layered")
 
@@ -57,10 +60,15 @@ def methods() -> str:
 
 def by_task() -> Iterator[tuple[str, list[tuple[str, object]]]]:
     """What the editor's methods and properties are for, with their names in order."""
-    for base in GraphEditor.__bases__:
-        members = sorted((name, getattr(base, name)) for name in vars(base) if not name.startswith("_"))
-        if base.__name__ in TITLES and members:
-            yield TITLES[base.__name__], members
+    everything = public_members()
+    groups = [("", kind) for kind in GraphEditor.__bases__] + [(f"{noun}.", kind) for noun, kind in NOUNS.items()]
+    for prefix, kind in groups:
+        ours = {
+            name for base in kind.__mro__ if base.__module__.startswith("tfgraphwidget.editor.") for name in vars(base)
+        }
+        names = sorted(prefix + name for name in ours if prefix + name in everything)
+        if kind.__name__ in TITLES and names:
+            yield TITLES[kind.__name__], [(name, everything[name]) for name in names]
 
 
 def arguments_of(thing: object) -> dict[str, str]:

@@ -24,15 +24,15 @@ def results(editor: Any) -> list[list[float]]:
 def state(editor: Any) -> dict[str, Any]:
     """What is compared of an editor: its edits, its ops, its results, what is marked, and these after undo."""
     found: dict[str, Any] = {
-        "lines": editor.lines,
+        "lines": editor.history.lines,
         "names": sorted(editor.index.names),
-        "path": list(editor.breadcrumb[1:]),
+        "path": list(editor.view.breadcrumb[1:]),
         "inputs": editor.inputs,
         "outputs": editor.outputs,
         "results": results(editor),
         "notices": editor.notices,
     }
-    editor.jump(0)
+    editor.history.goto(0)
     found["before"] = results(editor), sorted(editor.index.names)
     return found
 

@@ -32,6 +32,7 @@ from tfgraphwidget.tf_types import (
     TensorSpec,
 )
 
+from .state import EditorCore
 from .traced_growth import GrowthResult
 """
 RESULTS = {
@@ -41,7 +42,7 @@ RESULTS = {
     "grow": "GrowthResult",
     "preview": "edits.Preview",
 }
-LISTS = (edit_methods.EditMethods, edit_methods.PassMethods)
+LISTS = (edit_methods.EditMethods, edit_methods.SignatureMethods, edit_methods.Passes)
 
 
 def text() -> str:
@@ -49,6 +50,7 @@ def text() -> str:
     parts = [HEAD]
     for kind in LISTS:
         parts.append(f"\nclass {kind.__name__}:\n")
+        parts += ["    def __init__(self, core: EditorCore) -> None: ...\n"] if "__init__" in vars(kind) else []
         parts += [
             f"    def {name}{parameters(member.function)} -> {RESULTS.get(name, 'edits.Edits')}: ...\n"
             for name, member in vars(kind).items()

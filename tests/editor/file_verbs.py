@@ -74,13 +74,13 @@ def named(editor: GraphEditor) -> tuple[str, str]:
 
 def signed(editor: GraphEditor) -> str:
     """A new signature."""
-    editor.add_signature("new", inputs={"p": named(editor)[0]}, outputs={"q": named(editor)[1]})
+    editor.signatures.add("new", inputs={"p": named(editor)[0]}, outputs={"q": named(editor)[1]})
     return "new"
 
 
 def calls(editor: GraphEditor, name: str) -> bool:
     """Whether an op calls a function."""
-    return bool(editor.called_functions(name))
+    return bool(editor.view.called_functions(name))
 
 
 def saved_selection(editor: GraphEditor, folder: Path) -> Path:
@@ -130,23 +130,35 @@ VERBS: dict[str, Verb] = {
     "like": lambda e, _: e.match(e.like(relu(e))),
     "load": lambda e, to: e.load(saved_selection(e, to)),
     # Viewing
-    "called_functions": lambda e, _: [calls(e, name) for name in e.index.names],
-    "enter": lambda e, _: [
-        e.enter(name) for name in e.index.names[:] if not e.breadcrumb[1:] and e.called_functions(name)
+    "view.called_functions": lambda e, _: [calls(e, name) for name in e.index.names],
+    "view.enter": lambda e, _: [
+        e.view.enter(name) for name in e.index.names[:] if not e.view.breadcrumb[1:] and e.view.called_functions(name)
     ],
-    "leave": lambda e, _: e.leave(0),
-    "open_signature": lambda e, _: e.open_signature(signed(e)),
-    "open": lambda e, _: e.open_all(),
-    "close": lambda e, _: e.close_all(),
-    "reveal": lambda e, _: e.reveal(relu(e)),
-    "hide": lambda e, _: e.hide(relu(e)),
-    "show_only": lambda e, _: e.show_only(relu(e)),
-    "show_all": lambda e, _: e.show_all(),
-    "pin": lambda e, _: (e.scene(), e.reveal(relu(e)), e.pin(relu(e), 1.0, 2.0), e.unpin(relu(e)), e.scene()),
-    "color_by": lambda e, _: (e.color_by("FLOPs"), e.color_by("dtype"), e.colors, e.legend, e.scene()),
-    "scene": lambda e, _: e.scene(),
+    "view.leave": lambda e, _: e.view.leave(0),
+    "signatures.open": lambda e, _: e.signatures.open(signed(e)),
+    "view.expand": lambda e, _: e.view.expand(),
+    "view.collapse": lambda e, _: e.view.collapse(),
+    "view.reveal": lambda e, _: e.view.reveal(relu(e)),
+    "view.hide": lambda e, _: e.view.hide(relu(e)),
+    "view.show_only": lambda e, _: e.view.show_only(relu(e)),
+    "view.show": lambda e, _: e.view.show(),
+    "view.pin": lambda e, _: (
+        e.view.scene(),
+        e.view.reveal(relu(e)),
+        e.view.pin(relu(e), 1.0, 2.0),
+        e.view.unpin(relu(e)),
+        e.view.scene(),
+    ),
+    "view.color_by": lambda e, _: (
+        e.view.color_by("FLOPs"),
+        e.view.color_by("dtype"),
+        e.core.coloring.names,
+        e.view.legend,
+        e.view.scene(),
+    ),
+    "view.scene": lambda e, _: e.view.scene(),
     "draw": lambda e, _: e.draw(),
-    "svg": lambda e, _: e.svg(),
+    "view.to_svg": lambda e, _: e.view.to_svg(),
     "widget": lambda e, _: e.widget,
     # Files
     "networkx": lambda e, _: e.networkx(),
@@ -154,10 +166,9 @@ VERBS: dict[str, Verb] = {
     "split": lambda e, _: [
         part.save(_ / f"{k}.pb") for k, part in enumerate(e.split(relu(e), placeholder(e), result(e)))
     ],
-    "code": lambda e, _: e.code(),
-    "script": lambda e, _: e.script(),
-    "edits": lambda e, _: e.edits(),
-    "replay": lambda e, _: e.replay(e.edits()),
+    "to_script": lambda e, _: e.to_script(),
+    "history.records": lambda e, _: e.history.records(),
+    "replay": lambda e, _: e.replay(e.history.records()),
     "to_bytes": lambda e, _: tgw.edit(e.to_bytes()),
     **{
         f"save {suffix}": lambda e, to, suffix=suffix: e.save(to / f"a{suffix}")
@@ -211,37 +222,36 @@ VERBS: dict[str, Verb] = {
     "set_constant placeholder": lambda e, _: e.set_constant(placeholder(e), np.ones([2, 4])),
     "replace_input": lambda e, _: e.replace_input(placeholder(e), shape=[2, 4]),
     "replace_input dtype": lambda e, _: e.replace_input(placeholder(e), dtype="float16", mend="Cast"),
-    "add_signature": lambda e, _: signed(e),
-    "rename_signature": lambda e, _: e.rename_signature(signed(e), "newer"),
-    "order_signature": lambda e, _: e.order_signature(signed(e), inputs=["p"]),
-    "remove_signature": lambda e, _: e.remove_signature(signed(e)),
+    "signatures.add": lambda e, _: signed(e),
+    "signatures.rename": lambda e, _: e.signatures.rename(signed(e), "newer"),
+    "signatures.reorder": lambda e, _: e.signatures.reorder(signed(e), inputs=["p"]),
+    "signatures.remove": lambda e, _: e.signatures.remove(signed(e)),
     "freeze": lambda e, _: e.freeze(results(e)),
     "strip_training": lambda e, _: e.strip_training([result(e)]),
-    "fold_batch_norm": lambda e, _: e.fold_batch_norm(),
+    "passes.fold_batch_norm": lambda e, _: e.passes.fold_batch_norm(),
     "rename key": lambda e, _: e.rename(f"{signed(e)}:p", "q"),
     "edit": lambda e, _: e.edit(e.command([placeholder(e)], [ends(e)[1]], into="cloned")),
     "undo": lambda e, _: (e.rename(relu(e), "renamed"), e.undo()),
     "redo": lambda e, _: (e.rename(relu(e), "renamed"), e.undo(), e.redo()),
-    "jump": lambda e, _: (e.rename(relu(e), "renamed"), e.jump(0), e.jump(1)),
-    "reserve": lambda e, _: e.reserve(["spare"]),
-    "free_scope": lambda e, _: e.free_scope(),
+    "history.goto": lambda e, _: (e.rename(relu(e), "renamed"), e.history.goto(0), e.history.goto(1)),
+    "history.reserve": lambda e, _: e.history.reserve(["spare"]),
     # Patterns and passes
     "replace_all": lambda e, _: relu(e) and e.replace_all("Relu(x)", "Elu(x)"),
     "replace_all in functions": lambda e, _: e.replace_all("Relu(x)", "Elu(x)", functions=True),
-    "remove_identities": lambda e, _: e.remove_identities(),
-    "merge_duplicates": lambda e, _: e.merge_duplicates(),
-    "fold_constants": lambda e, _: e.fold_constants(),
-    "remove_devices": lambda e, _: e.remove_devices(),
-    "remove_attr": lambda e, _: e.remove_attr("_output_shapes"),
-    "remove_collection": lambda e, _: e.remove_collection("train_op"),
-    "remove_functions": lambda e, _: e.remove_functions(),
-    "rename_type": lambda e, _: e.rename_type("Relu", "Relu6"),
-    "sort": lambda e, _: e.sort(),
-    "obfuscate_names": lambda e, _: e.obfuscate_names(),
-    "change_batch_size": lambda e, _: e.change_batch_size(2),
-    "cast": lambda e, _: e.cast("float16"),
-    "round_weights": lambda e, _: e.round_weights(4, minimum=8),
-    "quantize_weights": lambda e, _: e.quantize_weights(minimum=8),
+    "passes.remove_identities": lambda e, _: e.passes.remove_identities(),
+    "passes.merge_duplicates": lambda e, _: e.passes.merge_duplicates(),
+    "passes.fold_constants": lambda e, _: e.passes.fold_constants(),
+    "passes.remove_devices": lambda e, _: e.passes.remove_devices(),
+    "passes.remove_attr": lambda e, _: e.passes.remove_attr("_output_shapes"),
+    "passes.remove_collection": lambda e, _: e.passes.remove_collection("train_op"),
+    "passes.remove_functions": lambda e, _: e.passes.remove_functions(),
+    "passes.rename_type": lambda e, _: e.passes.rename_type("Relu", "Relu6"),
+    "passes.sort": lambda e, _: e.passes.sort(),
+    "passes.obfuscate_names": lambda e, _: e.passes.obfuscate_names(),
+    "passes.change_batch_size": lambda e, _: e.passes.change_batch_size(2),
+    "passes.cast": lambda e, _: e.passes.cast("float16"),
+    "passes.round_weights": lambda e, _: e.passes.round_weights(4, minimum=8),
+    "passes.quantize_weights": lambda e, _: e.passes.quantize_weights(minimum=8),
 }
 
 
@@ -340,7 +350,7 @@ def run(
                 if edited:
                     saved = out / kind.replace("`", "").replace(" ", "_") / f"{verb.replace(' ', '_')}.pb"
                     saved.parent.mkdir(exist_ok=True, parents=True)
-                    editor.leave(0)
+                    editor.view.leave(0)
                     editor.save(saved, verify=False)
             done.setdefault(kind, {})[verb] = Outcome(text, asked, edited)
     return done

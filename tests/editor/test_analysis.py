@@ -93,7 +93,7 @@ def test_a_room_is_compared_with_itself_as_it_was(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph:
         inner(v1.placeholder(tf.float32, [2], name="x"))
     editor = tgw.edit(graph.as_graph_def())
-    editor.enter(next(iter(editor.where(lambda op: op.type.endswith("PartitionedCall")))))
+    editor.view.enter(next(iter(editor.where(lambda op: op.type.endswith("PartitionedCall")))))
     editor.bypass("positive")
     assert [change.name for change in editor.diff().changed] == ["squared"]
 
@@ -274,10 +274,10 @@ def called(x: tf.Tensor) -> tf.Tensor:
 def test_edits_of_a_function_that_is_called_count() -> None:
     editor = tgw.edit(twice)
     calls = list(editor.where(lambda op: op.type.endswith("PartitionedCall")))
-    editor.enter(calls[0])
+    editor.view.enter(calls[0])
     editor.set_constant("three/y", 5.0)
     assert editor.compare({"x": [1.0]}).largest == 2.0
-    editor.leave()
+    editor.view.leave()
     assert editor.compare({"x": [1.0]}).largest == 6.0
 
 

@@ -31,18 +31,18 @@ def test_outputs_alone_are_cloned_with_all_that_they_need_whatever_is_chosen(edi
 
 def test_a_clone_says_in_its_line_that_it_has_no_inputs(editor: tgw.GraphEditor) -> None:
     editor.clone([], ["net/logits:0"], into="b")
-    assert editor.lines[-1] == 'b = editor.clone(inputs=[], outputs=["net/logits:0"], into="b")'
+    assert editor.history.lines[-1] == 'b = editor.clone(inputs=[], outputs=["net/logits:0"], into="b")'
     editor.clone(editor.scope("net"), into="c")
-    assert editor.lines[-1] == "c = editor.clone(editor.scope('net'), into=\"c\")"
+    assert editor.history.lines[-1] == "c = editor.clone(editor.scope('net'), into=\"c\")"
 
 
 def test_a_call_without_any_ends_takes_the_chosen_ones_and_prints_them(editor: tgw.GraphEditor) -> None:
     editor.clone(into="b")
     line = 'b = editor.clone(inputs=["net/one/out:0"], outputs=["net/two/out:0"], into="b")'
-    assert editor.lines == (line,)
+    assert editor.history.lines == (line,)
     editor.selection = editor.scope("net/one")
     editor.clone(into="c")
-    assert editor.lines[-1] == "c = editor.clone(editor.scope('net/one'), into=\"c\")"
+    assert editor.history.lines[-1] == "c = editor.clone(editor.scope('net/one'), into=\"c\")"
 
 
 def test_inputs_alone_are_no_part(editor: tgw.GraphEditor) -> None:
@@ -60,11 +60,11 @@ def test_extract_takes_both_chosen_ends_or_none(editor: tgw.GraphEditor) -> None
 
 def test_freeze_takes_no_chosen_outputs_when_inputs_are_given(editor: tgw.GraphEditor) -> None:
     editor.freeze(inputs="net/one/out:0")
-    assert editor.lines[-1] == 'editor.freeze(outputs=["net/logits"], inputs=["net/one/out:0"])'
+    assert editor.history.lines[-1] == 'editor.freeze(outputs=["net/logits"], inputs=["net/one/out:0"])'
     editor.undo()
     editor.mark("net/one/out:0", "net/two/out:0")
     editor.freeze()
-    assert editor.lines[-1] == 'editor.freeze(outputs=["net/two/out:0"])'
+    assert editor.history.lines[-1] == 'editor.freeze(outputs=["net/two/out:0"])'
 
 
 def test_save_takes_both_chosen_ends_or_none(editor: tgw.GraphEditor, tmp_path: Path) -> None:
@@ -73,13 +73,13 @@ def test_save_takes_both_chosen_ends_or_none(editor: tgw.GraphEditor, tmp_path: 
         editor.save(path, **ends)
     ends = [[key for key, _ in side] for side in _sides(tgw.edit(chosen))]
     assert ends == [["out"], ["out"]]
-    assert tgw.edit(chosen).signatures[0].outputs[0][1].endswith("net/two/out:0")
+    assert next(iter(tgw.edit(chosen).signatures.values())).outputs[0][1].endswith("net/two/out:0")
     with pytest.raises(tgw.GraphEditError, match="add 'x:0' to the inputs"):
         editor.save(f"{tmp_path}/half/", outputs="net/logits:0")
 
 
 def _sides(editor: tgw.GraphEditor) -> tuple[tuple[tuple[str, str], ...], ...]:
-    return editor.signatures[0].inputs, editor.signatures[0].outputs
+    return next(iter(editor.signatures.values())).inputs, next(iter(editor.signatures.values())).outputs
 
 
 # An input that the outputs do not use

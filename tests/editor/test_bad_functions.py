@@ -47,16 +47,16 @@ def calling(name: str, kinds: tuple[int, ...] = (FLOAT,), attr: str = "") -> Any
 
 def check_refused(editor: GraphEditor, call: Callable[[], Any], why: str) -> None:
     """The call is refused in one sentence, and the graph and the history are as they were."""
-    before, done = editor.core.target.index.nodes, editor.lines
+    before, done = editor.core.target.index.nodes, editor.history.lines
     with pytest.raises(GraphEditError, match=why) as error:
         call()
     assert "\n" not in str(error.value)
     assert editor.core.target.index.nodes == before
-    assert editor.lines == done
+    assert editor.history.lines == done
 
 
 def first_call(editor: GraphEditor) -> str:
-    return next(name for name in editor.index.names if editor.called_functions(name))
+    return next(name for name in editor.index.names if editor.view.called_functions(name))
 
 
 def relu(editor: GraphEditor) -> str:
@@ -65,12 +65,12 @@ def relu(editor: GraphEditor) -> str:
 
 def test_a_function_without_a_name_is_edited() -> None:
     editor = tgw.edit(calling(""))
-    editor.enter("c_0")
+    editor.view.enter("c_0")
     editor.bypass("r")
-    editor.leave(0)
+    editor.view.leave(0)
     assert [change.name for change in editor.diff().inside[0].difference.changed] == ["o"]
     editor.undo()
-    editor.leave(0)
+    editor.view.leave(0)
     assert not editor.diff()
     editor.insert("x_0:0", tf.identity)
 
@@ -78,16 +78,16 @@ def test_a_function_without_a_name_is_edited() -> None:
 def test_a_body_whose_dtype_each_call_gives_is_edited_for_one_call_and_refused_for_all() -> None:
     graph = calling("poly", (FLOAT, DOUBLE), attr="T")
     editor = tgw.edit(graph)
-    editor.enter("c_1", everywhere=True)
+    editor.view.enter("c_1", everywhere=True)
     check_refused(editor, lambda: editor.insert("a:0", lambda t: t * 2.0), "dtype .* is unknown")
-    editor.leave(0)
-    editor.enter("c_0")
+    editor.view.leave(0)
+    editor.view.enter("c_0")
     editor.bypass("r")
-    editor.leave(0)
+    editor.view.leave(0)
     assert [inside.path for inside in editor.diff().inside] == [("c_0",)]
     check_refused(editor, lambda: editor.graph, "it can be looked at and edited")
     editor.undo()
-    editor.leave(0)
+    editor.view.leave(0)
     assert not editor.diff()
 
 
@@ -100,15 +100,15 @@ def test_a_function_that_calls_itself_is_shown_and_every_edit_of_it_is_refused(t
     inner.attr["Tout"].list.type.append(FLOAT)
     function.ret["o"] = "inner:output:0"
     editor = tgw.edit(graph)
-    assert editor.svg()
-    editor.enter("c_0")
+    assert editor.view.to_svg()
+    editor.view.enter("c_0")
     for call in (
         lambda: editor.bypass("r"),
         lambda: editor.insert("r:0", tf.identity),
         lambda: editor.replace("r", tf.nn.tanh),
     ):
         check_refused(editor, call, "'again' calls itself")
-    editor.leave(0)
+    editor.view.leave(0)
     check_refused(editor, lambda: editor.graph, "'again' calls itself")
     assert len(editor.cost())
     assert editor.save(tmp_path / "again.pb").stat().st_size
@@ -127,9 +127,9 @@ def test_python_in_a_called_function_runs_in_modules_clones_and_graphs() -> None
 
     outer = tf.function(lambda x: inner(x) + 1.0, input_signature=[tf.TensorSpec([2])])
     editor = tgw.edit(outer)
-    editor.enter(first_call(editor))
+    editor.view.enter(first_call(editor))
     editor.bypass(relu(editor))
-    editor.leave(0)
+    editor.view.leave(0)
     x, graph = tf.constant([-1.0, 2.0]), tf.Graph()
     for made in (editor.module(), editor.function(), editor.clone(into="copy")):
         assert made(x).numpy().tolist() == [-1.0, 5.0]
@@ -154,9 +154,9 @@ def test_a_function_that_captures_an_argument_of_the_one_around_it_is_edited_and
     check_refused(editor, editor.module, "has no value outside of the function")
     check_refused(editor, lambda: editor.clone(into="copy"), "has no value outside of the function")
     whole = tgw.edit(outer)
-    whole.enter(first_call(whole))
+    whole.view.enter(first_call(whole))
     whole.bypass(relu(whole))
-    whole.leave(0)
+    whole.view.leave(0)
     assert whole.module()(tf.constant([-1.0, 2.0]), tf.constant(3.0)).numpy().tolist() == [-3.0, 6.0]
 
 
@@ -201,12 +201,12 @@ def test_a_body_that_returns_what_an_unknown_op_computes_is_not_written_again() 
     function.node_def.add(name="k", op="MyOp", input=["r:activations:0"])
     function.ret["o"] = "k:out:0"
     editor = tgw.edit(graph)
-    editor.enter("c_0")
+    editor.view.enter("c_0")
     for call in (
         lambda: editor.bypass("r"),
         lambda: editor.rename("r", "s"),
         lambda: editor.insert("a:0", tf.identity),
     ):
         check_refused(editor, call, r"does not know what 'k' gives.*tf\.load_op_library")
-    editor.leave(0)
+    editor.view.leave(0)
     editor.insert("x_0:0", tf.identity)

@@ -71,9 +71,9 @@ WORKS: dict[str, Callable[[GraphEditor], Any]] = {
     "connect": lambda editor: editor.connect("net/two/add:0", "net/logits", k=0),
     "insert": lambda editor: editor.insert("net/one/out:0", "Identity"),
     "replace_all": lambda editor: editor.replace_all("Relu(x)", "Elu(x)", until="fixed"),
-    "fold_constants": lambda editor: editor.fold_constants(),
-    "cast": lambda editor: editor.cast("float16"),
-    "change_batch_size": lambda editor: editor.change_batch_size(2),
+    "fold_constants": lambda editor: editor.passes.fold_constants(),
+    "cast": lambda editor: editor.passes.cast("float16"),
+    "change_batch_size": lambda editor: editor.passes.change_batch_size(2),
     "undo": lambda editor: editor.undo(),
     "redo": lambda editor: editor.redo(),
 }
@@ -133,18 +133,18 @@ def test_a_jump_that_is_interrupted_is_done_wholly_or_not_at_all() -> None:
         return editor
 
     def jump(editor: GraphEditor) -> None:
-        editor.jump(0)
+        editor.history.goto(0)
 
     for moment in moments(prepared, jump):
         editor = prepared()
-        before, commands = state(editor), editor.history.commands
+        before, commands = state(editor), editor.core.executor.history.commands
         with pytest.raises(KeyboardInterrupt), Interrupting(moment):
             jump(editor)
-        if editor.history.commands == commands:
+        if editor.core.executor.history.commands == commands:
             assert state(editor) == before, moment
             jump(editor)
         assert not editor.history.done, moment
-        editor.jump(3)
+        editor.history.goto(3)
         assert state(editor) == before, moment
 
 
@@ -192,7 +192,7 @@ def test_a_request_that_is_interrupted_gets_one_reply_and_leaves_what_is_seen(ki
             assert reply["why"].startswith("Cancelled")
             assert editor.widget.revision > revision
         if "nothing has changed" in reply.get("why", ""):
-            assert editor.history.commands == history.commands
+            assert editor.core.executor.history.commands == history.commands
             assert seen(editor) == before, moment
             assert graph_of(editor) == graph, moment
             assert front.ask(**named(MESSAGES[kind]))["type"] != "refusal", moment
@@ -293,7 +293,7 @@ def test_a_pass_on_a_file_that_is_interrupted_is_done_wholly_or_not_at_all() -> 
 
     def work(editor: GraphEditor) -> None:
         editor.replace_all("Relu(x)", "Elu(x)")
-        editor.fold_constants()
+        editor.passes.fold_constants()
 
     for moment in moments(prepared, work):
         editor = prepared()
@@ -305,5 +305,5 @@ def test_a_pass_on_a_file_that_is_interrupted_is_done_wholly_or_not_at_all() -> 
             again.edit(command)
         assert list(editor.index.nodes) == list(again.index.nodes)
         assert not editor.history.undone
-        editor.jump(0)
+        editor.history.goto(0)
         assert not editor.diff()

@@ -49,7 +49,7 @@ def checkpoints(model: keras.Model, tmp_path_factory: pytest.TempPathFactory) ->
 def test_ops_that_give_a_session_its_values_are_not_in_the_graph(model: keras.Model, tmp_path: Path) -> None:
     tf.saved_model.save(model, str(tmp_path / "model"))  # its Saver leaves out what its functions capture
     editor = tgw.edit(tmp_path / "model")
-    editor.leave(0)
+    editor.view.leave(0)
     names = editor.index.names
     assert editor.session is not None
     added = {op.name for op in editor.session.graph.get_operations()} - set(names)
@@ -59,7 +59,7 @@ def test_ops_that_give_a_session_its_values_are_not_in_the_graph(model: keras.Mo
     assert editor.index.names == names
     with pytest.warns(UserWarning, match="cannot run what was written, nor the SavedModel that was opened"):
         again = tgw.edit(editor.save(tmp_path / "again"))
-    again.leave(0)
+    again.view.leave(0)
     assert added.isdisjoint(again.index.names)
 
 
@@ -77,8 +77,8 @@ def test_a_clone_takes_the_values_of_a_checkpoint_of_objects(
 
 def test_a_session_takes_them_too(checkpoints: dict[str, str]) -> None:
     editor = tgw.edit(checkpoints["export"])
-    call = editor.breadcrumb[1].partition(":")[0]
-    editor.leave(0)
+    call = editor.view.breadcrumb[1].partition(":")[0]
+    editor.view.leave(0)
     copy = editor.clone(outputs=f"{call}:0", into="copy", init=checkpoints["of the model"])
     assert editor.session is not None
     assert all((value == 0.75).all() for value in editor.session.run(list(copy.variables)))
@@ -143,7 +143,7 @@ def test_a_saved_model_takes_values_by_the_paths_of_its_objects(tmp_path: Path) 
 _EDITS: dict[str, Callable[[tgw.GraphEditor, str], object]] = {
     "rename": lambda editor, handle: editor.rename(handle, "other"),
     "rename a scope": lambda editor, _: editor.rename("sequential/", "other"),
-    "obfuscate_names": lambda editor, _: editor.obfuscate_names(),
+    "obfuscate_names": lambda editor, _: editor.passes.obfuscate_names(),
     "remove": lambda editor, handle: editor.remove(editor.downstream(handle)),
 }
 
@@ -154,7 +154,7 @@ def test_collections_follow_edits_of_variables_that_tensorflow_has_no_objects_of
 ) -> None:
     model.export(str(tmp_path / "export"), verbose=False)
     editor = tgw.edit(tmp_path / "export")
-    editor.leave(0)
+    editor.view.leave(0)
     assert editor.session is not None
     before = editor.index.collections
     assert len(before["trainable_variables"]) >= 4

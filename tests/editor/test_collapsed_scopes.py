@@ -29,9 +29,9 @@ def editor():
 def test_each_name_of_a_chain_opens_closes_and_reveals_all_of_it(editor, name):
     room = editor.core.view
     room.close_all()
-    editor.open(name)
+    editor.view.expand(name)
     assert "net/out/deep/down/a" in seen(room).names
-    editor.close(name)
+    editor.view.collapse(name)
     assert "net/out/deep/down/a" not in seen(room).names
     assert room.reveal(f"{name}/") == "net/out"
     assert room.holding(name).ops == ("net/out/deep/down/a", "net/out/deep/down/b")

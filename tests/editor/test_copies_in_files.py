@@ -93,7 +93,7 @@ def test_an_undo_after_the_import_keeps_what_the_session_holds(folder: Path) -> 
 
 STEPS: dict[str, tuple[Callable[[tgw.GraphEditor], object], Callable[[tgw.GraphEditor], object]]] = {
     "an undo in TensorFlow's graph": (lambda e: e.insert("net/y", "Relu"), lambda e: e.undo()),
-    "an undo that makes a file of it": (lambda e: e.cast("float16"), lambda e: e.undo()),
+    "an undo that makes a file of it": (lambda e: e.passes.cast("float16"), lambda e: e.undo()),
     "a redo that makes a file of it": (lambda e: (e.rename("net/", "net/a"), e.undo()), lambda e: e.redo()),
 }
 
@@ -105,7 +105,7 @@ def test_a_step_that_fails_leaves_the_session_of_an_imported_file_alive(
     edit, step = STEPS[case]
     editor = tgw.edit(folder / "model.meta", checkpoint=folder / "model")
     edit(editor)
-    session, names, lines = editor.session, editor.index.names, editor.lines
+    session, names, lines = editor.session, editor.index.names, editor.history.lines
     value = product(editor, "net/y:0")
 
     def fail(*_: object) -> None:
@@ -116,16 +116,16 @@ def test_a_step_that_fails_leaves_the_session_of_an_imported_file_alive(
         with pytest.raises(RuntimeError):
             step(editor)
     assert editor.session is session
-    assert (editor.index.names, editor.lines) == (names, lines)
+    assert (editor.index.names, editor.history.lines) == (names, lines)
     assert product(editor, "net/y:0") == value
     step(editor)
-    assert editor.lines != lines
+    assert editor.history.lines != lines
 
 
 @pytest.mark.parametrize("how", ["added", "changed"])
 def test_an_undo_does_not_lose_what_other_code_has_made_since_the_import(folder: Path, how: str) -> None:
     editor = tgw.edit(folder / "model.meta", checkpoint=folder / "model")
-    editor.cast("float16")
+    editor.passes.cast("float16")
     graph = editor.graph
     if how == "added":
         with graph.as_default():
@@ -138,4 +138,4 @@ def test_an_undo_does_not_lose_what_other_code_has_made_since_the_import(folder:
     with pytest.raises(NothingTo, match=f"was {how} since by other code"):
         editor.undo()
     assert editor.session is session
-    assert len(editor.lines) == 1
+    assert len(editor.history.lines) == 1

@@ -114,7 +114,7 @@ def pin_elsewhere(graph_def: v1.GraphDef) -> None:
 
 
 def unmark(editor: tgw.GraphEditor) -> None:
-    editor.remove_attr("_tpu_replicate")
+    editor.passes.remove_attr("_tpu_replicate")
     editor.remove_control_inputs("yr", "bad")
     editor.remove("bad")
 
@@ -221,7 +221,7 @@ def test_the_next_session_begins_with_what_the_closed_one_held(tmp_path: Path) -
     assign = editor.graph.get_operation_by_name("w/Assign")
     editor.session.run(assign, {assign.inputs[1]: [7, 8]})
     editor.undo()
-    (sentence,) = editor.lost
+    (sentence,) = editor.history.lost
     assert sentence.endswith("so the session was closed; the next one begins with its values.")
     assert "bad" in editor.index.ids
     editor.redo()
@@ -247,9 +247,9 @@ def test_a_keras_model_runs_once_an_unknown_op_is_removed(tmp_path: Path) -> Non
     model = keras.Sequential([keras.layers.Input((2,)), keras.layers.Dense(3, activation="relu")])
     model.export(tmp_path / "model", verbose=False)
     editor = changed_model(tmp_path / "model", lambda graph_def: graph_def.node.add(name="bad", op="NoSuchOp"))
-    editor.leave(0)
+    editor.view.leave(0)
     editor.remove("bad")
-    signature = next(each for each in editor.signatures if each.name == "serving_default")
+    signature = next(each for each in tuple(editor.signatures.values()) if each.name == "serving_default")
     (_, output), *_ = signature.outputs
     (_, fed), *_ = signature.inputs
     assert np.allclose(editor.session.run(output, {fed: X}), model(X).numpy(), atol=1e-6)

@@ -88,7 +88,7 @@ def test_the_last_op_of_a_function_is_bypassed() -> None:
     with tf.Graph().as_default() as graph:
         tf.identity(double(v1.placeholder(tf.float32, [None], name="x")), name="y")
     editor = tgw.edit(graph)
-    editor.enter(next(n for n in editor.index.names if "PartitionedCall" in n))
+    editor.view.enter(next(n for n in editor.index.names if "PartitionedCall" in n))
     last = next(iter(editor.core.view.body.returns.values()))
     editor.bypass(last)
     editor.bypass("relu")
@@ -154,11 +154,11 @@ def test_edits_inside_a_function_are_in_the_file_of_the_graph_that_calls_it(scal
     relu = editor.of_type("Relu").ops[0]
     editor.bypass(relu)
     editor.remove(relu)
-    path = editor.breadcrumb
-    editor.leave(0)
+    path = editor.view.breadcrumb
+    editor.view.leave(0)
     again = tgw.edit(editor.save(tmp_path / "whole.pb"))
     for op in path[1:]:
-        again.enter(op)
+        again.view.enter(op)
     assert "Relu" not in again.index.types
 
 
@@ -172,7 +172,7 @@ def test_a_body_that_a_graph_calls_is_a_module_too() -> None:
 
         tf.identity(double(x), name="y")
     editor = tgw.edit(graph)
-    editor.enter(next(n for n in editor.index.names if "PartitionedCall" in n))
+    editor.view.enter(next(n for n in editor.index.names if "PartitionedCall" in n))
     editor.bypass(editor.of_type("Relu").ops[0])
     assert editor.module()(X).numpy().tolist() == [-4, 6]
     with v1.Session(graph=graph) as session:
@@ -221,28 +221,28 @@ def called(editor: tgw.editor.GraphEditor, kind: str) -> str:
 
 def test_an_edit_two_calls_deep_is_in_the_module_of_the_whole(deep: Deep) -> None:
     editor = tgw.edit(deep.call)
-    editor.enter(called(editor, "PartitionedCall"))
-    editor.enter(called(editor, "PartitionedCall"))
+    editor.view.enter(called(editor, "PartitionedCall"))
+    editor.view.enter(called(editor, "PartitionedCall"))
     editor.bypass("relu")
-    editor.leave(0)
+    editor.view.leave(0)
     assert run(editor.module(), [-1.0])["called"] == [-1]
     x = [-1.0, 2.0]
-    editor.enter(called(editor, "PartitionedCall"))
+    editor.view.enter(called(editor, "PartitionedCall"))
     assert editor.module()(tf.constant(x)).numpy().tolist() == [-1, 5]
     assert deep.middle(tf.constant(x)).numpy().tolist() == [1, 5]
     editor.undo()
-    editor.leave(0)
+    editor.view.leave(0)
     assert run(editor.module(), [-1.0])["called"] == [1] == run(tgw.edit(deep.call).module(), [-1.0])["called"]
 
 
 def test_an_edited_loop_and_branch_are_in_the_module_and_gradients_flow_through_them(deep: Deep) -> None:
     editor = tgw.edit(deep.call)
-    editor.enter(called(editor, "While"), "body")
+    editor.view.enter(called(editor, "While"), "body")
     editor.bypass(editor.of_type("Relu").ops[0])
-    editor.leave(0)
-    editor.enter(called(editor, "If"), "then_branch")
+    editor.view.leave(0)
+    editor.view.enter(called(editor, "If"), "then_branch")
     editor.bypass(editor.of_type("Relu").ops[0])
-    editor.leave(0)
+    editor.view.leave(0)
     module = editor.module()
     assert module.shared == [deep.w]
     assert run(module, [-1.0, 2.0]) == {"called": [1, 5], "looped": [-4, 8], "picked": [-5, 7]}
@@ -254,15 +254,15 @@ def test_an_edited_loop_and_branch_are_in_the_module_and_gradients_flow_through_
 
 def test_what_an_edited_function_gives_has_its_new_shape_at_its_callers(deep: Deep) -> None:
     editor = tgw.edit(deep.call)
-    editor.enter(called(editor, "PartitionedCall"))
+    editor.view.enter(called(editor, "PartitionedCall"))
     editor.insert("Identity", lambda y: tf.stack([y, y]))
-    editor.leave(0)
+    editor.view.leave(0)
     assert run(editor.module(), [2.0])["called"] == [[5], [5]]
 
 
 def test_a_function_that_gives_another_dtype_than_its_callers_take_is_refused(deep: Deep) -> None:
     editor = tgw.edit(deep.call)
-    editor.enter(called(editor, "While"), "body")
+    editor.view.enter(called(editor, "While"), "body")
     body, index = editor.core.view.body, editor.index
     counts = next(f"{n}:0" for i, n in enumerate(index.names) if index.dtypes(i) == ("int32",))
     floats = next(key for key, tensor in body.returns.items() if index.dtypes(index.op(tensor)) == ("float32",))
@@ -285,11 +285,11 @@ def test_a_saved_body_says_other_shapes_after_an_edit(deep: Deep, tmp_path: Path
 def test_edits_behind_the_calls_of_a_saved_model_are_saved(deep: Deep, tmp_path: Path) -> None:
     tf.saved_model.save(deep, str(tmp_path / "left"), signatures=deep.call)
     editor = tgw.edit(tmp_path / "left")
-    here = editor.breadcrumb
-    editor.enter(called(editor, "PartitionedCall"))
-    editor.enter(called(editor, "PartitionedCall"))
+    here = editor.view.breadcrumb
+    editor.view.enter(called(editor, "PartitionedCall"))
+    editor.view.enter(called(editor, "PartitionedCall"))
     editor.bypass(editor.of_type("Relu").ops[0])
-    editor.leave(len(here) - 1)
+    editor.view.leave(len(here) - 1)
     editor.save(tmp_path / "mine/")
     served = tf.saved_model.load(str(tmp_path / "mine")).signatures["serving_default"]
     assert served(x=tf.constant([-1.0]))["called"].numpy().tolist() == [-1]
@@ -311,6 +311,6 @@ def test_a_captured_table_is_read_under_the_name_that_an_edit_gave_it(tmp_path: 
     editor.save(tmp_path / "saved/")
     served = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"]
     assert tf.nest.flatten(served(x=x))[0].numpy().tolist() == [20, -1]
-    editor.jump(1)
-    editor.obfuscate_names()
+    editor.history.goto(1)
+    editor.passes.obfuscate_names()
     assert tf.nest.flatten(editor.module()(x))[0].numpy().tolist() == [20, -1]

@@ -59,7 +59,7 @@ def opened(path: Path) -> GraphEditor:
     """An editor of a file's graph, with the values beside it; at the graph itself."""
     beside = {"checkpoint": str(path.with_suffix(""))} if path.suffix == ".meta" else {}
     editor = tgw.edit(path, **beside)
-    editor.leave(0)
+    editor.view.leave(0)
     return editor
 
 
@@ -118,21 +118,21 @@ def kind(request: pytest.FixtureRequest) -> Iterator[tuple[Live, str, str, list[
 def test_the_session_follows_an_edit_in_a_body_and_keeps_what_was_trained(kind: Any) -> None:
     built, op, label, wanted = kind
     before = built.y()
-    built.editor.enter(op, label)
+    built.editor.view.enter(op, label)
     bypass_relu(built.editor)
     assert np.allclose(built.y(), wanted)
-    built.editor.leave()
+    built.editor.view.leave()
     built.editor.undo()
     assert built.y() == before
     built.editor.redo()
     assert np.allclose(built.y(), wanted)
-    assert built.editor.breadcrumb[-1].partition(":")[0] == op
+    assert built.editor.view.breadcrumb[-1].partition(":")[0] == op
 
 
 def test_undo_takes_an_edit_in_a_body_back_exactly_and_redo_makes_the_same(kind: Any) -> None:
     built, op, label, _ = kind
     editor = built.editor
-    editor.enter(op, label)
+    editor.view.enter(op, label)
     nodes, body = editor.core.target.index.nodes, editor.index
     bypass_relu(editor)
     edited = editor.core.target.index, editor.index
@@ -148,7 +148,7 @@ def test_undo_takes_an_edit_in_a_body_back_exactly_and_redo_makes_the_same(kind:
 
 def test_the_gradient_after_an_edit_is_that_of_the_edited_body(kind: Any) -> None:
     built, op, label, wanted = kind
-    built.editor.enter(op, label)
+    built.editor.view.enter(op, label)
     assert not any("gradient" in note for note in bypass_relu(built.editor).notes)
     with built.graph.as_default():
         y, v = built.graph.get_tensor_by_name("y:0"), v1.global_variables()[0]
@@ -226,7 +226,7 @@ def test_gradients_through_an_edited_body_are_those_of_small_steps_however_deep_
     build, path, factor = DEEP[name]
     built = live(build)
     for kind, label in path:
-        built.editor.enter(found(built.editor, kind), label)
+        built.editor.view.enter(found(built.editor, kind), label)
     built.editor.insert(f"{built.editor.of_type('Relu').ops[0]}:0", lambda t: t * t * 0.1 + 1.0)
     with built.graph.as_default():
         y, variables = built.graph.get_tensor_by_name("y:0"), v1.global_variables()
@@ -268,7 +268,7 @@ def test_the_gradient_after_an_undo_is_that_of_the_body_as_it_was(name: str) -> 
     for is_edited in (True, False):
         built = live(build)
         if is_edited:
-            built.editor.enter(found(built.editor, op_type), label)
+            built.editor.view.enter(found(built.editor, op_type), label)
             bypass_relu(built.editor)
             built.editor.undo()
         with built.graph.as_default():
@@ -292,7 +292,7 @@ def test_gradient_ops_that_were_there_before_an_edit_are_named_by_it_and_new_one
         session = v1.Session()
         session.run(v1.global_variables_initializer())
     editor = tgw.edit(graph, session=session)
-    editor.enter(found(editor, op_type), label)
+    editor.view.enter(found(editor, op_type), label)
     notes = " ".join(bypass_relu(editor).notes)
     assert "gradients/" in notes
     assert "before the edit; add the gradient of the edited function: tf.gradients" in notes
@@ -302,7 +302,7 @@ def test_gradient_ops_that_were_there_before_an_edit_are_named_by_it_and_new_one
         new = tf.gradients(y, x)[0]
     tgw.renew(session)
     fresh = live(build)
-    fresh.editor.enter(found(fresh.editor, op_type), label)
+    fresh.editor.view.enter(found(fresh.editor, op_type), label)
     bypass_relu(fresh.editor)
     with fresh.graph.as_default():
         right = tf.gradients(fresh.graph.get_tensor_by_name("y:0"), fresh.graph.get_tensor_by_name("x:0"))[0]
@@ -312,7 +312,7 @@ def test_gradient_ops_that_were_there_before_an_edit_are_named_by_it_and_new_one
 
 def test_an_op_that_was_differentiated_since_is_not_changed_back_without_a_word() -> None:
     built = live(called)
-    built.editor.enter(found(built.editor, "PartitionedCall"))
+    built.editor.view.enter(found(built.editor, "PartitionedCall"))
     bypass_relu(built.editor)
     with built.graph.as_default():
         gradient = tf.gradients(built.graph.get_tensor_by_name("y:0"), built.graph.get_tensor_by_name("x:0"))[0]
@@ -328,10 +328,10 @@ def test_an_op_that_was_differentiated_since_is_not_changed_back_without_a_word(
 
 def test_the_difference_at_the_root_is_that_inside_of_the_function(kind: Any) -> None:
     built, op, label, _ = kind
-    built.editor.enter(op, label)
+    built.editor.view.enter(op, label)
     old = built.editor.core.navigator.function
     bypass_relu(built.editor)
-    built.editor.leave()
+    built.editor.view.leave()
     difference = built.editor.diff()
     (inside,) = difference.inside
     assert inside.path[0].partition(":")[0] == op
@@ -339,7 +339,7 @@ def test_the_difference_at_the_root_is_that_inside_of_the_function(kind: Any) ->
     assert not difference.changed
     assert any(name.startswith(f"{old}_edited_") for name in built.editor.index.functions)
     built.editor.undo()
-    built.editor.leave(0)
+    built.editor.view.leave(0)
     assert not built.editor.diff()
 
 
@@ -351,9 +351,9 @@ def edited_functions(editor: GraphEditor) -> set[str]:
 @pytest.mark.sample(9)
 def test_what_is_saved_at_the_root_holds_the_edit(kind: Any, file: str, tmp_path: Path) -> None:
     built, op, label, wanted = kind
-    built.editor.enter(op, label)
+    built.editor.view.enter(op, label)
     bypass_relu(built.editor)
-    built.editor.leave()
+    built.editor.view.leave()
     options = {"frozen": True} if file.startswith("frozen") else {}
     saved = built.editor.save(f"{tmp_path}/{file}", "x:0", "y:0", **options)
     again = opened(saved)
@@ -373,13 +373,13 @@ def test_a_file_is_edited_in_a_body_before_and_after_its_import(kind: Any, tmp_p
     as_file, imported = opened(path), opened(path)
     assert imported.session is not None
     for editor in (as_file, imported):
-        editor.enter(op, label)
+        editor.view.enter(op, label)
         bypass_relu(editor)
-        editor.leave()
+        editor.view.leave()
     for editor in (as_file, imported):
         assert np.allclose(editor.session.run("y:0", FEED), wanted)
         editor.undo()
-        editor.leave(0)
+        editor.view.leave(0)
         assert np.allclose(editor.session.run("y:0", FEED), built_y(path))
 
 
@@ -392,17 +392,17 @@ def test_edits_in_bodies_are_made_again_from_json_and_by_code(kind: Any, tmp_pat
     built, op, label, wanted = kind
     path = built.editor.save(f"{tmp_path}/model.meta", "x:0", "y:0")
     editor = opened(path)
-    editor.enter(op, label)
+    editor.view.enter(op, label)
     bypass_relu(editor)
-    editor.leave()
+    editor.view.leave()
     written = editor.save(tmp_path / "one.pb").read_bytes()
     other = opened(path)
-    assert other.replay(json.loads(json.dumps(editor.edits()))) == 1
-    other.leave(0)
+    assert other.replay(json.loads(json.dumps(editor.history.records()))) == 1
+    other.view.leave(0)
     assert other.save(tmp_path / "two.pb").read_bytes() == written
     assert np.allclose(other.session.run("y:0", FEED), wanted)
     names: dict[str, Any] = {}
-    exec(editor.code(), names)
+    exec(editor.to_script().text, names)
     names["editor"].leave(0)
     assert names["editor"].save(tmp_path / "three.pb").read_bytes() == written
 
@@ -453,13 +453,13 @@ ONE = {"x:0": [-1.0]}
 def test_only_the_call_that_was_entered_changes(shared: Live) -> None:
     assert shared.y(ONE) == [0, 0, 1, 10]
     editor = shared.editor
-    editor.enter(found(editor, "PartitionedCall", 1))
+    editor.view.enter(found(editor, "PartitionedCall", 1))
     bypass_relu(editor)
     assert shared.y(ONE) == [0, -2, 1, 10]
-    editor.leave()
-    editor.enter(found(editor, "PartitionedCall", 0))
+    editor.view.leave()
+    editor.view.enter(found(editor, "PartitionedCall", 0))
     assert editor.of_type("Relu").outputs  # this call's body is as it was
-    editor.leave()
+    editor.view.leave()
     editor.undo()
     assert shared.y(ONE) == [0, 0, 1, 10]
 
@@ -469,10 +469,10 @@ def test_everywhere_changes_all_calls_those_in_other_functions_too(shared: Live,
     editor = shared.editor
     op = found(editor, "PartitionedCall")
     if is_by_name:
-        editor.enter(editor.called_functions(op)[0].function)
+        editor.view.enter(editor.view.called_functions(op)[0].function)
     else:
-        editor.enter(op, everywhere=True)
-        assert editor.breadcrumb[-1] == f"{op} everywhere"
+        editor.view.enter(op, everywhere=True)
+        assert editor.view.breadcrumb[-1] == f"{op} everywhere"
     bypass_relu(editor)
     assert shared.y(ONE) == [-2, -2, -1, -10]
     editor.insert(found(editor, "Mul"), lambda t: t * 2.0)
@@ -490,17 +490,17 @@ def test_everywhere_is_in_code_and_json(shared: Live, tmp_path: Path) -> None:
         path = shared.editor.save(f"{tmp_path}/model.meta", "x:0", "y:0")
     editor = opened(path)
     op = found(editor, "PartitionedCall", 2)
-    editor.enter(op)
-    editor.enter(found(editor, "PartitionedCall"), everywhere=True)
+    editor.view.enter(op)
+    editor.view.enter(found(editor, "PartitionedCall"), everywhere=True)
     bypass_relu(editor)
-    editor.leave(0)
-    assert "everywhere=True" in editor.code()
+    editor.view.leave(0)
+    assert "everywhere=True" in editor.to_script().text
     other = opened(path)
-    other.replay(editor.edits())
-    other.leave(0)
+    other.replay(editor.history.records())
+    other.view.leave(0)
     written = [one.save(f"{tmp_path}/{k}.pb").read_bytes() for k, one in enumerate((editor, other))]
     names: dict[str, Any] = {}
-    exec(editor.code(), names)
+    exec(editor.to_script().text, names)
     names["editor"].leave(0)
     assert {*written, names["editor"].save(f"{tmp_path}/3.pb").read_bytes()} == {written[0]}
     assert editor.session.run("y:0", ONE).tolist() == [-2, -2, -1, -10]
@@ -509,16 +509,16 @@ def test_everywhere_is_in_code_and_json(shared: Live, tmp_path: Path) -> None:
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_an_edit_at_any_depth_is_in_the_graph(shared: Live, depth: int) -> None:
     editor = shared.editor
-    editor.enter(found(editor, "PartitionedCall", (0, 2, 3)[depth - 1]))
+    editor.view.enter(found(editor, "PartitionedCall", (0, 2, 3)[depth - 1]))
     for _ in range(depth - 1):
-        editor.enter(found(editor, "PartitionedCall"))
-    assert len(editor.breadcrumb) == depth + 1
+        editor.view.enter(found(editor, "PartitionedCall"))
+    assert len(editor.view.breadcrumb) == depth + 1
     bypass_relu(editor)
     wanted = [[-2, 0, 1, 10], [0, 0, -1, 10], [0, 0, 1, -10]][depth - 1]
     assert shared.y(ONE) == wanted
     for level in reversed(range(depth)):
-        editor.leave()
-        assert len(editor.breadcrumb) == level + 1
+        editor.view.leave()
+        assert len(editor.view.breadcrumb) == level + 1
         assert editor.diff().inside
     editor.undo()
     assert shared.y(ONE) == [0, 0, 1, 10]
@@ -528,22 +528,22 @@ def test_an_edit_at_any_depth_is_in_the_graph(shared: Live, depth: int) -> None:
 
 def test_edits_at_several_depths_are_undone_one_by_one(shared: Live) -> None:
     editor, seen = shared.editor, [shared.y(ONE)]
-    editor.enter(found(editor, "PartitionedCall", 3))
+    editor.view.enter(found(editor, "PartitionedCall", 3))
     editor.insert(found(editor, "Mul"), lambda t: t + 100.0)
     seen.append(shared.y(ONE))
-    editor.enter(found(editor, "PartitionedCall"))
-    editor.enter(found(editor, "PartitionedCall"))
+    editor.view.enter(found(editor, "PartitionedCall"))
+    editor.view.enter(found(editor, "PartitionedCall"))
     bypass_relu(editor)
     seen.append(shared.y(ONE))
-    editor.leave()
+    editor.view.leave()
     editor.insert(found(editor, "AddV2"), lambda t: t - 1.0)
     seen.append(shared.y(ONE))
-    editor.leave(0)
+    editor.view.leave(0)
     editor.insert("y", lambda t: t * 2.0, into="doubled")
     seen.append(shared.y(ONE))
     assert [values[3] for values in seen] == [10, 110, 90, 80, 80]
     for number in (3, 2, 1, 0, 1, 2, 3, 4, 0, 4):
-        editor.jump(number)
+        editor.history.goto(number)
         assert shared.y(ONE) == seen[number]
 
 
@@ -579,13 +579,13 @@ class Nested(tf.Module):
 def enter_inner(editor: GraphEditor) -> None:
     """Into the function that is called in a loop, from wherever in the calls around that."""
     enter_loop(editor)
-    editor.enter(found(editor, "PartitionedCall"))
+    editor.view.enter(found(editor, "PartitionedCall"))
 
 
 def enter_loop(editor: GraphEditor) -> None:
     while not any(kind.endswith("While") for kind in editor.index.types):
-        editor.enter(found(editor, "PartitionedCall"))
-    editor.enter(found(editor, "While"), "body")
+        editor.view.enter(found(editor, "PartitionedCall"))
+    editor.view.enter(found(editor, "While"), "body")
 
 
 def test_an_edit_four_levels_deep_in_a_tf_function_is_in_its_module_and_its_function() -> None:
@@ -594,7 +594,7 @@ def test_an_edit_four_levels_deep_in_a_tf_function_is_in_its_module_and_its_func
     enter_inner(editor)
     report = bypass_relu(editor)
     assert any("editor.function() is the edited one" in note for note in report.notes)
-    editor.leave(0)
+    editor.view.leave(0)
     assert editor.diff().inside
     module = editor.module()
     x = tf.constant([-1.0, 1.0])
@@ -603,7 +603,7 @@ def test_an_edit_four_levels_deep_in_a_tf_function_is_in_its_module_and_its_func
         assert result.numpy().tolist() == [-1, 7]
     assert nested.call(x)["y"].numpy().tolist() == [3, 7]
     editor.undo()
-    editor.leave(0)
+    editor.view.leave(0)
     (result,) = editor.module()(x).values()
     assert result.numpy().tolist() == [3, 7]
     assert not editor.diff()
@@ -619,10 +619,10 @@ def test_a_body_of_a_keras_model_is_edited_though_the_model_is_deleted(is_kept: 
     editor = tgw.edit(model)
     if not is_kept:
         del model
-    editor.enter(found(editor, "While"), "body")
+    editor.view.enter(found(editor, "While"), "body")
     for relu in editor.of_type("Relu").ops:
         editor.bypass(relu)
-    editor.leave()
+    editor.view.leave()
     module = editor.module()
     linear = tf.keras.Sequential([tf.keras.Input([3, 2]), layers.LSTM(4, activation="linear"), layers.Dense(1)])
     linear.set_weights(weights)
@@ -630,7 +630,7 @@ def test_a_body_of_a_keras_model_is_edited_though_the_model_is_deleted(is_kept: 
     assert not np.allclose(before, linear(x), atol=1e-5)
     while editor.core.executor.history.done:
         editor.undo()
-    editor.leave(0)
+    editor.view.leave(0)
     assert np.allclose(editor.module()(x), before, atol=1e-6)
 
 
@@ -648,10 +648,10 @@ def test_an_edit_deep_in_a_saved_model_is_in_the_graph_that_is_saved_and_run(tmp
     editor = tgw.edit(f"{tmp_path}/left", signature="call")
     enter_inner(editor)
     bypass_relu(editor)
-    assert len(editor.breadcrumb) >= 5
-    editor.leave(0)
+    assert len(editor.view.breadcrumb) >= 5
+    editor.view.leave(0)
     assert editor.diff().inside
-    signatures = {s.name: (dict(s.inputs), dict(s.outputs)) for s in editor.signatures}
+    signatures = {s.name: (dict(s.inputs), dict(s.outputs)) for s in tuple(editor.signatures.values())}
     path = editor.save(f"{tmp_path}/mine/", signatures={name: signatures[name] for name in ("call", "other")})
     assert signature_values(path, "call", [-1.0, 1.0]) == {"y": [-1, 7]}
     assert signature_values(path, "other", [-1.0]) == {"z": [0]}
@@ -667,10 +667,10 @@ def test_everywhere_in_a_saved_model_is_for_all_signatures(tmp_path: Path) -> No
     tf.saved_model.save(nested, f"{tmp_path}/left", signatures={"call": nested.call, "other": nested.other})
     editor = tgw.edit(f"{tmp_path}/left", signature="call")
     enter_loop(editor)
-    editor.enter(found(editor, "PartitionedCall"), everywhere=True)
+    editor.view.enter(found(editor, "PartitionedCall"), everywhere=True)
     bypass_relu(editor)
-    editor.leave(0)
-    signatures = {s.name: (dict(s.inputs), dict(s.outputs)) for s in editor.signatures}
+    editor.view.leave(0)
+    signatures = {s.name: (dict(s.inputs), dict(s.outputs)) for s in tuple(editor.signatures.values())}
     path = editor.save(f"{tmp_path}/mine/", signatures={name: signatures[name] for name in ("call", "other")})
     assert signature_values(path, "call", [-1.0, 1.0]) == {"y": [-1, 7]}
     assert signature_values(path, "other", [-1.0]) == {"z": [-2]}
@@ -683,17 +683,17 @@ def test_a_keras_export_is_edited_in_the_body_that_it_opens_on(tmp_path: Path) -
     x = np.array([[1.0, -2.0], [0.5, 3.0]], np.float32)
     model.export(f"{tmp_path}/left", verbose=False)
     editor = tgw.edit(f"{tmp_path}/left")
-    assert len(editor.breadcrumb) > 1
+    assert len(editor.view.breadcrumb) > 1
     bypass_relu(editor)
-    editor.leave(0)
-    signature = next(s for s in editor.signatures if s.name == "serving_default")
+    editor.view.leave(0)
+    signature = next(s for s in tuple(editor.signatures.values()) if s.name == "serving_default")
     ((_, fed),), ((_, fetched),) = signature.inputs, signature.outputs
     head = model.get_layer("head")
     wanted = (x @ hidden.kernel + hidden.bias) @ head.kernel + head.bias
     assert np.allclose(editor.session.run(fetched, {fed: x}), wanted, atol=1e-5)
     again = tgw.edit(editor.save(f"{tmp_path}/mine/"))
-    again.leave(0)
-    assert [signature.name for signature in again.signatures] == ["serve", "serving_default"]
+    again.view.leave(0)
+    assert [signature.name for signature in tuple(again.signatures.values())] == ["serve", "serving_default"]
     for signature in again.signatures:  # Keras exports one function by both
         ((_, fed),), ((_, fetched),) = signature.inputs, signature.outputs
         assert np.allclose(again.session.run(fetched, {fed: x}), wanted, atol=1e-5)
@@ -705,10 +705,10 @@ def test_a_saved_model_of_tensorflow_1_is_edited_in_a_loop(tmp_path: Path) -> No
         ends = ({name: built.graph.get_tensor_by_name(f"{name}:0")} for name in "xy")
         v1.saved_model.simple_save(built.session, f"{tmp_path}/left", *ends)
     editor = tgw.edit(f"{tmp_path}/left")
-    editor.leave(0)
-    editor.enter("while", "body")
+    editor.view.leave(0)
+    editor.view.enter("while", "body")
     bypass_relu(editor)
-    editor.leave()
+    editor.view.leave()
     assert np.allclose(editor.session.run("y:0", FEED), KINDS["while"][3])
     path = editor.save(f"{tmp_path}/mine/")
     with tf.Graph().as_default(), v1.Session() as session:
@@ -723,9 +723,9 @@ def test_a_script_makes_edits_in_bodies_again_in_another_process(tmp_path: Path,
     editor = tgw.edit(f"{tmp_path}/left")
     enter_inner(editor)
     bypass_relu(editor)
-    editor.leave(0)
+    editor.view.leave(0)
     written = editor.save(tmp_path / "here.pb").read_bytes()
-    script = f"{editor.code()}\neditor.leave(0)\neditor.save({str(tmp_path / 'there.pb')!r})\n"
+    script = f"{editor.to_script().text}\neditor.leave(0)\neditor.save({str(tmp_path / 'there.pb')!r})\n"
     subprocess.run([*warm_python, "-c", script], check=True, capture_output=True)
     assert (tmp_path / "there.pb").read_bytes() == written
 
@@ -744,14 +744,17 @@ def test_an_edit_in_a_body_that_fails_or_is_interrupted_leaves_all_as_it_was(
     shared: Live, step: tuple[Any, str], error: BaseException
 ) -> None:
     editor = shared.editor
-    editor.enter(found(editor, "PartitionedCall", 2))
-    editor.enter(found(editor, "PartitionedCall"))
-    before = editor.core.target.index, editor.index, editor.breadcrumb, editor.core.navigator.function
+    editor.view.enter(found(editor, "PartitionedCall", 2))
+    editor.view.enter(found(editor, "PartitionedCall"))
+    before = editor.core.target.index, editor.index, editor.view.breadcrumb, editor.core.navigator.function
     with failing(*step, 1, error), pytest.raises(type(error)):
         bypass_relu(editor)
     assert editor.core.target.index.nodes == before[0].nodes
     assert editor.core.target.index.functions == before[0].functions
-    assert (editor.index.nodes, editor.breadcrumb, editor.core.navigator.function) == (before[1].nodes, *before[2:])
+    assert (editor.index.nodes, editor.view.breadcrumb, editor.core.navigator.function) == (
+        before[1].nodes,
+        *before[2:],
+    )
     assert not editor.history.done
     assert shared.y(ONE) == [0, 0, 1, 10]
     bypass_relu(editor)
@@ -784,20 +787,20 @@ versions { producer: 1900 }
 def test_a_body_that_two_calls_give_different_dtypes_is_edited_for_one_of_them_or_by_its_name() -> None:
     graph_def = text_format.Parse(POLYMORPHIC, v1.GraphDef())
     editor = tgw.edit(graph_def)
-    editor.enter("a", everywhere=True)
+    editor.view.enter("a", everywhere=True)
     with pytest.raises(GraphEditError, match=r"'poly' differ in the attribute 'T'.* without everywhere"):
         editor.bypass("relu")
     assert not editor.history.done
-    editor.leave()
-    editor.enter("a")
+    editor.view.leave()
+    editor.view.enter("a")
     editor.bypass("relu")
-    editor.leave()
+    editor.view.leave()
     assert [editor.core.index.types[editor.index.op(name)] == "poly" for name in "ab"] == [False, True]
     editor.undo()
-    editor.leave(0)
-    editor.enter("poly")
+    editor.view.leave(0)
+    editor.view.enter("poly")
     editor.bypass("relu")
-    editor.leave()
+    editor.view.leave()
     assert len({editor.index.types[editor.index.op(name)] for name in "ab"} - {"poly"}) == 1
 
 
@@ -810,10 +813,10 @@ def test_a_function_that_calls_itself_is_not_edited() -> None:
     again.attr["Tin"].list.type.extend(argument.type for argument in function.signature.input_arg)
     again.attr["Tout"].list.type.append(tf.float32.as_datatype_enum)
     editor = tgw.edit(graph_def)
-    editor.enter(found(editor, "PartitionedCall"))
+    editor.view.enter(found(editor, "PartitionedCall"))
     with pytest.raises(GraphEditError, match="calls itself, and an edited one would go on calling it as it was"):
         bypass_relu(editor)
-    editor.leave()
+    editor.view.leave()
     assert not editor.diff()
     assert not editor.history.done
 
@@ -823,7 +826,7 @@ def test_a_python_function_in_a_body_goes_on_being_called_and_a_new_one_stays_al
         return tf.function(lambda x: tf.nn.relu(tf.py_function(lambda t: t * 3.0, [x], tf.float32)))(x)
 
     built = live(scaled)
-    built.editor.enter(found(built.editor, "PartitionedCall"))
+    built.editor.view.enter(found(built.editor, "PartitionedCall"))
     bypass_relu(built.editor)
     assert built.y() == [-3, 6]
     built.editor.insert(found(built.editor, "PyFunc"), lambda t: tf.py_function(lambda u: u + 1.0, [t], tf.float32))
@@ -839,7 +842,7 @@ def test_a_captured_placeholder_is_an_argument_that_stays() -> None:
         return tf.function(lambda x: tf.nn.relu(x * factor))(x)
 
     built = live(scaled)
-    built.editor.enter(found(built.editor, "PartitionedCall"))
+    built.editor.view.enter(found(built.editor, "PartitionedCall"))
     bypass_relu(built.editor)
     assert built.y() == [-5, 10]
     assert built.y({**FEED, "factor:0": 2.0}) == [-2, 4]
@@ -852,7 +855,7 @@ def test_a_captured_placeholder_is_an_argument_that_stays() -> None:
 def test_a_variable_of_its_own_comes_from_the_graph_that_calls_the_function() -> None:
     built = live(called)
     before = built.y()
-    built.editor.enter(found(built.editor, "PartitionedCall"))
+    built.editor.view.enter(found(built.editor, "PartitionedCall"))
     built.editor.insert(found(built.editor, "Mul"), lambda t: t * tf.Variable(1.0))
     assert built.y() == before
 
@@ -863,7 +866,7 @@ def test_the_function_of_a_dataset_is_given_no_variable() -> None:
         return x * 0.0 + v1.data.make_initializable_iterator(numbers).get_next()
 
     editor = live(element).editor
-    editor.enter(found(editor, "MapDataset"))
+    editor.view.enter(found(editor, "MapDataset"))
     with pytest.raises(GraphEditError, match="cannot give the function the variable"):
         editor.insert(found(editor, "Relu"), lambda t: t * tf.Variable(1.0))
 
@@ -879,7 +882,7 @@ def test_the_function_of_a_dataset_is_edited() -> None:
     initializers = built.graph.get_collection("initializers")
     built.session.run(initializers)
     assert [built.y()[0] for _ in range(5)] == [0, 0, 0, 1, 2]
-    built.editor.enter(found(built.editor, "MapDataset"))
+    built.editor.view.enter(found(built.editor, "MapDataset"))
     bypass_relu(built.editor)
     built.session.run(initializers)
     assert [built.y()[0] for _ in range(5)] == [-2, -1, 0, 1, 2]
@@ -894,30 +897,30 @@ def test_an_op_of_a_function_s_own_type_becomes_one_of_the_edited_function_s() -
 
     built = live(defined)
     editor = built.editor
-    editor.enter("defined")
+    editor.view.enter("defined")
     bypass_relu(editor)
     editor.insert(found(editor, "Mul"), lambda t: t * 2.0)
     assert built.y() == [-5, 13]
     with built.graph.as_default():
         gradient = tf.gradients(built.graph.get_tensor_by_name("y:0"), built.graph.get_tensor_by_name("x:0"))
     assert built.session.run(gradient, FEED)[0].tolist() == [6, 6]
-    editor.jump(0)
+    editor.history.goto(0)
     assert built.y() == [1, 7]
     assert editor.index is editor.core.view.target.first
-    editor.jump(2)
+    editor.history.goto(2)
     assert built.y() == [-5, 13]
 
 
 def test_state_in_a_body_makes_its_call_one_that_has_state() -> None:
     built = live(lambda x, _: tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.relu(a * 2.0)), [0, x])[1])
     loop = found(built.editor, "StatelessWhile")
-    built.editor.enter(loop, "body")
+    built.editor.view.enter(loop, "body")
     built.editor.insert(found(built.editor, "Relu"), lambda t: t + tf.random.uniform([2]))
     assert built.editor.core.target.index.types.count("While") == 1
     assert built.y() != built.y()
     built.editor.undo()
     assert built.y() == [0, 8]
-    built.editor.leave(0)
+    built.editor.view.leave(0)
     assert found(built.editor, "StatelessWhile") == loop
 
 
@@ -928,7 +931,7 @@ def test_a_gradient_function_of_the_library_is_said_to_be_of_the_function_as_it_
         return forward(x)
 
     built = live(defined)
-    built.editor.enter("forward")
+    built.editor.view.enter("forward")
     assert any("has the gradient function 'backward'" in note for note in bypass_relu(built.editor).notes)
     with built.graph.as_default():
         gradient = tf.gradients(built.graph.get_tensor_by_name("y:0"), built.graph.get_tensor_by_name("x:0"))
@@ -939,9 +942,9 @@ def test_two_editors_of_one_graph_do_not_take_back_each_other_s_edits_of_a_call(
     built = live(called)
     other = tgw.edit(built.graph, session=built.session)
     op = found(built.editor, "PartitionedCall")
-    built.editor.enter(op)
+    built.editor.view.enter(op)
     bypass_relu(built.editor)
-    other.enter(op)
+    other.view.enter(op)
     other.insert(found(other, "Mul"), lambda t: t * 2.0)
     assert built.y() == [-5, 13]
     with pytest.raises(GraphEditError, match="was changed by another edit meanwhile"):
@@ -957,11 +960,11 @@ def test_a_page_the_inspector_and_the_costs_show_the_edited_function() -> None:
     editor = tgw.edit(nested.call)
     call = found(editor, "PartitionedCall")
     before = editor.cost().set_index("name").loc[call, "flops"]
-    editor.enter(call)
+    editor.view.enter(call)
     enter_inner(editor)
     editor.insert(found(editor, "Mul"), lambda t: tf.linalg.matvec(tf.ones([8, 8]), tf.ones([8]))[:1] * t)
     added = set(editor.index.names)
-    editor.leave(0)
+    editor.view.leave(0)
     assert editor.cost().set_index("name").loc[call, "flops"] > before
     (shown,) = Inspector(editor).inspect(call, lambda _: None).called_functions
     assert "_edited_" in shown.function
@@ -973,7 +976,7 @@ def test_an_edit_without_a_renewal_says_that_the_session_goes_on_as_it_was() -> 
     built = live(called)
     op = found(built.editor, "PartitionedCall")
     assert built.y() == [1, 7]
-    built.editor.enter(op)
+    built.editor.view.enter(op)
     report = built.editor.bypass("Relu", renew="never")
     assert any(f"A session that has run {op!r} already goes on running it as it was" in note for note in report.notes)
     assert built.y() == [1, 7]
@@ -985,11 +988,11 @@ def test_an_edit_of_a_function_that_nobody_calls_says_so() -> None:
     built = live(called)
     editor = built.editor
     op = found(editor, "PartitionedCall")
-    (door,) = editor.called_functions(op)
-    editor.enter(op)
+    (door,) = editor.view.called_functions(op)
+    editor.view.enter(op)
     bypass_relu(editor)
-    editor.leave()
-    editor.enter(door.function)
+    editor.view.leave()
+    editor.view.enter(door.function)
     report = bypass_relu(editor)
     assert any(f"No op of the graph calls {door.function!r}" in note for note in report.notes)
     assert built.y() == [-2, 7]
@@ -998,9 +1001,9 @@ def test_an_edit_of_a_function_that_nobody_calls_says_so() -> None:
 def test_the_same_edit_of_two_calls_gives_one_function(shared: Live) -> None:
     editor = shared.editor
     for number in range(2):
-        editor.enter(found(editor, "PartitionedCall", number))
+        editor.view.enter(found(editor, "PartitionedCall", number))
         bypass_relu(editor)
-        editor.leave()
+        editor.view.leave()
     assert shared.y(ONE) == [-2, -2, 1, 10]
     assert len(edited_functions(editor)) == 1
     editor.undo()
@@ -1015,7 +1018,7 @@ def test_the_same_edit_of_two_calls_gives_one_function(shared: Live) -> None:
 
 def wander(choose: random.Random, editor: GraphEditor) -> None:
     """Go into functions at random, now and then for all calls."""
-    editor.leave(0)
+    editor.view.leave(0)
     for _ in range(choose.randrange(5)):
         index = editor.index
         nodes = zip(index.names, index.nodes, strict=True)
@@ -1023,9 +1026,9 @@ def wander(choose: random.Random, editor: GraphEditor) -> None:
         if not calling:
             return
         op = choose.choice(calling)
-        ways = editor.called_functions(op)
+        ways = editor.view.called_functions(op)
         label = choose.choice(ways).label if len(ways) > 1 else ""
-        editor.enter(op, label, everywhere=choose.random() < 0.2)
+        editor.view.enter(op, label, everywhere=choose.random() < 0.2)
 
 
 def edit_at_random(choose: random.Random, editor: GraphEditor) -> None:
@@ -1072,7 +1075,7 @@ def test_the_graph_has_what_random_edits_in_bodies_have_made_and_undo_and_redo_l
         if len(editor.history.done) > done:
             seen = [*seen[: done + 1], built.y()]
         elif editor.history.undone or editor.history.done:
-            editor.jump(choose.randrange(len(editor.history.done) + len(editor.history.undone) + 1))
+            editor.history.goto(choose.randrange(len(editor.history.done) + len(editor.history.undone) + 1))
         assert built.y() == seen[len(editor.history.done)]
         fresh, mine = tgw.edit(built.graph).index, editor.core.target.index
         assert fresh.functions == mine.functions
@@ -1091,10 +1094,10 @@ def test_random_edits_in_bodies_of_a_file_are_replayed_to_the_same_graph(seed: i
         if editor.history.done and choose.random() < 0.3:
             editor.undo()
         assert number != 5 or editor.session is not None
-    editor.leave(0)
+    editor.view.leave(0)
     other = opened(path)
-    other.replay(json.loads(json.dumps(editor.edits())))
-    other.leave(0)
+    other.replay(json.loads(json.dumps(editor.history.records())))
+    other.view.leave(0)
     assert np.array_equal(other.session.run("y:0", FEED), editor.session.run("y:0", FEED))
     written = [one.save(tmp_path / f"{k}.pb").read_bytes() for k, one in enumerate((editor, other))]
     libraries = [
@@ -1108,15 +1111,15 @@ def test_random_edits_in_bodies_of_a_file_are_replayed_to_the_same_graph(seed: i
 
 def test_the_functions_of_earlier_edits_go_when_nothing_calls_them_any_more(shared: Live, tmp_path: Path) -> None:
     editor = shared.editor
-    editor.enter(found(editor, "PartitionedCall", 2))
-    editor.enter(found(editor, "PartitionedCall"))
+    editor.view.enter(found(editor, "PartitionedCall", 2))
+    editor.view.enter(found(editor, "PartitionedCall"))
     made = []
     for factor in (2.0, 3.0, 4.0):
         editor.insert(found(editor, "Mul"), lambda t, factor=factor: t * factor)
         made.append(editor.core.target.index.functions - editor.core.target.first.functions)
     assert [len(names) for names in made] == [2, 2, 2]
     assert len(frozenset().union(*made)) == 6
-    editor.leave(0)
+    editor.view.leave(0)
     assert edited_functions(editor) == made[-1]
     library = v1.GraphDef.FromString(editor.save(tmp_path / "edited.pb").read_bytes()).library
     edited = {function.signature.name for function in library.function if "_edited_" in function.signature.name}
@@ -1124,7 +1127,7 @@ def test_the_functions_of_earlier_edits_go_when_nothing_calls_them_any_more(shar
     for names in (made[1], made[0], frozenset()):
         editor.undo()
         assert editor.core.target.index.functions - editor.core.target.first.functions == names
-    editor.jump(3)
+    editor.history.goto(3)
     assert editor.core.target.index.functions - editor.core.target.first.functions == made[-1]
     assert shared.y({"x:0": [1.0]}) == [2, 2, 49, 30]
 
@@ -1153,7 +1156,7 @@ def test_what_a_function_cannot_hold_of_its_arguments_is_refused(with_arguments:
     with pytest.raises(GraphEditError, match=r"'x' is an argument of the function.*add the control inputs to the ops"):
         editor.add_control_inputs("x", "second")
     assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == before
-    assert editor.lines == ()
+    assert editor.history.lines == ()
 
     report = editor.place(editor.ops("x", "y", "first"), "/device:CPU:0")
     assert "Arguments 'x' and 'y' stay where the caller has them." in str(report)

@@ -77,9 +77,9 @@ def test_times_makes_modules_with_variables_of_their_own(model: keras.Model) -> 
     members[0].own[0].assign_add(tf.ones([4, 8]))
     np.testing.assert_array_equal(members[1].own[0], model.layers[0].kernel)
     assert editor.undo().startswith("member = editor.clone(")
-    assert not editor.copies
+    assert not editor.core.executor.copies
     editor.redo()
-    assert editor.copies["member_1"] is members[1]
+    assert editor["member_1"] is members[1]
 
 
 def test_initial_values_of_a_keras_model_are_drawn_for_each_member(model: keras.Model) -> None:
@@ -142,7 +142,7 @@ def test_a_model_that_keras_cannot_make_anew_is_refused(model: keras.Model) -> N
     editor = tgw.edit(odd)
     with pytest.raises(SessionRefused, match="cannot be made again for its initial values"):
         editor.clone(into="copy", init="initial")
-    assert not editor.copies
+    assert not editor.core.executor.copies
 
 
 def test_init_takes_arrays_words_and_checkpoints_for_modules(model: keras.Model, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_init_takes_arrays_words_and_checkpoints_for_modules(model: keras.Model,
     ):
         with pytest.raises(GraphEditError, match=said):
             editor.clone(into="wrong", init=wrong)
-    assert list(editor.copies) == ["copy"]
+    assert list(editor.core.executor.copies) == ["copy"]
 
     net = Net()
     net_editor = tgw.edit(net.__call__)
@@ -227,7 +227,7 @@ def test_a_module_takes_the_options_of_copies_in_graphs(model: keras.Model) -> N
     editor.clone(into="member", times=2)
     with pytest.raises(NameTaken, match="'member_0' is taken"):
         editor.clone(into="member", times=2)
-    assert list(editor.copies) == ["copy", "member_0", "member_1"]
+    assert list(editor.core.executor.copies) == ["copy", "member_0", "member_1"]
 
 
 def test_a_module_reads_another_tensor_in_place_of_one() -> None:
@@ -390,7 +390,7 @@ def test_refusals_leave_the_graph_as_it_was(model: keras.Model) -> None:
         with pytest.raises(NotClonable, match="cannot be shared with another graph"):
             editor.clone(into="copy", variables="shared", graph=graph, session=session)
     assert graph.get_operations() == []
-    assert not editor.copies
+    assert not editor.core.executor.copies
 
 
 def test_it_is_replayed_as_it_was_done(model: keras.Model) -> None:
@@ -398,7 +398,7 @@ def test_it_is_replayed_as_it_was_done(model: keras.Model) -> None:
     editor.clone(into="member", times=2, reseed=True)
     again: GraphEditor = tgw.edit(model)
     again.edit(editor.history.done[0].command)
-    assert list(again.copies) == ["member_0", "member_1"]
+    assert list(again.core.executor.copies) == ["member_0", "member_1"]
 
 
 # Into a function
@@ -422,7 +422,7 @@ def test_a_part_of_a_graph_is_called_by_a_function_with_its_values() -> None:
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(module(X)["net"] ** 2)
     assert all(g is not None for g in tape.gradient(loss, list(grown.variables)))
-    assert original.lines == ()
+    assert original.history.lines == ()
     editor.undo()
     assert editor.module()(X).keys() == {"y"}
 
@@ -442,7 +442,7 @@ def test_a_clone_into_a_function_needs_a_tensor_for_each_input() -> None:
     original, editor = tgw.example(), tgw.edit(function)
     with pytest.raises(NotClonable, match=r"give replace=\{'x:0': tensor of the function\}"):
         original.clone("x:0", "net/logits:0", into="net", graph=editor)
-    assert editor.lines == ()
+    assert editor.history.lines == ()
     assert len(original.preview("x:0", "net/logits:0", into="net", graph=editor).new) == 3
 
 
@@ -460,4 +460,4 @@ def test_a_clone_of_an_edited_function_is_the_edited_function() -> None:
         values = {key: value.numpy().tolist() for key, value in made(given).items()}
         assert values.keys() == {"relu", "head"}
         assert values["relu"] == [-1.0]
-    assert editor.preview(into="seen").ops == editor.copies["copy"].report.ops
+    assert editor.preview(into="seen").ops == editor["copy"].report.ops

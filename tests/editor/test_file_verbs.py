@@ -17,7 +17,7 @@ from tensorflow.python.framework import op_def_registry
 import tfgraphwidget as tgw
 from tests.editor import file_verbs
 from tests.editor.file_verbs import Outcome
-from tests.editor.test_odd_arguments import public_methods
+from tests.editor.public_names import public_methods
 from tests.editor.verbs import (
     PAGE,
     column_without_tensorflow,
@@ -28,7 +28,6 @@ from tests.editor.verbs import (
 from tests.edits.test_freezing import normalised
 from tests.no_tensorflow import packages_without_tensorflow, run_without_tensorflow
 from tfgraphwidget import edits
-from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.registry import commands
 from tfgraphwidget.graph import GraphIndex
 
@@ -61,10 +60,10 @@ def bare(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Bare:
 
 
 def test_each_public_method_is_among_the_verbs() -> None:
-    others = {"close_all", "open_all", "unpin", "draw", "preview"}  # in the calls of others
+    others = {"view.unpin", "draw", "preview"}  # in the calls of others
     others |= {"follow"}  # of a watched file only
     tried = {verb.partition(" ")[0] for verb in file_verbs.VERBS}
-    assert public_methods(GraphEditor) - tried - others == set()
+    assert public_methods() - tried - others == set()
 
 
 @pytest.mark.parametrize("kind", file_verbs.KINDS)
@@ -171,12 +170,16 @@ def test_the_impact_of_each_command_is_what_it_then_changes(models: Path, tmp_pa
     kinds, normalized = file_verbs.sources(models), normalised("fused")[0]
     names = [*file_verbs.VERBS]
     calls = [*product((kinds["`.meta`, checkpoint"], kinds["frozen `.pb`"]), names[names.index("clone") :])]
-    for opened, name in [*calls, (lambda: tgw.edit(normalized), "fold_batch_norm")]:
+    for opened, name in [*calls, (lambda: tgw.edit(normalized), "passes.fold_batch_norm")]:
         editor, act = opened(), file_verbs.VERBS[name]
         if name in tried:
             continue
         file_verbs.outcome(lambda act=act, editor=editor: act(editor, tmp_path))
-        if not editor.history.done or editor.breadcrumb[1:] or editor.history.done[-1].command.verb() in WITHOUT_IMPACT:
+        if (
+            not editor.history.done
+            or editor.view.breadcrumb[1:]
+            or editor.history.done[-1].command.verb() in WITHOUT_IMPACT
+        ):
             continue
         *earlier, last = editor.history.done
         editor = opened()

@@ -62,7 +62,7 @@ def test_edits_marks_and_open_scopes_are_kept_and_listeners_stay(editor: GraphEd
     told: list[int] = []
     editor.listeners.append(lambda: told.append(len(editor.index)))
     editor.rename("net/c", "net/last")
-    editor.open("net")
+    editor.view.expand("net")
     editor.mark("x:0", "net/b:0")
     editor.core.save_notices = ["of a save of the file as it was"]
     path.write_bytes(graph_def("x", "net/new", "net/a", "net/b", "net/c"))
@@ -70,7 +70,7 @@ def test_edits_marks_and_open_scopes_are_kept_and_listeners_stay(editor: GraphEd
     assert list(editor.index.names) == ["x", "net/new", "net/a", "net/b", "net/last"]
     assert told[-1] == 5
     assert (editor.inputs, editor.outputs) == (("x:0",), ("net/b:0",))
-    assert "net" in editor.opened
+    assert "net" in editor.view.expanded
     assert editor.undo()
     assert "net/c" in editor.index.ids
     (notice,) = editor.notices

@@ -99,7 +99,7 @@ def test_an_export_is_frozen_at_the_root_for_all_its_signatures_and_in_its_funct
     assert not editor.module().variables
     check_same(editor.module()(BATCH), model(BATCH))
     root = tgw.edit(tmp_path / "export")
-    root.leave(0)
+    root.view.leave(0)
     root.freeze()
     with pytest.warns(UserWarning, match="'serve' of the saved object is unchanged"):
         root.save(f"{tmp_path}/frozen/")
@@ -127,9 +127,9 @@ def test_a_function_is_frozen_to_other_outputs_and_from_other_inputs() -> None:
 def test_a_called_function_is_frozen_alone() -> None:
     nested = Nested()
     editor = tgw.edit(nested.outer)
-    editor.enter(next(n for n, k in zip(editor.index.names, editor.index.types, strict=True) if "Call" in k))
+    editor.view.enter(next(n for n, k in zip(editor.index.names, editor.index.types, strict=True) if "Call" in k))
     editor.freeze()
-    editor.leave(0)
+    editor.view.leave(0)
     module = editor.module()
     values = nested.outer(X)
     nested.v.assign([9.0, 9.0])
@@ -219,7 +219,7 @@ def test_all_normalizations_of_a_keras_model_are_folded(is_frozen: bool) -> None
     editor = tgw.edit(model)
     if is_frozen:
         editor.freeze()
-    editor.fold_batch_norm()
+    editor.passes.fold_batch_norm()
     assert not {"Mul", "Rsqrt", "Sub", "AddV2"} & set(editor.index.types)
     module = editor.module()
     assert np.abs(expected).max() > 0.1
@@ -232,7 +232,7 @@ def test_all_normalizations_of_a_keras_model_are_folded(is_frozen: bool) -> None
 def test_a_normalization_behind_an_activation_goes_into_the_next_layer() -> None:
     model = shaken(sequential())
     editor = tgw.edit(model)
-    editor.fold_batch_norm()
+    editor.passes.fold_batch_norm()
     assert "Mul" not in editor.index.types
     assert largest(editor.module()(BATCH), model(BATCH)) < 1e-5
 
@@ -241,7 +241,7 @@ def test_the_normalizations_of_an_export_are_folded_in_its_function_and_saved(tm
     model = convolutions()
     model.export(str(tmp_path / "export"), verbose=False)
     editor = tgw.edit(tmp_path / "export")
-    editor.fold_batch_norm()
+    editor.passes.fold_batch_norm()
     assert "Rsqrt" not in editor.index.types
     assert largest(editor.module()(IMAGES), model(IMAGES)) < 1e-5
 
@@ -259,7 +259,7 @@ def test_variables_that_a_function_updates_are_not_folded() -> None:
         return loss
 
     with pytest.raises(GraphEditError, match="its numbers are not constants"):
-        tgw.edit(step).fold_batch_norm()
+        tgw.edit(step).passes.fold_batch_norm()
 
 
 def test_variables_of_one_name_keep_their_values_apart() -> None:
@@ -272,7 +272,7 @@ def test_variables_of_one_name_keep_their_values_apart() -> None:
         return tf.nn.batch_normalization(x @ weights + bias, mean, variance, tf.ones(6), tf.range(6.0), 1e-3)
 
     editor = tgw.edit(normalized)
-    editor.fold_batch_norm()
+    editor.passes.fold_batch_norm()
     assert "Mul" not in editor.index.types
     assert largest(editor.module()(BATCH), normalized(BATCH)) < 1e-5
 
@@ -324,7 +324,7 @@ def test_normalizations_are_folded_in_the_functions_that_a_function_calls(
     editor = tgw.edit(outer)
     if is_frozen:
         editor.freeze()
-    editor.fold_batch_norm()
+    editor.passes.fold_batch_norm()
     module = editor.module()
     for images in (IMAGES, -IMAGES):
         assert largest(module(images), outer(images)) < 1e-5
@@ -347,7 +347,7 @@ def test_a_frozen_file_with_functions_is_folded_with_its_session(nested_model: t
     editor = tgw.edit(tmp_path / "model.pb")
     feed = {f"{next(n for n, k in zip(editor.index.names, editor.index.types, strict=True) if k == 'Placeholder')}:0"}
     before = editor.session.run("Identity:0", dict.fromkeys(feed, IMAGES))
-    editor.fold_batch_norm()
+    editor.passes.fold_batch_norm()
     assert largest(editor.session.run("Identity:0", dict.fromkeys(feed, IMAGES)), before) < 1e-5
     editor.undo()
     assert largest(editor.session.run("Identity:0", dict.fromkeys(feed, IMAGES)), before) == 0
@@ -358,10 +358,10 @@ def test_an_export_is_folded_at_the_root_for_all_its_signatures(is_frozen: bool,
     model = convolutions()
     model.export(str(tmp_path / "export"), verbose=False)
     editor = tgw.edit(tmp_path / "export")
-    editor.leave(0)
+    editor.view.leave(0)
     if is_frozen:
         editor.freeze()
-    editor.fold_batch_norm()
+    editor.passes.fold_batch_norm()
     editor.save(f"{tmp_path}/folded/")
     loaded = tf.saved_model.load(str(tmp_path / "folded"))
     assert set(loaded.signatures) == {"serve", "serving_default"}
@@ -383,7 +383,7 @@ def test_the_custom_gradient_behind_a_folded_normalization_is_that_of_what_it_re
         )
     )
     editor = tgw.edit(model)
-    editor.fold_batch_norm()
+    editor.passes.fold_batch_norm()
     module, batch = editor.module(), tf.constant(BATCH)
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(batch)
@@ -405,8 +405,8 @@ def test_a_normalization_that_is_a_result_is_folded_and_what_else_is_a_result_is
         return y, y * scale
 
     editor = tgw.edit(normalized.get_concrete_function().graph)
-    editor.fold_batch_norm()
+    editor.passes.fold_batch_norm()
     assert "Mul" not in editor.index.types
     assert largest(editor.module()(BATCH), normalized(BATCH)) < 1e-5
     with pytest.raises(GraphEditError, match="no batch normali"):
-        tgw.edit(both.get_concrete_function().graph).fold_batch_norm()
+        tgw.edit(both.get_concrete_function().graph).passes.fold_batch_norm()

@@ -43,7 +43,7 @@ def test_a_closed_session_or_one_of_another_graph_is_refused(mlp: tf.Graph, line
 def test_an_empty_graph_opens() -> None:
     editor = tgw.edit(tf.Graph())
     assert len(editor.index) == 0
-    assert len(editor.scene()) == 1
+    assert len(editor.view.scene()) == 1
 
 
 def test_ops_of_later_cells_appear(mlp: tf.Graph, editor: GraphEditor) -> None:
@@ -61,8 +61,8 @@ def test_ops_of_later_cells_appear(mlp: tf.Graph, editor: GraphEditor) -> None:
 def test_looking_leaves_the_graph_as_it_is(mlp: tf.Graph, editor: GraphEditor) -> None:
     before = mlp.as_graph_def().SerializeToString(deterministic=True)
     editor.mark("x", "net/logits")
-    editor.scene()
-    editor.open("net/one")
+    editor.view.scene()
+    editor.view.expand("net/one")
     editor.upstream("net/logits")
     assert mlp.as_graph_def().SerializeToString(deterministic=True) == before
 
@@ -106,7 +106,7 @@ def test_what_a_listener_raises_is_logged_and_the_others_hear_all_the_same(
     heard = []
     editor.listeners += [lambda: {}["nothing"], lambda: heard.append(len(editor.history.done))]
     copy = editor.clone("x:0", "net/logits:0", "copy")
-    assert editor.copies["copy"] is copy
+    assert editor["copy"] is copy
     assert heard == [1]
     assert [record.exc_info[0] for record in caplog.records if record.exc_info] == [KeyError]
     editor.undo()
@@ -134,43 +134,44 @@ def test_a_jump_goes_to_a_number_of_edits_only(editor: GraphEditor, to: object) 
     editor.rename("net/logits", "scores")
     editor.undo()
     with pytest.raises(NothingTo, match=r"give a number from 0 to 1\.$"):
-        editor.jump(to)
+        editor.history.goto(to)
     assert not editor.history.done
 
 
 def test_a_copy_that_there_is_not_is_refused_with_the_nearest(editor: GraphEditor) -> None:
     editor.clone("x:0", "net/logits:0", "tower")
     with pytest.raises(UnknownName, match=r"no copy 'towre', or it was undone; did you mean 'tower'\?"):
-        editor.copies["towre"]
-    assert "towre" not in editor.copies
-    assert editor.copies.get("towre") is None
+        editor["towre"]
+    assert "towre" not in editor.core.executor.copies
+    assert editor.core.executor.copies.get("towre") is None
     editor.undo()
     with pytest.raises(LookupError, match="no copy 'tower', or it was undone"):
-        editor.copies["tower"]
+        editor["tower"]
 
 
 def test_scopes_open_and_close(editor: GraphEditor) -> None:
-    editor.open("net/one")
-    assert {"net", "net/one"} <= editor.opened
-    names = set(editor.scene().names)
+    editor.view.expand("net/one")
+    assert {"net", "net/one"} <= editor.view.expanded
+    names = set(editor.view.scene().names)
     assert {"net/one", "net/one/out"} <= names
-    editor.close("net")
-    assert "net/one" not in editor.scene().names
+    editor.view.collapse("net")
+    assert "net/one" not in editor.view.scene().names
     with pytest.raises(UnknownName, match="no name scope 'nett'"):
-        editor.open("nett")
+        editor.view.expand("nett")
 
 
 def test_reveal_opens_the_scopes_around(editor: GraphEditor) -> None:
-    editor.close("net")
+    editor.view.collapse("net")
     assert (
-        editor.reveal("net/one/w/read:0" if "net/one/w/read" in editor.index.ids else "net/one/w") in editor.index.ids
+        editor.view.reveal("net/one/w/read:0" if "net/one/w/read" in editor.index.ids else "net/one/w")
+        in editor.index.ids
     )
-    assert "net/one" in editor.opened
+    assert "net/one" in editor.view.expanded
 
 
 def test_any_networkx_layout_can_be_given(mlp: tf.Graph, session: v1.Session) -> None:
-    ours = tgw.edit(mlp, session=session).scene()
-    theirs = tgw.edit(mlp, session=session, layout=nx.kamada_kawai_layout).scene()
+    ours = tgw.edit(mlp, session=session).view.scene()
+    theirs = tgw.edit(mlp, session=session, layout=nx.kamada_kawai_layout).view.scene()
     assert list(theirs.names) == list(ours.names)
     assert not np.allclose(theirs.box[:, :2], ours.box[:, :2])
 

@@ -27,38 +27,38 @@ def editor() -> GraphEditor:
         graph_def.node.add(name=name, op="Softmax", input=[before]).attr["T"].type = 1
         before = name
     editor = tgw.edit(graph_def)
-    editor.close_all()
+    editor.view.collapse()
     return editor
 
 
 def test_a_group_opens_with_what_is_around_it_and_closes(editor):
-    editor.open(FOLD)
-    assert editor.opened == {"net", FOLD}
-    assert "net/layer_2" in editor.scene().names
-    editor.close(FOLD)
-    assert editor.opened == {"net"}
+    editor.view.expand(FOLD)
+    assert editor.view.expanded == {"net", FOLD}
+    assert "net/layer_2" in editor.view.scene().names
+    editor.view.collapse(FOLD)
+    assert editor.view.expanded == {"net"}
 
 
 def test_deep_opens_and_closes_all_inside(editor):
-    editor.open("net", deep=True)
-    assert editor.opened == {"net", FOLD, *(f"net/layer_{k}" for k in range(4))}
-    editor.close("net", deep=True)
-    assert editor.opened == frozenset()
+    editor.view.expand("net", deep=True)
+    assert editor.view.expanded == {"net", FOLD, *(f"net/layer_{k}" for k in range(4))}
+    editor.view.collapse("net", deep=True)
+    assert editor.view.expanded == frozenset()
 
 
 def test_everything_opens_and_closes(editor):
-    editor.open_all()
-    assert len(editor.scene()) == 1 + 1 + 1 + 1 + 4 + 8 + 1 + 1
-    editor.close_all()
-    assert editor.scene().names == ["", "x", "net", "y"]
+    editor.view.expand()
+    assert len(editor.view.scene()) == 1 + 1 + 1 + 1 + 4 + 8 + 1 + 1
+    editor.view.collapse()
+    assert editor.view.scene().names == ["", "x", "net", "y"]
 
 
 def test_revealing_a_member_opens_its_group(editor):
-    assert editor.reveal("net/layer_1/b") == "net/layer_1/b"
-    assert "net/layer_1/b" in editor.scene().names
-    editor.close_all()
-    assert editor.reveal(FOLD) == FOLD
-    assert editor.opened == {"net"}
+    assert editor.view.reveal("net/layer_1/b") == "net/layer_1/b"
+    assert "net/layer_1/b" in editor.view.scene().names
+    editor.view.collapse()
+    assert editor.view.reveal(FOLD) == FOLD
+    assert editor.view.expanded == {"net"}
 
 
 def test_a_group_stands_for_its_members(editor):
@@ -70,17 +70,17 @@ def test_a_group_stands_for_its_members(editor):
 
 
 def test_hiding_a_group_hides_its_ops_and_showing_only_it_hides_the_rest(editor):
-    editor.open("net")
-    editor.hide(FOLD)
-    assert FOLD not in editor.scene().names
+    editor.view.expand("net")
+    editor.view.hide(FOLD)
+    assert FOLD not in editor.view.scene().names
     assert editor.core.view.hidden_ops == 8
-    editor.show_all()
-    editor.show_only(FOLD)
-    assert editor.scene().names == ["", "net", FOLD]
+    editor.view.show()
+    editor.view.show_only(FOLD)
+    assert editor.view.scene().names == ["", "net", FOLD]
     assert editor.core.view.hidden_ops == 3
 
 
 def test_a_group_can_be_put_somewhere(editor):
-    editor.open("net")
-    editor.pin(FOLD, 400.0, 300.0)
+    editor.view.expand("net")
+    editor.view.pin(FOLD, 400.0, 300.0)
     assert FOLD in editor.core.view.pinned

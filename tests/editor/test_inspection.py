@@ -90,8 +90,8 @@ def test_a_keras_model_its_export_and_its_body_are_described(tmp_path: Path) -> 
     saved = editor.inspect(next(name for name in editor.index.names if name.endswith("out/kernel")))
     assert saved.value is not None
     assert np.array_equal(saved.value.value, model.get_weights()[0])
-    editor.leave(0)
-    call = next(name for name in editor.index.names if editor.called_functions(name))
+    editor.view.leave(0)
+    call = next(name for name in editor.index.names if editor.view.called_functions(name))
     assert editor.inspect(call).functions
     assert any(row["section"] == "signature" for row in editor.inspect(call).rows())
 

@@ -83,18 +83,18 @@ Work = tuple[Callable[[GraphEditor], None], Callable[[GraphEditor, Path], Any]]
 WORKS: dict[str, Work] = {
     "insert": (nothing, lambda editor, _: editor.insert("net/one/out:0", "Identity")),
     "clone": (nothing, lambda editor, _: editor.clone(["x:0"], ["net/logits:0"], into="copy")),
-    "fold_constants": (nothing, lambda editor, _: editor.fold_constants()),
+    "fold_constants": (nothing, lambda editor, _: editor.passes.fold_constants()),
     "freeze": (nothing, lambda editor, _: editor.freeze("net/logits:0")),
     "replace_all": (nothing, lambda editor, _: editor.replace_all("Relu(x)", "Elu(x)")),
     "grow": (nothing, lambda editor, _: editor.grow("net/one/out:0", lambda x: tf.nn.relu(2 * x), into="head")),
     "undo": (with_edits, lambda editor, _: editor.undo()),
     "redo": (lambda editor: (with_edits(editor), editor.undo(2))[0], lambda editor, _: editor.redo()),
-    "jump": (with_edits, lambda editor, _: editor.jump(0)),
+    "jump": (with_edits, lambda editor, _: editor.history.goto(0)),
     "save": (with_edits, lambda editor, folder: editor.save(folder / "a.meta", overwrite=True)),
     "probe": (with_edits, lambda editor, _: editor.probe(["net/logits:0"], FEEDS)),
     "measure": (with_edits, lambda editor, _: editor.measure(["net/logits:0"], FEEDS)),
     "compare": (with_edits, lambda editor, _: editor.compare(FEEDS, outputs=["net/logits:0"])),
-    "sync": (with_edits, lambda editor, _: editor.copies["other"].sync()),
+    "sync": (with_edits, lambda editor, _: editor["other"].sync()),
     "renew": (with_edits, lambda editor, _: tgw.renew(editor.session)),
 }  # fmt: skip
 

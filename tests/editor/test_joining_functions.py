@@ -144,7 +144,7 @@ def test_refusals_are_one_sentence_and_change_nothing(model: keras.Model) -> Non
             editor.add(model, into="net2", connect=connect)
     with pytest.raises(GraphEditError, match="has not been built"):
         editor.add(keras.Sequential([keras.layers.Dense(2)]))
-    assert (editor.index.names, editor.lines) == (names, ())
+    assert (editor.index.names, editor.history.lines) == (names, ())
 
 
 # Into functions
@@ -249,8 +249,12 @@ def test_a_model_with_a_table_is_joined_to_a_function(tmp_path: Path) -> None:
         )
         ((argument, *_), ends) = editor.core.executor.ends
         other = tgw.edit(source)
-        other.leave(0)
-        key = other.signatures[0].inputs[0][0] if other.signatures else other.core.executor.ends[0][0]
+        other.view.leave(0)
+        key = (
+            next(iter(other.signatures.values())).inputs[0][0]
+            if tuple(other.signatures.values())
+            else other.core.executor.ends[0][0]
+        )
         editor.add(source, into="ids", connect={key: next(iter(ends.values()))})
         assert argument
         assert results_of(editor, given)[-1].tolist() == [[2], [0]]
@@ -280,4 +284,4 @@ def test_what_cannot_be_joined_to_a_function_is_refused_and_nothing_has_changed(
                 editor.add(source, into="net2", connect=connect)
             assert words in str(refused.value)
             assert str(refused.value).count(". ") <= 1
-            assert (editor.index.names, editor.lines) == (names, ())
+            assert (editor.index.names, editor.history.lines) == (names, ())

@@ -16,14 +16,14 @@ def test_a_layout_that_draws_by_lot_or_takes_long_is_asked_once_of_the_same_insi
         return nx.random_layout(graph)
 
     editor = tgw.edit(tgw.example().graph, layout=by_lot)
-    editor.close_all()
-    before, calls = editor.scene(), len(asked)
+    editor.view.collapse()
+    before, calls = editor.view.scene(), len(asked)
     assert calls
-    editor.open("net")
-    editor.scene()
+    editor.view.expand("net")
+    editor.view.scene()
     more = len(asked)
     assert more > calls
-    editor.close("net")
-    after = editor.scene()
+    editor.view.collapse("net")
+    after = editor.view.scene()
     assert len(asked) == more
     assert np.array_equal(before.box, after.box)

@@ -88,12 +88,12 @@ EDITS: dict[str, Callable[[GraphEditor], object]] = {
     "replace": lambda editor: editor.replace("loop/in/relu", "Tanh"),
     "replace by a function": lambda editor: editor.replace("loop/in/relu", softened),
     "replace_all": lambda editor: editor.replace_all("Relu(a)", "Elu(a)"),
-    "cast": lambda editor: editor.cast("float16"),
-    "quantize_weights": lambda editor: editor.quantize_weights(minimum=4),
-    "fold_constants": lambda editor: editor.fold_constants(),
-    "remove_identities": lambda editor: editor.remove_identities(),
-    "merge_duplicates": lambda editor: editor.merge_duplicates(),
-    "obfuscate_names": lambda editor: editor.obfuscate_names(),
+    "cast": lambda editor: editor.passes.cast("float16"),
+    "quantize_weights": lambda editor: editor.passes.quantize_weights(minimum=4),
+    "fold_constants": lambda editor: editor.passes.fold_constants(),
+    "remove_identities": lambda editor: editor.passes.remove_identities(),
+    "merge_duplicates": lambda editor: editor.passes.merge_duplicates(),
+    "obfuscate_names": lambda editor: editor.passes.obfuscate_names(),
     "rename": lambda editor: editor.rename("loop", "again"),
     "rename in the loop": lambda editor: editor.rename("loop/in", "inside/of"),
     "rename the conditional": lambda editor: editor.rename("cond", "choice"),
@@ -128,7 +128,7 @@ def test_a_loop_of_a_live_graph_keeps_its_gradient_without_identities() -> None:
     with session, session.graph.as_default():
         session.run(v1.global_variables_initializer())
         editor = tgw.edit(session.graph, session=session)
-        assert "loop/in/same" in editor.remove_identities().removed
+        assert "loop/in/same" in editor.passes.remove_identities().removed
         check_gradient(editor)
 
 

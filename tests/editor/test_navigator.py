@@ -68,26 +68,26 @@ def test_a_function_shows_its_variables_by_name(doubler: Doubler) -> None:
 def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
     editor = tgw.edit(doubler.__call__)
     loop = next(iter(editor.where(lambda op: op.type.endswith("While"))))
-    assert {door.label for door in editor.called_functions(loop)} == {"body", "cond"}
-    editor.enter(loop, "body")
-    assert len(editor.breadcrumb) == 2
+    assert {door.label for door in editor.view.called_functions(loop)} == {"body", "cond"}
+    editor.view.enter(loop, "body")
+    assert len(editor.view.breadcrumb) == 2
     branch = next(iter(editor.where(lambda op: op.type.endswith("If"))))
-    editor.enter(branch, "else_branch")
-    assert editor.breadcrumb[1:] == (f"{loop}:body", f"{branch}:else_branch")
+    editor.view.enter(branch, "else_branch")
+    assert editor.view.breadcrumb[1:] == (f"{loop}:body", f"{branch}:else_branch")
     assert [v.handle for v in (~editor.ops()).variables] == ["quiet"], "captured through two functions, still by name"
     editor.selection = editor.of_type("ReadVariableOp")
-    editor.leave()
+    editor.view.leave()
     assert "If" in types(editor) or "StatelessIf" in types(editor)
-    editor.leave(0)
-    assert len(editor.breadcrumb) == 1
+    editor.view.leave(0)
+    assert len(editor.view.breadcrumb) == 1
     with pytest.raises(NothingTo):
-        editor.leave()
-    function = editor.called_functions(loop)[0].function
-    editor.enter(function)
-    assert editor.breadcrumb[-1] == function, "a function of the library, by its own name"
-    editor.leave()
-    editor.enter(loop, "body")
-    editor.enter(branch, "else_branch")
+        editor.view.leave()
+    function = editor.view.called_functions(loop)[0].function
+    editor.view.enter(function)
+    assert editor.view.breadcrumb[-1] == function, "a function of the library, by its own name"
+    editor.view.leave()
+    editor.view.enter(loop, "body")
+    editor.view.enter(branch, "else_branch")
     assert editor.selection is not None, "a room remembers what was chosen in it"
 
 
@@ -95,12 +95,12 @@ def test_a_wrong_door_is_refused_and_one_stays_where_one_is(doubler: Doubler) ->
     editor = tgw.edit(doubler.__call__)
     loop = next(iter(editor.where(lambda op: op.type.endswith("While"))))
     with pytest.raises(UnknownName, match="'body' or 'cond'"):
-        editor.enter(loop, "boddy")
+        editor.view.enter(loop, "boddy")
     with pytest.raises(UnknownName, match="calls no function that one could enter; these do: "):
-        editor.enter("rows")
+        editor.view.enter("rows")
     with pytest.raises(UnknownName, match="no op 'nowhere'"):
-        editor.enter("nowhere")
-    assert len(editor.breadcrumb) == 1
+        editor.view.enter("nowhere")
+    assert len(editor.view.breadcrumb) == 1
 
 
 def test_a_function_is_edited_as_a_copy_and_the_caller_keeps_his_own(doubler: Doubler) -> None:
@@ -117,7 +117,7 @@ def test_a_clone_of_a_function_is_a_module_with_variables_of_its_own(doubler: Do
     editor, rows = tgw.edit(doubler.__call__), tf.constant([[1.0, 2.0], [3.0, 4.0]])
     before = [v.numpy() for v in doubler.variables]
     copy = editor.clone(into="copy")
-    assert editor.copies == {"copy": copy}
+    assert editor.core.executor.copies == {"copy": copy}
     assert editor.preview(into="copy") == copy.report
     assert set(copy.drift().values()) == {0.0}
     for variable in copy.own:
@@ -128,7 +128,7 @@ def test_a_clone_of_a_function_is_a_module_with_variables_of_its_own(doubler: Do
     told = doubler(rows)
     assert np.allclose(copy.signature(rows)["large"], told["large"])
     assert editor.undo() == 'copy = editor.clone(inputs=[], into="copy")'
-    assert editor.copies == {}
+    assert editor.core.executor.copies == {}
 
 
 @pytest.mark.parametrize("into", [5, ["copy"], "no scope"])
@@ -141,14 +141,14 @@ def test_a_clone_of_a_function_needs_a_name(doubler: Doubler, into: object) -> N
 
 def test_a_saved_model_opens_on_the_body_of_its_signature(saved: Path) -> None:
     editor = tgw.edit(saved)
-    assert len(editor.breadcrumb) > 1
+    assert len(editor.view.breadcrumb) > 1
     assert any(kind.endswith("While") for kind in types(editor))
     handles = {v.handle for v in (~editor.ops()).variables}
     assert handles == {"scale/w", "quiet"}
-    assert {s.name for s in editor.signatures} == {"scale", "serving_default"}
+    assert {s.name for s in tuple(editor.signatures.values())} == {"scale", "serving_default"}
     editor.grow("rows:0", tf.nn.relu, into="head")
     assert any(name.startswith("head/") for name in editor.index.names)
-    editor.leave(0)
+    editor.view.leave(0)
     assert "StatefulPartitionedCall" in types(editor)
     assert editor.undo() is not None, "an edit in the body is a step of the model's history"
     with pytest.raises(UnknownName, match="serving_default"):
@@ -188,7 +188,7 @@ def test_what_cannot_run_can_be_looked_at(tmp_path: Path) -> None:
     editor = tgw.edit(tmp_path / "m.pb")
     assert any("MyOwnKernel" in notice for notice in editor.notices)
     assert set(editor.downstream("x")) == {"x", "mystery"}
-    assert editor.scene().names
+    assert editor.view.scene().names
     with pytest.raises(NotRunnable, match="mystery"):
         editor.probe(["mystery:0"], {"x:0": 1.0})
     editor.clone("x:0", "mystery:0", "copy")  # in the file
@@ -201,7 +201,7 @@ def test_a_live_graph_is_followed_in_the_drawing(line: tf.Graph) -> None:
     with line.as_default():
         tf.square(line.get_tensor_by_name("c:0"), name="d")
     assert editor.core.target.is_behind()
-    assert "d" in editor.scene().names
+    assert "d" in editor.view.scene().names
     assert not editor.core.target.is_behind()
 
 
@@ -345,20 +345,20 @@ def test_chosen_ops_that_are_gone_are_named_and_chosen_again_by_undo() -> None:
 
 def test_what_is_chosen_hidden_and_pinned_goes_by_its_new_name() -> None:
     editor = tgw.example()
-    editor.open_all()
+    editor.view.expand()
     editor.selection = editor.ops("net/hidden/Relu", "net/logits", "x:0")
-    editor.hide("labels")
-    editor.pin("x", 300, 300)
+    editor.view.hide("labels")
+    editor.view.pin("x", 300, 300)
     editor.rename("x", "y")
     editor.rename("net/", "body")
     editor.rename("labels", "classes")
     selection = editor.selection
     assert selection is not None
     assert (selection.ops, selection.tensors) == (("body/hidden/Relu", "body/logits"), ("y:0",))
-    assert (editor.hidden, set(editor.core.view.pinned), editor.notices) == ({"classes"}, {"y"}, ())
-    editor.jump(0)
+    assert (editor.view.hidden, set(editor.core.view.pinned), editor.notices) == ({"classes"}, {"y"}, ())
+    editor.history.goto(0)
     assert editor.selection.ops == ("net/hidden/Relu", "net/logits")
-    assert (editor.hidden, set(editor.core.view.pinned)) == ({"labels"}, {"x"})
+    assert (editor.view.hidden, set(editor.core.view.pinned)) == ({"labels"}, {"x"})
 
 
 def test_a_selection_whose_function_fails_at_a_new_op_keeps_its_ops() -> None:
@@ -374,14 +374,14 @@ def test_a_drawing_with_all_sorts_of_things_shown_survives_ops_that_go() -> None
     editor = tgw.example()
     answers = RequestHandler(editor)
     answers.handle(p.Open())
-    editor.open_all()
+    editor.view.expand()
     editor.mark("net/hidden/Relu:0", "loss:0")
-    editor.hide("net/hidden/Add", "gradients")
-    editor.pin("net/logits", 300, 300)
+    editor.view.hide("net/hidden/Add", "gradients")
+    editor.view.pin("net/logits", 300, 300)
     editor.measure("net/logits:0", {"x:0": [[1.0, 2.0, 3.0, 4.0]]})
     editor.probe("net/hidden/Relu", feeds={"x:0": [[1.0, 2.0, 3.0, 4.0]]})
     answers.handle(p.Compare(show=True))
-    editor.color_by("time")
+    editor.view.color_by("time")
     for request in (p.Change("strip_training", ("net/hidden/MatMul:0",)), p.Refresh(), p.Undo(), p.Redo()):
         assert isinstance(answers.handle(request)[0], p.SceneReply)
     assert len(editor.index) == 8
@@ -416,11 +416,11 @@ def test_edits_that_are_refused_leave_what_was_chosen() -> None:
 def test_a_model_of_the_function_that_is_open_is_said_to_be_no_more(doubler: Doubler, tmp_path: Path) -> None:
     editor = tgw.edit(doubler.__call__)
     loop = next(op for op, kind in zip(editor.index.names, editor.index.types, strict=True) if "While" in kind)
-    editor.enter(loop, "body")
+    editor.view.enter(loop, "body")
     editor.save(tmp_path / "picture.svg")
     assert not editor.notices
-    with pytest.warns(UserWarning, match=r"alone, which is open; editor.leave\(0\), and save again"):
+    with pytest.warns(UserWarning, match=r"alone, which is open; editor.view.leave\(0\), and save again"):
         editor.save(tmp_path / "model")
-    editor.leave(0)
+    editor.view.leave(0)
     editor.save(tmp_path / "model")
     assert not any("alone" in notice for notice in editor.notices)

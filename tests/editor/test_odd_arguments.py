@@ -8,8 +8,8 @@ import itertools
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
-from types import FunctionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -18,12 +18,12 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 import tfgraphwidget.graph_editor as ge
+from tests.editor.public_names import public_methods
 from tests.rounds import ROUNDS
 from tests.slow import slow, slow_if
 from tfgraphwidget.argument_checks import fits
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.editor.command_methods import EditMethod
-from tfgraphwidget.edits import registry
+from tfgraphwidget.edits import call_signature, registry
 from tfgraphwidget.errors import GraphEditError, GraphFinalized
 from tfgraphwidget.widget.protocol import codec
 from tfgraphwidget.widget.protocol.codec import REQUESTS
@@ -183,7 +183,7 @@ def function() -> GraphEditor:
 def within_a_function() -> GraphEditor:
     """An editor that stands in the body of a loop."""
     editor = function()
-    editor.enter("while", "body")
+    editor.view.enter("while", "body")
     return editor
 
 
@@ -226,13 +226,13 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "add": ((OTHER[0].graph, "more"), {"connect": {}, "clear_devices": False, "checkpoint": None, "tags": None,
                                            "session": None}),
         "add_control_inputs": (("loss", "net/logits"), {"renew": "never"}),
-        "add_signature": (("logits", "x", "net/logits"), {}),
+        "signatures.add": (("logits", "x", "net/logits"), {}),
         "between": (("x:0", "net/logits:0"), {}),
         "bypass": (("net/hidden/Relu",), {"by": "net/hidden/Add:0", **fit}),
-        "change_batch_size": ((8,), {"inputs": ["x:0"], "renew": "never"}),
+        "passes.change_batch_size": ((8,), {"inputs": ["x:0"], "renew": "never"}),
         "clone": clone,
-        "close": (("net",), {"deep": True}),
-        "color_by": (("type",), {"batch": 1}),
+        "view.collapse": (("net",), {"deep": True}),
+        "view.color_by": (("type",), {"batch": 1}),
         "command": clone,
         "compare": ((FEEDS, "net/logits:0", None), {}),
         "connect": (("net/hidden/Add:0", "net/logits", 0), fit),
@@ -240,34 +240,33 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "detach": (("net/hidden/Relu",), {"inputs": True, "outputs": True, "control": False, "names": (),
                                           "renew": "never"}),
         "diff": ((None,), {}),
-        "called_functions": (("loss",), {}),
+        "view.called_functions": (("loss",), {}),
         "downstream": walk,
         "draw": ((None,), {"dark": False}),
         "edit": ((None,), {"renew": "never"}),
         "enclosed": (("labels",), {"by": "loss", "inclusive": True, "controls": False}),
-        "enter": (("loss", "body"), {}),
+        "view.enter": (("loss", "body"), {}),
         "extract": (("x:0", "net/logits:0"), {}),
         "fan_out": ((2,), {}),
         "find": (("relu",), {}),
-        "cast": (("float16",), {"keep": (), "ends": "keep", "feeds": None, "functions": True, "renew": "never"}),
+        "passes.cast": (("float16",), {"keep": (), "ends": "keep", "feeds": None, "functions": True, "renew": "never"}),
         "optimized": (("net/logits:0",), {}),
-        "quantize_weights": ((), {"minimum": 1, "per_channel": True, "feeds": None, "functions": True,
+        "passes.quantize_weights": ((), {"minimum": 1, "per_channel": True, "feeds": None, "functions": True,
                                   "renew": "never"}),
-        "round_weights": ((4,), {"minimum": 1, "feeds": None, "functions": True, "renew": "never"}),
-        "fold_constants": ((), {"limit": 9, "shapes": True, "keep": None, "functions": True, "renew": "never"}),
-        "fold_batch_norm": ((), {"what": (), "renew": "never"}),
-        "free_scope": (("copy",), {}),
+        "passes.round_weights": ((4,), {"minimum": 1, "feeds": None, "functions": True, "renew": "never"}),
+        "passes.fold_constants": ((), {"limit": 9, "shapes": True, "keep": None, "functions": True, "renew": "never"}),
+        "passes.fold_batch_norm": ((), {"what": (), "renew": "never"}),
         "impact": (({"verb": "rename", "given": {"old": "net/logits", "new": "net/scores"}},), {}),
         "freeze": (("net/logits:0", "x:0"), {"renew": "never"}),
         "function": (("edited",), {}),
         "inspect": (("net/logits",), {}),
         "keras": ((), {}),
         "grow": (("net/logits:0", tf.identity, "grown"), {}),
-        "hide": (("net",), {}),
+        "view.hide": (("net",), {}),
         "insert": (("net/hidden/Relu:0", "Identity", "put"), {"only": (), "never": (), "spec": None, "options": None,
                                                              "renew": "never", "self": 1}),
-        "jump": ((0,), {}),
-        "leave": ((0,), {}),
+        "history.goto": ((0,), {}),
+        "view.leave": ((0,), {}),
         "like": (("net/logits",), {}),
         "lint": (("tflite",), {"only": (), "never": ()}),
         "load": ((path,), {}),
@@ -275,74 +274,71 @@ def good_calls(folder: Path) -> dict[str, Call]:
         "match": (("Relu(x)", "net/"), {"limit": 9, "functions": True}),
         "matching": (("net",), {}),
         "measure": (("net/logits:0", FEEDS, 1), {"metadata": None}),
-        "merge_duplicates": ((), {"keep": "loss", "functions": True, "renew": "never"}),
+        "passes.merge_duplicates": ((), {"keep": "loss", "functions": True, "renew": "never"}),
         "module": (("edited",), {}),
-        "obfuscate_names": ((), {"contents": True, "renew": "never"}),
+        "passes.obfuscate_names": ((), {"contents": True, "renew": "never"}),
         "of_type": (("MatMul",), {}),
-        "order_signature": (("logits", ["x"], ["logits"]), {}),
-        "open": (("net",), {"deep": False}),
-        "open_signature": (("logits",), {}),
+        "signatures.reorder": (("logits", ["x"], ["logits"]), {}),
+        "view.expand": (("net",), {"deep": False}),
+        "signatures.open": (("logits",), {}),
         "ops": (("x",), {}),
         "path": (("x", "loss"), {}),
         "paths": (("x", "loss"), {}),
-        "pin": (("loss", 1.0, 2.0), {}),
+        "view.pin": (("loss", 1.0, 2.0), {}),
         "place": (("loss", "/cpu:0"), {"renew": "never"}),
         "preview": clone,
         "probe": (("net/logits:0", FEEDS), {}),
         "producing": ((), {"dtype": "float32", "shape": [None, 3]}),
         "remove": (("loss",), {"prune": True, "readers": False, "renew": "never"}),
-        "remove_attr": (("_class",), {"what": None, "functions": True, "renew": "never"}),
-        "remove_collection": (("train_op",), {}),
-        "remove_functions": ((), {}),
+        "passes.remove_attr": (("_class",), {"what": None, "functions": True, "renew": "never"}),
+        "passes.remove_collection": (("train_op",), {}),
+        "passes.remove_functions": ((), {}),
         "remove_control_inputs": (("train", "train/update_net/w/ResourceApplyGradientDescent"), {"renew": "never"}),
-        "remove_devices": ((), {"functions": True, "renew": "never"}),
-        "remove_identities": (("NoOp",), {"keep": None, "functions": True, "renew": "never"}),
-        "rename_type": (("Relu", "Relu6"), {"functions": True, "renew": "never"}),
-        "remove_signature": (("logits",), {}),
+        "passes.remove_devices": ((), {"functions": True, "renew": "never"}),
+        "passes.remove_identities": (("NoOp",), {"keep": None, "functions": True, "renew": "never"}),
+        "passes.rename_type": (("Relu", "Relu6"), {"functions": True, "renew": "never"}),
+        "signatures.remove": (("logits",), {}),
         "rename": (("loss", "cost"), {"renew": "never"}),
-        "rename_signature": (("logits", "scores"), {}),
+        "signatures.rename": (("logits", "scores"), {}),
         "replace_all": (("Relu(x)", "Elu(x)", "elu"), {"within": "net/", "where": None, "until": "once",
                                                      "effects": False, "functions": False, "renew": "never"}),
         "replace": (("net/hidden/Relu", tf.nn.elu, "elu"), {"ends": None, "remove": False, "renew": "never"}),
         "replace_input": (("x:0",), {"spec": None, "shape": [2, 4], "dtype": "float32", "fix": False, "mend": "",
                                      "renew": "never"}),
         "replay": (([],), {}),
-        "reserve": ((["spare"],), {}),
+        "history.reserve": ((["spare"],), {}),
         "reroute": (("net/hidden/Relu:0", "net/hidden/Add:0"), edges),
-        "reveal": (("loss",), {}),
+        "view.reveal": (("loss",), {}),
         "save": ((path, "x:0", "net/logits:0"), {"signatures": None, "frozen": False, "verify": False, "feeds": None}),
         "scope": (("net",), {}),
-        "script": (("values.npz",), {}),
+        "to_script": (("values.npz",), {}),
         "set_attr": (("net/logits", "transpose_a", False), {"renew": "never"}),
         "set_constant": (("labels:0", [1]), {"renew": "never"}),
-        "show_only": (("net",), {}),
-        "sort": ((), {"renew": "never"}),
+        "view.show_only": (("net",), {}),
+        "passes.sort": ((), {"renew": "never"}),
         "split": (("net/hidden/Relu:0",), {"inputs": "x:0", "outputs": "net/logits:0"}),
         "strip_training": (("net/logits:0",), {"renew": "never"}),
-        "svg": ((), {"dark": False}),
+        "view.to_svg": ((), {"dark": False}),
         "swap": (("net/hidden/Relu:0", "net/hidden/Add:0", "outputs"), edges),
         "to_tensorboard": ((str(folder / "log"),), {}),
         "set_trainable": (("net/w",), {}),
         "trainable": (("net/w",), {}),
-        "unpin": (("loss",), {}),
+        "view.unpin": (("loss",), {}),
         "upstream": walk,
         "where": ((lambda op: op.type == "Relu",), {}),
     }  # fmt: skip
 
 
 WITHOUT_ARGUMENTS = {
-    "close_all", "code", "conditionals", "edits", "follow", "loops", "networkx", "open_all", "redo", "refresh", "scene",
-    "show_all", "summary", "table", "to_bytes", "trainable_variables", "undo", "unprobe",
+    "conditionals", "follow", "history.records", "loops", "networkx", "redo", "refresh", "summary", "table", "to_bytes",
+    "trainable_variables", "undo", "unprobe", "view.scene", "view.show",
 }  # fmt: skip
 
 
-def public_methods(kind: type) -> set[str]:
-    """The names of the methods that a person may call."""
-    return {
-        name
-        for name in dir(kind)
-        if name[0] != "_" and isinstance(inspect.getattr_static(kind, name), FunctionType | EditMethod)
-    }
+def method(editor: Any, name: str) -> Callable[..., Any]:
+    """A method of an editor or of one of its nouns by its dotted name."""
+    called: Callable[..., Any] = attrgetter(name)(editor)
+    return called
 
 
 def variants(call: Call, odd: Mapping[str, Any]) -> Iterator[tuple[str, Call]]:
@@ -359,7 +355,7 @@ def variants(call: Call, odd: Mapping[str, Any]) -> Iterator[tuple[str, Call]]:
 
 def state(editor: GraphEditor) -> tuple[Any, ...]:
     """What a refusal leaves as it was."""
-    return editor.index.names, editor.history, editor.inputs, editor.outputs, editor.selection, editor.breadcrumb
+    return editor.index.names, editor.history, editor.inputs, editor.outputs, editor.selection, editor.view.breadcrumb
 
 
 def outcome(method: Callable[..., Any], call: Call) -> tuple[str, bool]:
@@ -447,7 +443,7 @@ def failures(
     for name in sorted(calls):
         for word, call in variants(calls[name], odd):
             before = unchanged(thing)
-            problem, is_refused = outcome(getattr(thing, name), call)
+            problem, is_refused = outcome(method(thing, name), call)
             try:
                 after = unchanged(thing)
             except Exception as error:  # what was done or refused has broken it
@@ -546,7 +542,7 @@ def messages() -> Iterator[tuple[str, dict[str, Any]]]:
             for value in values if word != "change" else ():
                 yield f"{word} {name}={str(value)[:40]!r}", {**usual, name: value}
     for verb in registry.requested_verbs():
-        keys = ["self", "no", "what", "renew", *list(inspect.signature(getattr(GraphEditor, verb)).parameters)[1:]]
+        keys = ["self", "no", "what", "renew", *list(call_signature(registry.commands()[verb]).parameters)]
         for key, text in itertools.product(keys, TEXTS):
             change = {"type": "change", "id": 1, "verb": verb, "keys": [key], "values": [text]}
             yield f"{verb} {key}={text}", {**change, "what": ["net/hidden/Relu"]}
@@ -765,7 +761,7 @@ def unheard() -> Iterator[None]:
 
 
 def test_every_public_method_of_an_editor_is_called() -> None:
-    assert public_methods(GraphEditor) == set(good_calls(Path())) | WITHOUT_ARGUMENTS
+    assert public_methods() == set(good_calls(Path())) | WITHOUT_ARGUMENTS
 
 
 @pytest.mark.parametrize("source", slow_if(lambda source: source not in QUICK_SOURCES, SOURCES))
@@ -825,7 +821,7 @@ def test_every_verb_on_a_session_or_a_graph_that_is_no_use_is_refused_in_a_sente
             if "times" in kept:  # one copy each, with the values that there are
                 kept |= {"times": None, "devices": (), "device": None}
             before = state(editor)
-            if problem := wrong(getattr(editor, name), (given, {**kept, **renew})):
+            if problem := wrong(method(editor, name), (given, {**kept, **renew})):
                 found.append(f"{name}: {problem}")
             if state(editor) != before:
                 editor = ended(SOURCES[source](folder))
@@ -849,7 +845,7 @@ def test_what_was_cut_from_a_variable_does_not_hinder_what_comes_after(
         "save": ((f"{folder}/saved.meta",), {"verify": False}),
         "undo": ((), {}),
     }
-    assert [wrong_before, *(wrong(getattr(editor, name), call) for name, call in later.items())] == [""] * 6
+    assert [wrong_before, *(wrong(method(editor, name), call) for name, call in later.items())] == [""] * 6
 
 
 def test_an_extract_without_the_initial_value_has_a_variable_that_tells_what_it_reads() -> None:

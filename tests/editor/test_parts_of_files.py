@@ -109,12 +109,12 @@ def test_a_part_with_a_table_is_a_function_as_before(tmp_path: Path) -> None:
 def test_values_of_a_variable_that_was_renamed_are_found_inside_of_a_function(tmp_path: Path) -> None:
     module = Scaled()
     editor = tgw.edit(saved(module, tmp_path / "saved"))
-    names = editor.breadcrumb[1:]
-    editor.leave(0)
+    names = editor.view.breadcrumb[1:]
+    editor.view.leave(0)
     handle = next(node.name for node in editor.index.nodes if node.op == "VarHandleOp")
     editor.rename(handle, "kernel")
     for name in names:
-        editor.enter(name)
+        editor.view.enter(name)
     inside = next(node.name for node in editor.index.nodes if node.op == "VarHandleOp")
     np.testing.assert_array_equal(editor.inspect(inside).value.value, module.w)
     editor.freeze()

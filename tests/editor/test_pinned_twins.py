@@ -27,18 +27,18 @@ def twins():
         if op_type != "NoOp":
             node.attr["dtype" if op_type == "Placeholder" else "T"].type = 1
     editor = tgw.edit(graph)
-    editor.open_all()
+    editor.view.expand()
     return editor
 
 
 def pinned_in(editor):
-    scene = editor.scene()
+    scene = editor.view.scene()
     return [(scene.names[i], "op" if scene.kind[i] == OP else "scope") for i in np.flatnonzero(scene.pinned).tolist()]
 
 
 def inner(editor):
     """Where everything in the scope `a` is, from its corner."""
-    scene = editor.scene()
+    scene = editor.view.scene()
     scope = next(i for i, name in enumerate(scene.names) if name == "a" and scene.kind[i] != OP)
     return scene.box[scene.parent == scope, :2] - scene.box[scope, :2]
 

@@ -34,8 +34,8 @@ def graph_def() -> Any:
 
 def opened() -> tgw.GraphEditor:
     editor = tgw.edit(graph_def())
-    editor.add_signature("s", {"x": "x:0"}, {"y": "y:0"})
-    editor.add_signature("t", {"x": "x:0"}, {"a": "layer/a:0"})
+    editor.signatures.add("s", {"x": "x:0"}, {"y": "y:0"})
+    editor.signatures.add("t", {"x": "x:0"}, {"a": "layer/a:0"})
     return editor
 
 
@@ -45,8 +45,8 @@ CASES: dict[str, tuple[str, list[str], Callable[[tgw.GraphEditor], Any]]] = {
     "clone": ("name-taken", ["Clone into 'layer_1'"], lambda e: e.clone(*ENDS, into="layer")),
     "insert": ("name-taken", ["Name it 'x_1'"], lambda e: e.insert(ENDS[1], "Tanh", name="x")),
     "replace": ("name-taken", ["Name it 'x_1'"], lambda e: e.replace("layer/square", "Tanh", name="x")),
-    "signature": ("name-taken", ["Name it 's_1'"], lambda e: e.add_signature("s", {"x": ENDS[0]}, {"a": ENDS[1]})),
-    "rename signature": ("name-taken", ["Name it 's_1'"], lambda e: e.rename_signature("t", "s")),
+    "signature": ("name-taken", ["Name it 's_1'"], lambda e: e.signatures.add("s", {"x": ENDS[0]}, {"a": ENDS[1]})),
+    "rename signature": ("name-taken", ["Name it 's_1'"], lambda e: e.signatures.rename("t", "s")),
     "dtype": ("reroute-refused", ["Insert a Cast"], lambda e: e.reroute("x:0", to="whole:0")),
     "turned": (
         "reroute-refused",
@@ -92,7 +92,7 @@ def test_each_mend_of_a_refusal_is_an_edit_that_json_holds_and_that_works(case: 
     for mend, command in zip(row["mends"], refusal.value.mends, strict=True):
         impact = editor.impact(mend["edit"])
         assert editor.replay([mend["edit"]]) == 1
-        assert editor.lines[2:] == (mend["python"],)
+        assert editor.history.lines[2:] == (mend["python"],)
         done = editor.history.done[-1].patch
         assert done.add.nodes or done.remove.nodes or done.changed or done.signature_edits
         editor.undo()
@@ -148,11 +148,11 @@ def test_a_text_that_is_not_a_choice_is_a_value_error_and_no_type_error() -> Non
 MISSING_KEYS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
     "op": lambda e: e.index.op("nowhere"),
     "scope": lambda e: e.scope("nowhere"),
-    "copy": lambda e: e.copies["nowhere"],
-    "signature": lambda e: e.remove_signature("nowhere"),
+    "copy": lambda e: e["nowhere"],
+    "signature": lambda e: e.signatures.remove("nowhere"),
     "feed": lambda e: e.probe("y:0", {"nowhere:0": 1.0}),
     "option": lambda e: e.clone(*ENDS, nowhere=1),
-    "collection": lambda e: e.remove_collection("nowhere"),
+    "collection": lambda e: e.passes.remove_collection("nowhere"),
 }
 
 

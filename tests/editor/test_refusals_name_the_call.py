@@ -27,7 +27,7 @@ def other() -> Any:
 
 
 def state(editor: tgw.GraphEditor) -> Any:
-    return editor.index.names, editor.history, editor.selection, editor.inputs, editor.outputs, editor.breadcrumb
+    return editor.index.names, editor.history, editor.selection, editor.inputs, editor.outputs, editor.view.breadcrumb
 
 
 def refusal(call: Callable[[], Any]) -> GraphEditError:
@@ -85,8 +85,8 @@ def test_what_was_done_is_refused_the_second_time_by_its_own_name() -> None:
     twice: list[tuple[str, Callable[[], Any]]] = [
         ("clone('x:0'): ", lambda: editor.clone("x:0", "net/logits:0", into="copy")),
         ("rename('labels'): ", lambda: editor.rename("labels", "truth")),
-        ("add_signature('s'): ", lambda: editor.add_signature("s", "x:0", "net/logits:0")),
-        ("remove_signature('s'): ", lambda: editor.remove_signature("s")),
+        ("add_signature('s'): ", lambda: editor.signatures.add("s", "x:0", "net/logits:0")),
+        ("remove_signature('s'): ", lambda: editor.signatures.remove("s")),
     ]
     for start, call in twice:
         call()
@@ -143,9 +143,9 @@ def test_feeds_that_do_not_fit_leave_no_edit_of_a_pass_that_was_to_compare(sourc
     editor.rename("net/w", "net/weights")
     before = state(editor)
     for call in (
-        lambda feeds: editor.cast("float16", feeds=feeds),
-        lambda feeds: editor.round_weights(4, minimum=1, feeds=feeds),
-        lambda feeds: editor.quantize_weights(minimum=1, feeds=feeds),
+        lambda feeds: editor.passes.cast("float16", feeds=feeds),
+        lambda feeds: editor.passes.round_weights(4, minimum=1, feeds=feeds),
+        lambda feeds: editor.passes.quantize_weights(minimum=1, feeds=feeds),
     ):
         refusal(lambda call=call: call({"nowhere:0": 1}))
         assert state(editor) == before
@@ -155,8 +155,8 @@ def test_feeds_that_do_not_fit_leave_no_edit_of_a_pass_that_was_to_compare(sourc
 
 def test_a_sentence_that_names_its_method_already_is_left_alone() -> None:
     editor = tgw.example()
-    assert str(refusal(lambda: editor.round_weights(99))).count("round_weights") == 1
-    assert str(refusal(lambda: editor.remove_identities("Relu"))).count("remove_identities") == 1
+    assert str(refusal(lambda: editor.passes.round_weights(99))).count("round_weights") == 1
+    assert str(refusal(lambda: editor.passes.remove_identities("Relu"))).count("remove_identities") == 1
 
 
 def test_the_page_says_it_without_the_call() -> None:

@@ -38,7 +38,7 @@ def model() -> tf.Graph:
 
 EDITS: dict[str, Edit] = {
     "add_control_inputs": lambda e: e.add_control_inputs("end", ["dead", "seen"]),
-    "add_signature": lambda e: e.add_signature("kept", ["x"], {"y": "kept"}),
+    "add_signature": lambda e: e.signatures.add("kept", ["x"], {"y": "kept"}),
     "bypass": lambda e: e.bypass(e.ops("net/two/out"), by={"net/two/out:0": "net/one/out:0"}),
     "clone": lambda e: e.clone(
         ["x:0"],
@@ -51,12 +51,12 @@ EDITS: dict[str, Edit] = {
     ),
     "connect": lambda e: e.connect("net/one/out:0", "kept", 0),
     "detach": lambda e: e.detach(e.scope("net/two"), outputs=False, names=["fed"]),
-    "fold_batch_norm": lambda e: e.fold_batch_norm(),
+    "fold_batch_norm": lambda e: e.passes.fold_batch_norm(),
     "freeze": lambda e: e.freeze("end"),
     "insert": lambda e: e.insert("kept:0", "Cast", "half", only=e.ops("flat"), dtype=tf.float32),
     "order_signature": lambda e: (
-        e.add_signature("kept", ["x", "image"], {"y": "kept"}),
-        e.order_signature("kept", ["image", "x"]),
+        e.signatures.add("kept", ["x", "image"], {"y": "kept"}),
+        e.signatures.reorder("kept", ["image", "x"]),
     ),
     "place": lambda e: e.place("net/one/", "/device:CPU:0"),
     "remove": lambda e: e.remove("dead", prune=False),
@@ -64,9 +64,9 @@ EDITS: dict[str, Edit] = {
         e.add_control_inputs("end", ["dead"], renew="never"),
         e.remove_control_inputs("end", "dead"),
     ),
-    "remove_signature": lambda e: (e.add_signature("kept", ["x"], ["kept"]), e.remove_signature("kept")),
+    "remove_signature": lambda e: (e.signatures.add("kept", ["x"], ["kept"]), e.signatures.remove("kept")),
     "rename": lambda e: e.rename("net/one/", "first"),
-    "rename_signature": lambda e: (e.add_signature("kept", ["x"], ["kept"]), e.rename_signature("kept", "ends")),
+    "rename_signature": lambda e: (e.signatures.add("kept", ["x"], ["kept"]), e.signatures.rename("kept", "ends")),
     "replace": lambda e: e.replace("net/two/out", e.ops("dead")),
     "replace_all": lambda e: e.replace_all("Relu(x)", "Elu(x)"),
     "replace_input": lambda e: e.replace_input("image", [8, 4, 4, 2]),
@@ -90,7 +90,7 @@ def graph_def(editor: tgw.GraphEditor) -> list[Any]:
 
 def carried(editor: tgw.GraphEditor) -> Any:
     """The edits after a way through JSON text."""
-    return json.loads(json.dumps(editor.edits(), allow_nan=False))
+    return json.loads(json.dumps(editor.history.records(), allow_nan=False))
 
 
 @pytest.mark.parametrize("verb", EDITS)
@@ -103,7 +103,7 @@ def test_every_edit_is_the_same_when_it_was_written_down(verb: str) -> None:
     assert second.replay(edits) == len(edits)
     assert graph_def(second) == graph_def(first)
     assert second.index.collections == first.index.collections
-    assert second.edits() == edits
+    assert second.history.records() == edits
 
 
 def test_every_command_there_is_can_be_written_or_is_tested_elsewhere() -> None:
@@ -115,7 +115,7 @@ def test_arrays_come_with_their_numbers() -> None:
     first, second = opened(), opened()
     EDITS["clone"](first)
     second.replay(carried(first))
-    values = [read(e.copies["copy"].variables, e.session) for e in (first, second)]
+    values = [read(e["copy"].variables, e.session) for e in (first, second)]
     assert any(np.all(value == 7) for value in values[1])
     for one, other in zip(*values, strict=True):
         assert np.array_equal(one, other)
@@ -149,18 +149,18 @@ def test_edits_inside_functions_are_done_in_the_same_rooms(saved: Path) -> None:
     first, second = tgw.edit(saved), tgw.edit(saved)
     loop = next(iter(first.where(lambda op: op.type.endswith("While"))))
     first.rename("serving_default:large", "grown")
-    first.enter(loop, "body")
+    first.view.enter(loop, "body")
     first.set_constant(next(iter(first.matching("mul/y"))), 3.0)
     first.clone(first.matching("mul$"), into="part")
     edits = carried(first)
     assert edits[-1]["rooms"][-1] == f"{loop}:body"
-    assert first.lines[0] == 'editor.rename(old="serving_default:large", new="grown")'
+    assert first.history.lines[0] == 'editor.rename(old="serving_default:large", new="grown")'
     second.replay(edits)
-    assert second.breadcrumb == first.breadcrumb
+    assert second.view.breadcrumb == first.view.breadcrumb
     assert graph_def(second) == graph_def(first)
-    assert second.copies.keys() == {"part"}
+    assert second.core.executor.copies.keys() == {"part"}
     for editor in (first, second):
-        editor.leave()
+        editor.view.leave()
     rows = tf.constant([[1.0, 1.0]])
     assert [editor.module()(rows)[0].numpy().tolist() for editor in (first, second)] == [[243.0, 486.0]] * 2
     assert [key for s in second.signatures for key, _ in s.outputs] == ["grown"]
@@ -195,22 +195,22 @@ def test_what_only_this_process_has_is_not_written(tmp_path: Path) -> None:
     editor.place("end", "/device:CPU:0")
     editor.insert("kept:0", tf.math.negative, "less")
     with pytest.raises(GraphEditError, match=r"^edits\(\): Edit 2 \(insert\) holds .*save\('edits.py'\)"):
-        editor.edits()
+        editor.history.records()
     with pytest.raises(GraphEditError, match="Edit 2"):
         editor.save(tmp_path / "edits.json")
     assert not list(tmp_path.iterdir())
     editor.undo()
-    assert len(editor.edits()) == 1
+    assert len(editor.history.records()) == 1
     editor.grow("net/logits:0", lambda x: x * 2, "twice")
     with pytest.raises(GraphEditError, match=r"Edit 2 \(grow\)"):
-        editor.edits()
+        editor.history.records()
 
 
 def test_a_clone_into_another_graph_is_not_written() -> None:
     editor, other = opened(), tf.Graph()
     editor.clone("x:0", "net/logits:0", "copy", graph=other, init="none")
     with pytest.raises(GraphEditError, match=r"Edit 1 \(clone\) holds .* for 'graph'"):
-        editor.edits()
+        editor.history.records()
 
 
 # All or nothing
@@ -237,14 +237,14 @@ def test_what_fails_in_the_middle_leaves_everything_as_it_was() -> None:
     assert graph_def(editor) == before
     assert editor.history is history
     assert (editor.inputs, editor.outputs) == boundary
-    assert not editor.copies
+    assert not editor.core.executor.copies
     assert told == [1], "who listens is told once, and of nothing that is half done"
     assert len(editor.graph.get_collection("variables")) == len(values)
     assert all(map(np.array_equal, read(editor.graph.get_collection("variables"), editor.session), values))
     editor.redo()
     editor.undo()
     assert editor.replay(good) == len(good), "the names that the failure has left in TensorFlow's graph are free for it"
-    copied = editor.session.run(editor.copies["copy"]["net/logits:0"], {"x:0": np.ones((2, 3), np.float32)})
+    copied = editor.session.run(editor["copy"]["net/logits:0"], {"x:0": np.ones((2, 3), np.float32)})
     assert copied.shape == (2, 4)
 
 
@@ -273,7 +273,7 @@ def test_ctrl_c_while_a_failure_is_taken_back_comes_when_all_is_as_it_was(monkey
 
 def test_a_failure_leads_back_to_the_room_one_stood_in(saved: Path) -> None:
     editor = tgw.edit(saved)
-    stood = editor.breadcrumb
+    stood = editor.view.breadcrumb
     loop = next(iter(editor.where(lambda op: op.type.endswith("While"))))
     edits = [
         {"verb": "rename", "given": {"old": loop, "new": "around"}, "rooms": list(stood[1:])},
@@ -281,7 +281,7 @@ def test_a_failure_leads_back_to_the_room_one_stood_in(saved: Path) -> None:
     ]
     with pytest.raises(GraphEditError, match=r"Edit 2 \(rename\)"):
         editor.replay(edits)
-    assert editor.breadcrumb == stood
+    assert editor.view.breadcrumb == stood
     assert loop in editor.index.ids
     assert not editor.history.done
 

@@ -176,7 +176,7 @@ class Random:
             "clone some": lambda: editor.clone(self.some(), into=self.into(), **self.options()),
             "freeze": lambda: editor.freeze(pick([None, self.op()]), pick([(), self.tensor()])),
             "strip_training": lambda: editor.strip_training(pick([None, self.op()])),
-            "fold_batch_norm": editor.fold_batch_norm,
+            "fold_batch_norm": editor.passes.fold_batch_norm,
             "replace": lambda: editor.replace(
                 self.some(), pick([tf.nn.elu, tf.identity, lambda *x: x[0]]), self.into()
             ),
@@ -221,7 +221,7 @@ class Random:
             "clone": lambda: editor.clone(editor.ops(self.op()).upstream(), into=self.new(), init="none"),
             "undo": editor.undo,
             "redo": editor.redo,
-            "jump": lambda: editor.jump(self.random.randrange(len(editor.history.done) + 1)),
+            "jump": lambda: editor.history.goto(self.random.randrange(len(editor.history.done) + 1)),
         }
         kinds |= self.more(old, new)
         kind = pick(list(kinds))
@@ -294,7 +294,7 @@ def test_random_edits_are_the_same_in_a_fresh_process(tmp_path: Path, warm_pytho
     made = [(path, k % 3 == seed % 3) for k, path in enumerate(FILES)]
     edits = [edited(path, seed * 100 + k, live=live) for k, (path, live) in enumerate(made)]
     scripts = [
-        (each.editor.code(), f"graphs/{path.name}" if live else "")
+        (each.editor.to_script().text, f"graphs/{path.name}" if live else "")
         for each, (path, live) in zip(edits, made, strict=True)
     ]
     for each, found, (script, _) in zip(edits, replayed(scripts, tmp_path, warm_python), scripts, strict=True):
@@ -337,7 +337,7 @@ def test_random_edits_are_the_same_from_a_script_and_from_json(seed: int, odd: P
         live = path.parent.parent == CORPUS and k % 2 == 0
         each = edited(path, 900 + 10 * seed + k, live=live)
         done += each.done
-        expected, script = whole(each.editor), each.editor.script("values.npz")
+        expected, script = whole(each.editor), each.editor.to_script("values.npz")
         if "# give here" not in script.text and not script.arrays:
             names: dict[str, Any] = {"__name__": "replayed"}
             graph = fresh_graph(f"graphs/{path.name}", []) if live else tf.Graph()
@@ -364,16 +364,16 @@ def test_undo_gives_back_the_start_and_redo_the_end_collections_in_their_order(s
         start = whole(opened(path, live=live))
         each = edited(path, 500 + 10 * seed + k, live=live).editor
         end, count = whole(each), len(each.history.done)
-        each.jump(0)
+        each.history.goto(0)
         assert whole(each) == start, each.history
-        each.jump(count)
+        each.history.goto(count)
         assert whole(each) == end, each.history
 
 
 def made_again(editor: tgw.GraphEditor, opened: Path) -> list[tgw.GraphEditor]:
     """The same from the script, from JSON and from a file of the editor."""
     names: dict[str, Any] = {}
-    exec(compile(editor.code(), "script", "exec"), names)
+    exec(compile(editor.to_script().text, "script", "exec"), names)
     replaying = tgw.edit(opened)
     replaying.replay(editor.save(opened.with_suffix(".json")))
     return [names["editor"], replaying, tgw.edit(editor.save(opened.with_suffix(".tgw"), verify=False))]
@@ -386,7 +386,7 @@ def test_ops_that_have_another_type_keep_their_names_when_tensorflow_imports_the
         tf.nn.relu(tf.nn.max_pool2d(tf.reshape(x, [1, 2, 3, 1]), 2, 1, "VALID", name="pool"), name="out")
     (tmp_path / "a.pb").write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "a.pb")
-    editor.cast("float16")
+    editor.passes.cast("float16")
     assert editor.session is not None
     assert "pool_1" not in editor.index.ids, "TensorFlow imports the file as edits have made it"
     done = {"bypass": lambda: editor.bypass("pool"), "rename": lambda: editor.rename("pool", "net/pool"),
@@ -402,12 +402,12 @@ def test_names_are_obfuscated_by_a_script_as_they_were_with_a_session(tmp_path: 
         v1.train.export_meta_graph(str(tmp_path / "a.meta"), graph=graph)
     editor = tgw.edit(tmp_path / "a.meta")
     assert editor.session is not None
-    assert "the keys of 1 variable" in str(editor.obfuscate_names())
+    assert "the keys of 1 variable" in str(editor.passes.obfuscate_names())
     for again in made_again(editor, tmp_path / "a.meta"):
         assert whole(again) == whole(editor)
     fresh = tgw.edit(tmp_path / "a.meta")
-    fresh.obfuscate_names()
-    assert "editor.graph" not in fresh.code(), "no session has asked for the names"
+    fresh.passes.obfuscate_names()
+    assert "editor.graph" not in fresh.to_script().text, "no session has asked for the names"
 
 
 LATER: dict[str, Callable[[tgw.GraphEditor], object]] = {
@@ -416,7 +416,7 @@ LATER: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "insert": lambda editor: editor.insert("pool:0", "Neg", name="negative"),
     "set_attr": lambda editor: editor.set_attr("pool", "padding", "VALID"),
     "clone": lambda editor: editor.clone("x:0", "pool:0", into="copy", init="none"),
-    "obfuscate_names": lambda editor: editor.obfuscate_names(),
+    "obfuscate_names": lambda editor: editor.passes.obfuscate_names(),
     "remove": lambda editor: (editor.bypass("size"), editor.remove("size")),
 }
 
@@ -431,7 +431,7 @@ def test_edits_of_ops_that_have_another_type_are_made_again_when_tensorflow_impo
     (tmp_path / "a.pb").write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "a.pb")
     before = list(editor.index.nodes)
-    editor.cast("float16")
+    editor.passes.cast("float16")
     LATER[later](editor)
     names = [op for op, readers in zip(editor.index.names, editor.index.consumer_lists, strict=True) if not readers]
     fed = np.arange(8, dtype=np.float32).reshape(1, 2, 4, 1)
@@ -460,12 +460,12 @@ def test_a_signature_that_a_file_got_after_a_change_of_types_stays_when_tensorfl
         tf.nn.relu(tf.nn.max_pool2d(x, 2, 1, "SAME", name="pool"), name="out")
     (tmp_path / "a.pb").write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "a.pb")
-    editor.cast("float16")
-    editor.add_signature("pooled", {"image": "x:0"}, {"pool": "pool:0"})
+    editor.passes.cast("float16")
+    editor.signatures.add("pooled", {"image": "x:0"}, {"pool": "pool:0"})
     assert editor.session is not None
-    (signature,) = editor.signatures
+    (signature,) = tuple(editor.signatures.values())
     assert signature.outputs == (("pool", "pool:0"),)
     editor.undo()
-    assert editor.signatures == ()
+    assert tuple(editor.signatures.values()) == ()
     editor.redo()
-    assert editor.signatures == (signature,)
+    assert tuple(editor.signatures.values()) == (signature,)

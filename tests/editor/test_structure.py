@@ -6,27 +6,25 @@ import ast
 import inspect
 import pydoc
 import re
-import warnings
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import tfgraphwidget as tgw
+from tests.editor.public_names import NOUNS, public_members, public_methods
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.analysis_api import AnalysisAPI
 from tfgraphwidget.editor.command_methods import EditMethod
 from tfgraphwidget.editor.edit_api import EditAPI
-from tfgraphwidget.editor.edit_methods import EditMethods, PassMethods
+from tfgraphwidget.editor.edit_methods import EditMethods, Passes, SignatureMethods
 from tfgraphwidget.editor.file_api import FileAPI
-from tfgraphwidget.editor.graph_editor import _DEPRECATED, GraphEditor
+from tfgraphwidget.editor.graph_editor import GraphEditor
 from tfgraphwidget.editor.pattern_api import PatternAPI
 from tfgraphwidget.editor.selection_api import SelectionAPI
-from tfgraphwidget.editor.view_api import ViewAPI
 
 ROOT = Path(__file__).parents[2]
-LISTS = (EditMethods, PassMethods)
-BASES = (SelectionAPI, ViewAPI, EditMethods, EditAPI, PassMethods, PatternAPI, AnalysisAPI, FileAPI)
+LISTS = (EditMethods, SignatureMethods, Passes)
+BASES = (SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, FileAPI)
 OUTSIDE = [
     path
     for folder in ("tfgraphwidget", "tests")
@@ -72,31 +70,21 @@ def test_the_check_of_private_reads_notices() -> None:
     assert private_reads("print(self._editor._core, editor._live.x)") == ["self._editor._core", "editor._live"]
 
 
-@pytest.mark.parametrize("name", sorted(_DEPRECATED))
-def test_old_names_go_on_working_and_say_the_new_ones(name: str) -> None:
-    editor = tgw.example()
-    with pytest.warns(DeprecationWarning, match=f"GraphEditor.{name} is now editor."):
-        assert getattr(editor, name) is not None
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        new: Any = editor
-        for part in _DEPRECATED[name].split("."):
-            new = getattr(new, part)
-
-
 def test_another_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = tgw.example().nothing  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"it is editor\.passes\.fold_constants"):
+        _ = tgw.example().fold_constants  # type: ignore[attr-defined]
 
 
 def test_the_overview_of_help_names_methods_in_the_order_of_their_classes() -> None:
     overview = (GraphEditor.__doc__ or "").partition("below:\n")[2].partition("\n\n")[0]
     lines = re.sub(r",\n\s+", ", ", overview).strip().splitlines()
-    apis = GraphEditor.__bases__
-    assert len(lines) == len(apis)
-    for line, api in zip(lines, apis, strict=True):
+    groups = [*GraphEditor.__bases__, *NOUNS.values()]
+    assert len(lines) == len(groups)
+    for line, group in zip(lines, groups, strict=True):
         names = line.partition(":")[2].split(",")
-        assert [name for name in names if name.strip() not in vars(api)] == [], api.__name__
+        assert [name for name in names if not hasattr(group, name.strip())] == [], group.__name__
 
 
 def test_help_shows_what_a_user_calls() -> None:
@@ -115,14 +103,9 @@ def test_every_option_of_clone_is_in_the_signature_and_the_docstring(name: str) 
     assert [option for option in parameters if f"\n    {option}: " not in doc] == []
 
 
-def public_methods() -> dict[str, Any]:
-    members = ((name, getattr(base, name)) for base in BASES for name in vars(base))
-    return {name: member for name, member in members if inspect.isfunction(member) and not name.startswith("_")}
-
-
 @pytest.mark.parametrize("name", sorted(public_methods()))
 def test_every_parameter_of_a_public_method_is_documented(name: str) -> None:
-    method = public_methods()[name]
+    method = public_members()[name]
     doc = inspect.getdoc(method) or ""
     parameters = [p.name for p in inspect.signature(method).parameters.values() if p.name != "self"]
     assert [parameter for parameter in parameters if f"\n    {parameter}: " not in doc] == []

@@ -321,5 +321,5 @@ def test_a_signature_that_orders_what_it_calls_in_another_way_has_its_names_and_
         assert {float(value) for value in made(a=1.0, b=2.0)} == {float(value) for value in expected.values()}
     editor.bypass(editor.of_type("Relu").ops[0])
     assert float(editor.function()(a=1.0, b=-2.0)[0]) == -6.0
-    editor.leave()
+    editor.view.leave()
     assert editor.module().signature(a=tf.constant(1.0), b=tf.constant(-2.0))["b"] == -6.0

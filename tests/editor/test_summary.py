@@ -114,5 +114,5 @@ def test_export_info_lint_and_code_print_json(tmp_path: Path, capsys: pytest.Cap
     edits = str(editor.save(tmp_path / "edits.json"))
     assert main(["code", model, edits, "--json"]) == 0
     reply = json.loads(capsys.readouterr().out)
-    assert reply["edits"] == editor.edits()
+    assert reply["edits"] == editor.history.records()
     assert "editor.rename" in reply["python"]

@@ -468,7 +468,7 @@ def test_drift_and_diff_say_which_values_differ_and_by_how_much(
     second = str(tmp_path / "second")
     other.export(second, verbose=False)
     editor = tgw.edit(second)
-    editor.leave(0)
+    editor.view.leave(0)
     (value,) = editor.diff(folder, values=True).values
     assert (value.name.partition("/")[2], round(value.distance, 5)) == ("first/bias", 0.25)
     assert editor.diff(folder).values == ()

@@ -241,7 +241,7 @@ def test_threads_that_add_and_train_while_edits_go_on() -> None:
             assert editor.index.ids.keys() >= set(known)
             index = editor.index  # the next one may have more
             assert len(set(index.names)) == len(index)
-            editor.jump(choose.randrange(len(editor.history.done) + 1))
+            editor.history.goto(choose.randrange(len(editor.history.done) + 1))
     ops = [op.name for op in graph.get_operations()]
     record = record_of(graph)
     assert len(ops) == len(set(ops)) == len(graph.as_graph_def().node)
@@ -266,14 +266,14 @@ IN_PYTHON = threading.Lock()
 def grow(editor: GraphEditor) -> None:
     """Grow a head, which the function makes op by op in the live graph."""
     with IN_PYTHON:
-        editor.grow("net/hidden/Relu:0", tf.reduce_mean, into=editor.free_scope("head"))
+        editor.grow("net/hidden/Relu:0", tf.reduce_mean, into=editor.core.executor.free_scope("head"))
 
 
 EDITS_OF_EXAMPLE = [
-    lambda e: e.clone("x:0", "net/logits:0", into=e.free_scope("copy")),
-    lambda e: e.insert("net/hidden/Relu:0", tf.math.l2_normalize, into=e.free_scope("unit")),
+    lambda e: e.clone("x:0", "net/logits:0", into=e.core.executor.free_scope("copy")),
+    lambda e: e.insert("net/hidden/Relu:0", tf.math.l2_normalize, into=e.core.executor.free_scope("unit")),
     grow,
-    lambda e: e.rename(e.of_type("SparseSoftmaxCrossEntropyWithLogits").ops[0], e.free_scope("loss")),
+    lambda e: e.rename(e.of_type("SparseSoftmaxCrossEntropyWithLogits").ops[0], e.core.executor.free_scope("loss")),
     place,
 ]
 
@@ -324,15 +324,15 @@ def test_a_refused_call_leaves_a_file_with_its_edits_as_it_was(kind: str, folder
         editor.rename("net/hidden/MatMul", "net/hidden/product")
         editor.rename("net/logits", "scores")
         editor.undo()
-        before, names, lines = saved(editor, tmp_path), list(editor.index.names), editor.lines
+        before, names, lines = saved(editor, tmp_path), list(editor.index.names), editor.history.lines
         with pytest.raises(GraphEditError):
             refused(editor)
         assert saved(editor, tmp_path) == before, verb
-        assert (list(editor.index.names), editor.lines, len(editor.history.undone)) == (names, lines, 1), verb
+        assert (list(editor.index.names), editor.history.lines, len(editor.history.undone)) == (names, lines, 1), verb
         editor.redo()
-        editor.jump(0)
+        editor.history.goto(0)
         assert editor.index.dtypes(editor.index.op("x")) == ("float32",), verb
-        editor.jump(2)
+        editor.history.goto(2)
         assert saved(editor, tmp_path) == before, verb
 
 
@@ -391,7 +391,7 @@ def test_a_clone_of_an_edited_file_finds_the_ops_whose_dtype_was_changed(
     clone(editor)
     assert editor.index.nodes[editor.index.op("c/net/hidden/MatMul")].input[0] in ("x/Cast", "c/x/Cast")
     again = tgw.edit(folder / kind)
-    again.replay(editor.edits())
+    again.replay(editor.history.records())
     assert again.index.names == editor.index.names
     editor.undo()
     editor.undo()
@@ -427,7 +427,7 @@ def test_an_edit_that_has_the_file_imported_leaves_the_ops_their_names(
     names = editor.index.names
     elsewhere: dict[str, Any] = {}
     with tf.Graph().as_default():
-        exec(editor.code(), elsewhere)
+        exec(editor.to_script().text, elsewhere)
     assert elsewhere["editor"].index.names == names
     editor.undo()
     editor.redo()
@@ -456,7 +456,7 @@ def test_a_variable_in_a_function_of_a_saved_model_that_is_not_imported_needs_no
     assert editor.core.source.graph is None
     elsewhere: dict[str, Any] = {}
     with tf.Graph().as_default():
-        exec(editor.code(), elsewhere)
+        exec(editor.to_script().text, elsewhere)
     assert elsewhere["editor"].core.target.index.names == editor.core.target.index.names
 
 

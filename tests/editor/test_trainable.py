@@ -82,10 +82,10 @@ def test_variables_of_the_edited_function_are_those_of_the_original():
 def test_it_is_said_in_a_called_function_and_is_so_for_the_whole(tmp_path):
     model = Model()  # TensorFlow's method holds it weakly
     editor = tgw.edit(model.__call__)
-    editor.enter("StatefulPartitionedCall")
+    editor.view.enter("StatefulPartitionedCall")
     assert editor.set_trainable("w").ops == ("w",)
     assert names(editor.module().trainable_variables) == ["w"]
-    editor.leave()
+    editor.view.leave()
     assert editor.trainable_variables().ops == ("w",)
     assert names(editor.module().trainable_variables) == ["w"]
     assert trained(saved(editor, tmp_path / "saved")) == ["w"]
@@ -93,24 +93,24 @@ def test_it_is_said_in_a_called_function_and_is_so_for_the_whole(tmp_path):
     assert editor.trainable_variables().ops == ("w", "b")
     editor.redo()  # which goes where the edit is
     assert editor.trainable_variables().ops == ("w",)
-    editor.leave()
+    editor.view.leave()
     assert editor.trainable_variables().ops == ("w",)
 
 
 def test_its_code_and_its_json_make_it_again():
     model = Model()
     editor = tgw.edit(model.__call__)
-    editor.enter("StatefulPartitionedCall")
+    editor.view.enter("StatefulPartitionedCall")
     editor.set_trainable("b")
-    editor.leave()
+    editor.view.leave()
     editor.set_trainable("w")
     again = tgw.edit(model.__call__)
-    again.replay(editor.edits())
+    again.replay(editor.history.records())
     assert again.trainable_variables().ops == ("w",)
     again.undo()
-    again.leave(0)
+    again.view.leave(0)
     assert again.trainable_variables().ops == ("b",)
-    exec(editor.code().replace("...,  # give", "model.__call__,  # give"), found := {"model": model})
+    exec(editor.to_script().text.replace("...,  # give", "model.__call__,  # give"), found := {"model": model})
     assert found["editor"].trainable_variables().ops == ("w",)
 
 
@@ -159,12 +159,12 @@ def test_a_keras_export_is_saved_with_it_and_is_otherwise_what_it_was(classifier
     assert names(layer.trainable_variables) == ["net_head_kernel"]
     assert len(layer.non_trainable_variables) == 7
     assert tgw.edit(tmp_path / "entered").trainable_variables().ops == editor.trainable_variables().ops
-    editor.leave(0)
+    editor.view.leave(0)
     assert editor.session is not None  # the graph is imported: the saved objects' variables are still known
     assert len(editor.trainable_variables()) == 1
     assert trained(saved(editor, tmp_path / "left")) == ["kernel"]
     editor.undo()
-    editor.leave(0)
+    editor.view.leave(0)
     assert len(editor.trainable_variables()) == 6
     editor.set_trainable(*editor.trainable_variables().ops[:2])
     assert len(trained(saved(editor, tmp_path / "again"))) == 2

@@ -69,7 +69,7 @@ VERBS = {
     "redo": Verb(
         lambda editor: editor.redo(), (History, "after_redo", 1), lambda editor: (two_edits(editor), editor.undo())
     ),
-    "jump": Verb(lambda editor: editor.jump(0), (History, "after_undo", 2), two_edits, when_failed=1),
+    "jump": Verb(lambda editor: editor.history.goto(0), (History, "after_undo", 2), two_edits, when_failed=1),
     "replay": Verb(replayed, (History, "push", 2), when_failed=1),
     "extract": Verb(
         lambda editor: editor.extract("x:0", "net/logits:0"), (patch_application, "make_variable", 2), notifications=0
@@ -87,8 +87,8 @@ def line() -> tf.Graph:
 def editor() -> Iterator[GraphEditor]:
     editor = tgw.example()
     editor.mark("x:0", "net/hidden/Relu:0")
-    editor.hide("labels")
-    editor.pin("loss", 700, 300)
+    editor.view.hide("labels")
+    editor.view.pin("loss", 700, 300)
     yield editor
     editor.session.close()
 
@@ -302,9 +302,9 @@ def test_edits_of_several_threads_are_made_one_after_the_other(switching: None) 
     editor, other = tgw.edit(graph), tgw.edit(graph)
     with ThreadPoolExecutor(8) as threads:
         reports = list(threads.map(lambda k: (editor, other)[k % 2].rename(f"c{k}", f"new{k}"), range(24)))
-    assert len(reports) == len(editor.lines) + len(other.lines) == 24
+    assert len(reports) == len(editor.history.lines) + len(other.history.lines) == 24
     assert set(editor.index.names) == set(other.index.names) == {f"new{k}" for k in range(24)}
-    while editor.lines:
+    while editor.history.lines:
         editor.undo()
     assert set(editor.index.names) == {f"new{k}" if k % 2 else f"c{k}" for k in range(24)}
 
@@ -315,7 +315,7 @@ def test_an_edit_does_not_wait_for_ever_for_another_thread_s(monkeypatch: pytest
     with ThreadPoolExecutor(1) as thread, editor.core.executor.transaction():
         error = thread.submit(editor.bypass, "net/hidden/Relu").exception()
     assert "An edit of another thread has not ended" in str(error)
-    assert not editor.lines
+    assert not editor.history.lines
     editor.bypass("net/hidden/Relu")
 
 
@@ -342,7 +342,7 @@ def test_an_edit_of_another_thread_during_a_preview_is_made(switching: None) -> 
         )
         assert [name for name in preview.result().added if "gradients" not in name] == ["tanh/Tanh"]
         assert edit.result().renamed == (("loss", "cost"),)
-    assert editor.lines == ('editor.rename(old="loss", new="cost")',)
+    assert editor.history.lines == ('editor.rename(old="loss", new="cost")',)
     assert "cost" in editor.index.ids
     assert "Tanh" not in editor.index.types
 
@@ -361,8 +361,8 @@ def test_previews_of_one_thread_and_edits_of_others_leave_each_other_alone(switc
         jobs = [threads.submit(job) for job in (previews, inserts, inserts)]
         assert [job.result() for job in jobs] == [20, 4, 4]
     forward = [name for name in editor.of_type("Tanh").ops if not name.startswith("gradients")]
-    assert len(editor.lines) == len(forward) == 8
-    while editor.lines:
+    assert len(editor.history.lines) == len(forward) == 8
+    while editor.history.lines:
         editor.undo()
     assert "Tanh" not in editor.index.types
 
@@ -371,7 +371,7 @@ def test_two_clones_at_once_get_names_of_their_own(switching: None) -> None:
     editor = tgw.example()
     with ThreadPoolExecutor(4) as threads:
         copies = list(threads.map(lambda _: editor.clone("x:0", "net/logits:0"), range(4)))
-    assert len({copy.scope for copy in copies}) == len(editor.lines) == 4
+    assert len({copy.scope for copy in copies}) == len(editor.history.lines) == 4
 
 
 def test_listeners_are_called_again_when_collections_of_two_threads_overlap() -> None:

@@ -89,7 +89,7 @@ def test_an_editor_goes_on_in_another_process_with_its_edits_and_values(
 def test_an_editor_that_has_left_the_function_it_began_in_comes_back_outside(sources: Sources, kind: str) -> None:
     editor = sources.kinds()[kind]()
     inside = editor.core.navigator.path
-    editor.leave(0)
+    editor.view.leave(0)
     other = copy.deepcopy(editor)
     assert other.core.navigator.path == editor.core.navigator.path != inside
     assert other.index.names == editor.index.names
@@ -120,7 +120,7 @@ def test_a_part_that_is_extracted_has_the_values_that_the_whole_has(
 ) -> None:
     whole = sources.kinds()[kind]()
     if whole.core.executor.boundary is not None:
-        whole.leave(0)
+        whole.view.leave(0)
     start = next(n for n, t in zip(whole.index.names, whole.index.types, strict=True) if t == "Placeholder")
     calls = [n for n, t in zip(whole.index.names, whole.index.types, strict=True) if t == "StatefulPartitionedCall"]
     end = "out:0" if "out" in whole.index.ids else f"{calls[0]}:0"
@@ -189,9 +189,9 @@ def test_a_copy_has_its_own_graph_and_values_in_the_same_process_twice_and_after
     assert np.array_equal(counted(editor.session), before)
     assert np.array_equal(counted(again.session), before)
     assert [len(each.history.done) for each in (editor, once, again)] == [1, 2, 1]
-    assert part.scope in again.copies
+    assert part.scope in again.core.executor.copies
     again.undo()
-    assert not again.copies
+    assert not again.core.executor.copies
 
 
 def test_the_values_of_a_clone_are_those_of_the_session_not_those_of_an_initializer(sources: Sources) -> None:
@@ -201,7 +201,7 @@ def test_the_values_of_a_clone_are_those_of_the_session_not_those_of_an_initiali
     other = tgw.edit(editor.to_bytes())
     for tensor in ("out:0", copy_of_part["out:0"].name):
         assert np.array_equal(counted(other.session, fetch=tensor), counted(editor.session, fetch=tensor))
-    assert other.lines == editor.lines
+    assert other.history.lines == editor.history.lines
 
 
 def test_tables_and_iterators_go_on_from_where_nobody_has_run_them() -> None:
@@ -233,7 +233,7 @@ def test_values_of_copies_and_of_renamed_variables_go_on_from_where_nobody_has_r
     saved = there.save(tmp_path / "net.meta")
     for other in (tgw.edit(there.to_bytes()), tgw.edit(saved, checkpoint=tmp_path / "net"), there):
         assert np.array_equal(other.session.run(fetches, feeds), expected)
-    assert there.lines[:2] == editor.lines
+    assert there.history.lines[:2] == editor.history.lines
 
 
 def filled(editor: GraphEditor, value: Callable[[str], float]) -> None:
@@ -253,7 +253,7 @@ def test_freeze_goes_along_with_the_values_that_it_made_constants_of_and_is_undo
     editor.freeze(fetches, "x:0")
     frozen = editor.session.run(fetches, feeds)
     for other in (tgw.edit(editor.to_bytes()), tgw.edit(tgw.edit(editor.to_bytes()).to_bytes())):
-        assert (other.lines, other.notices) == (editor.lines, ())
+        assert (other.history.lines, other.notices) == (editor.history.lines, ())
         assert np.array_equal(other.session.run(fetches, feeds), frozen)
         other.undo()
         assert np.array_equal(other.session.run(fetches, feeds), before)
@@ -307,7 +307,7 @@ def test_each_edit_is_made_again_there_and_undone(sources: Sources, tmp_path: Pa
         EDITS[verb](editor, tmp_path)
     except (tgw.GraphEditError, LookupError):
         return  # docs/verbs.md says where a verb is refused
-    editor.leave(0)
+    editor.view.leave(0)
     try:
         other = tgw.edit(editor.to_bytes())
     except tgw.GraphEditError as error:
@@ -315,20 +315,20 @@ def test_each_edit_is_made_again_there_and_undone(sources: Sources, tmp_path: Pa
         return
     if PYTHON.partition(": ")[2] in " ".join(other.notices):
         return
-    assert (other.lines, sorted(other.index.names)) == (editor.lines, sorted(editor.index.names))
+    assert (other.history.lines, sorted(other.index.names)) == (editor.history.lines, sorted(editor.index.names))
     assert set(other.notices) <= set(editor.notices)
     while other.history.done:
         other.undo()
-    other.leave(0)  # undo shows the function that it changes
+    other.view.leave(0)  # undo shows the function that it changes
     assert sorted(other.index.names) == sorted(editor.core.target.first.names)
 
 
 def test_an_editor_of_a_saved_model_is_there_where_it_was_left(sources: Sources) -> None:
     editor = tgw.edit(sources.once("saved", sources.save_module), signature="twice")
-    assert len(editor.breadcrumb) > 1
-    assert tgw.edit(editor.to_bytes()).breadcrumb[1:] == editor.breadcrumb[1:]
-    editor.leave(0)
-    assert len(tgw.edit(editor.to_bytes()).breadcrumb) == 1
+    assert len(editor.view.breadcrumb) > 1
+    assert tgw.edit(editor.to_bytes()).view.breadcrumb[1:] == editor.view.breadcrumb[1:]
+    editor.view.leave(0)
+    assert len(tgw.edit(editor.to_bytes()).view.breadcrumb) == 1
 
 
 def test_a_saved_model_of_tensorflow_1_without_variables_goes_along(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_a_saved_model_of_tensorflow_1_without_variables_goes_along(tmp_path: Pa
     editor = tgw.edit(tmp_path / "saved")
     editor.rename("out", "renamed")
     other = tgw.edit(editor.save(tmp_path / "editor.tgw"))
-    assert (other.lines, other.notices) == (editor.lines, ())
+    assert (other.history.lines, other.notices) == (editor.history.lines, ())
     assert counted(other.session, fetch="renamed:0").tolist() == [[1] * 4] * 2
 
 
@@ -403,7 +403,7 @@ def test_the_signatures_of_a_file_and_the_boundary_of_the_user_go_along(sources:
     editor.mark("x:0", "out:0")
     editor.rename("x", "renamed")
     other = copy.deepcopy(editor)
-    assert (other.inputs, other.outputs, other.lines) == (("renamed:0",), ("out:0",), editor.lines)
+    assert (other.inputs, other.outputs, other.history.lines) == (("renamed:0",), ("out:0",), editor.history.lines)
     assert other.core.executor.signatures == editor.core.executor.signatures
 
 
@@ -496,13 +496,13 @@ def test_what_only_this_process_has_is_refused_in_one_sentence(
     opened: Callable[[], GraphEditor], sentence: str
 ) -> None:
     editor = opened()
-    before = editor.index.names, editor.lines
+    before = editor.index.names, editor.history.lines
     for call in (editor.to_bytes, lambda: pickle.dumps(editor), lambda: copy.deepcopy(editor)):
         with pytest.raises(tgw.GraphEditError) as refused:
             call()
         assert sentence in refused.value.why
         assert "\n" not in refused.value.why
-    assert (editor.index.names, editor.lines) == before
+    assert (editor.index.names, editor.history.lines) == before
 
 
 def looks_up(kind: str, *, is_called: bool) -> tuple[Any, list[Any]]:
@@ -645,10 +645,10 @@ def test_a_file_of_an_editor_is_opened_described_and_replaced_whole(sources: Sou
     editor = edited(sources.kinds()["graph and session"]())
     path = editor.save(tmp_path / "net.tgw")
     other = tgw.edit(path)
-    assert other.lines == editor.lines
+    assert other.history.lines == editor.history.lines
     assert np.array_equal(counted(other.session), counted(editor.session))
     other.undo()
-    assert len(tgw.edit(other.save(path)).lines) == 1
+    assert len(tgw.edit(other.save(path)).history.lines) == 1
     summary = describe_file(path)
     assert summary["kind"] == "editor"
     assert summary["graphs"][0]["ops"] == len(other.index)

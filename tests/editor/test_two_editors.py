@@ -49,14 +49,14 @@ def editors() -> tuple[GraphEditor, GraphEditor]:
 
 def call_of(editor: GraphEditor) -> str:
     """The op that calls the function; the editor is at the graph then."""
-    editor.leave(0)
+    editor.view.leave(0)
     calls = [n for n, t in zip(editor.index.names, editor.index.types, strict=True) if t.endswith("PartitionedCall")]
     return calls[0] if calls else "the call"
 
 
 def inside(editor: GraphEditor) -> GraphEditor:
     """The editor, in the body of the function."""
-    editor.enter(call_of(editor))
+    editor.view.enter(call_of(editor))
     return editor
 
 
@@ -76,7 +76,7 @@ EDITS: dict[str, Edit] = {
     "rename a scope": lambda e: e.rename("net", "other"),
     "rename a loop": lambda e: e.rename("while", "loop"),
     "rename the call": lambda e: e.rename(call_of(e), "callee"),
-    "rename all": lambda e: e.obfuscate_names(),
+    "rename all": lambda e: e.passes.obfuscate_names(),
     "remove": lambda e: e.remove(["z"]),
     "remove the call": lambda e: e.remove([call_of(e), "z"]),
     "replace": lambda e: e.replace("net/relu", "Tanh"),
@@ -87,7 +87,7 @@ EDITS: dict[str, Edit] = {
     "grow": lambda e: e.grow("net/relu", tf.tanh),
     "detach": lambda e: e.detach("net/relu"),
     "reroute": lambda e: e.reroute("net/relu:0", to="net/product:0"),
-    "cast": lambda e: e.cast("float16"),
+    "cast": lambda e: e.passes.cast("float16"),
     "several": several,
     "rename in the body": lambda e: inside(e).rename("s/relu", "s/other"),
     "bypass in the body": lambda e: inside(e).bypass("s/same"),
@@ -105,13 +105,13 @@ def refused(call: Callable[[], object]) -> str:
 
 
 def edits_of(editor: GraphEditor) -> list[dict[str, Any]]:
-    return [] if any("grow" in line for line in editor.lines) else editor.edits()
+    return [] if any("grow" in line for line in editor.history.lines) else editor.history.records()
 
 
 MOVES: dict[str, Callable[[GraphEditor, list[dict[str, Any]]], object]] = {
     "undo": lambda e, _: e.undo(),
     "redo": lambda e, _: e.redo(),
-    "jump": lambda e, _: e.jump(0),
+    "jump": lambda e, _: e.history.goto(0),
     "replay": lambda e, given: e.replay(given),
 }
 
@@ -125,7 +125,7 @@ def test_each_move_after_each_edit_of_the_other_editor_works_or_is_refused_in_a_
             EDITS[own](editor)
             given = edits_of(editor)
             if name in ("redo", "replay"):
-                editor.jump(0)
+                editor.history.goto(0)
             refused(partial(edit, second))
             before = editor.index.names
             why = refused(partial(move, editor, given))
@@ -135,7 +135,7 @@ def test_each_move_after_each_edit_of_the_other_editor_works_or_is_refused_in_a_
                 refused(each.undo)
                 refused(each.redo)
                 assert each.summary(), (other, name)
-                assert each.lines is not None, (other, name)
+                assert each.history.lines is not None, (other, name)
 
 
 def test_an_undo_after_the_other_editor_s_rename_says_what_has_which_name_now() -> None:

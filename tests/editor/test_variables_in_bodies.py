@@ -49,7 +49,7 @@ class Nested(tf.Module):
 
 def enter(editor: tgw.GraphEditor, *path: Any, everywhere: bool = False) -> None:
     for each in path:
-        editor.enter(*(each if isinstance(each, tuple) else (each,)), everywhere=everywhere)
+        editor.view.enter(*(each if isinstance(each, tuple) else (each,)), everywhere=everywhere)
 
 
 CALL = "StatefulPartitionedCall"
@@ -64,7 +64,7 @@ def test_a_variable_two_calls_deep_is_the_whole_function_s(tmp_path):
     assert "more/factor" in editor.index.ids
     assert editor.module()(X).numpy().tolist() == [[10.0, 40.0]]
     for _ in range(2):
-        editor.leave()
+        editor.view.leave()
         assert "more/factor" in editor.index.ids
     module = editor.module()
     assert module(X).numpy().tolist() == editor.function()(X).numpy().tolist() == [[11.0, 41.0]]
@@ -77,11 +77,11 @@ def test_a_variable_two_calls_deep_is_the_whole_function_s(tmp_path):
     loaded = tf.saved_model.load(str(tmp_path / "saved"))
     assert loaded.signatures["serving_default"](tf.constant(X))["output_0"].numpy().tolist() == [[11.0, 41.0]]
     editor.undo()
-    editor.leave(0)
+    editor.view.leave(0)
     assert editor.module()(X).numpy().tolist() == before.tolist()
     assert "more/factor" not in editor.index.ids
     editor.redo()
-    editor.leave(0)
+    editor.view.leave(0)
     function.factor.assign([1.0, 2.0])
     assert editor.module()(X).numpy().tolist() == [[2.0, 5.0]]
 
@@ -92,7 +92,7 @@ def test_everywhere_it_is_one_variable_for_all_calls():
     enter(editor, CALL)
     enter(editor, CALL, everywhere=True)
     editor.insert("relu", function)
-    editor.leave(0)
+    editor.view.leave(0)
     module = editor.module()
     assert len(module.variables) == 2
     assert module(-X).numpy().tolist() == module(X).numpy().tolist() == [[11.0, 41.0]]
@@ -107,11 +107,11 @@ def test_a_layer_grows_in_a_called_function_and_further_edits_go_on(tmp_path):
     assert len(grown.variables) == 2
     editor.connect(grown.outputs, "Identity")
     editor.insert("relu", lambda x: x * 3.0)
-    editor.leave(0)
+    editor.view.leave(0)
     assert editor.module()(X).numpy().tolist() == [[5.0, 8.0]]
     assert {v.name for v in editor.module().variables} >= {v.value.name for v in layer.variables}
     editor.undo()
-    editor.leave(0)
+    editor.view.leave(0)
     assert editor.module()(X).numpy().tolist() == [[3.0, 4.0]]
 
 
@@ -121,7 +121,7 @@ def test_two_variables_in_two_steps():
     enter(editor, CALL, CALL)
     for function in functions:
         editor.insert("relu", function)
-    editor.leave(0)
+    editor.view.leave(0)
     assert editor.module()(X).numpy().tolist() == [[101.0, 801.0]]
     assert len(editor.module().variables) == len(editor.trainable_variables()) == 3
 
@@ -175,7 +175,7 @@ def test_a_session_follows_in_calls_loops_and_conditionals(graph, tmp_path, outp
     enter(editor, (op, entered[1]))
     (relu,) = [name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Relu"]
     editor.insert(relu, scaled(), into="more")
-    editor.leave()
+    editor.view.leave()
     expected = (X * np.array([10.0, 20.0]) ** times).tolist()
     assert session.run(f"{output}:0", {"x:0": X}).tolist() == expected
     assert len(editor.trainable_variables()) == 2
@@ -183,7 +183,7 @@ def test_a_session_follows_in_calls_loops_and_conditionals(graph, tmp_path, outp
     editor.undo()
     assert session.run(f"{output}:0", {"x:0": X}).tolist() == X.tolist()
     editor.redo()
-    editor.leave(0)
+    editor.view.leave(0)
     assert session.run(f"{output}:0", {"x:0": X}).tolist() == expected
     frozen = editor.save(tmp_path / "frozen.pb", outputs=[f"{output}:0"], frozen=True)
     again = tgw.edit(frozen)
@@ -214,7 +214,7 @@ def test_a_file_has_them_too(graph, tmp_path, output, entered, times):
     enter(editor, (op, entered[1]))
     (relu,) = [name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Relu"]
     editor.insert(relu, scaled(), into="more")
-    editor.leave()
+    editor.view.leave()
     second = editor.save(tmp_path / "second.meta")
     expected = (X * np.array([10.0, 20.0]) ** times).tolist()
     again = tgw.edit(second, checkpoint=tmp_path / "second")
@@ -229,7 +229,7 @@ def test_what_the_function_reads_besides_is_a_constant_there():
     editor = tgw.edit(nested.__call__)
     enter(editor, CALL, CALL)
     editor.insert("relu", lambda x: x + more)
-    editor.leave(0)
+    editor.view.leave(0)
     assert editor.module()(X).numpy().tolist() == [[3.0, 5.0]]
     assert len(editor.module().variables) == 1
 
@@ -239,9 +239,9 @@ def test_the_calls_of_a_function_that_is_entered_by_its_name_give_it_the_new_var
     expected = session.run("out:0", {"x:0": np.ones([1, 4])})
     editor = tgw.edit(graph, session=session)
     call = next(name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if "Partition" in kind)
-    editor.enter(editor.called_functions(call)[0].function)
+    editor.view.enter(editor.view.called_functions(call)[0].function)
     editor.insert("Relu:0", tripled)
-    editor.leave(0)
+    editor.view.leave(0)
     made = editor.session.run("out:0", {"x:0": np.ones([1, 4])})
     assert not np.allclose(made, expected)
     editor.undo()
@@ -255,9 +255,9 @@ def test_a_saved_function_that_is_entered_by_its_name_is_saved_with_its_new_vari
     module = Module()
     tf.saved_model.save(module, str(tmp_path / "saved"), signatures={"twice": module.twice})
     editor = tgw.edit(tmp_path / "saved")
-    editor.enter(editor.called_functions(editor.find("type:StatefulPartitionedCall").ops[0])[0].function)
+    editor.view.enter(editor.view.called_functions(editor.find("type:StatefulPartitionedCall").ops[0])[0].function)
     editor.insert("Relu:0", tripled)
-    editor.leave(0)
+    editor.view.leave(0)
     editor.save(tmp_path / "new/")
     given = tf.ones([1, 4])
     loaded = tf.saved_model.load(str(tmp_path / "new"))

@@ -22,13 +22,13 @@ from tfgraphwidget.widget.request_handler import RequestHandler
 def seen() -> GraphEditor:
     """An editor on a small network, with its layers in view."""
     editor = tgw.edit(build_mlp(resource=True))
-    editor.open("net")
+    editor.view.expand("net")
     return editor
 
 
 def middle(editor: GraphEditor, name: str) -> tuple[float, float]:
     """Where an item's centre is, in pixels."""
-    scene = editor.scene()
+    scene = editor.view.scene()
     left, top, width, height = scene.box[scene.names.index(name)].tolist()
     return left + width / 2, top + height / 2
 
@@ -37,74 +37,74 @@ def test_a_drawing_is_laid_out_anew_as_if_it_had_been_so_from_the_start(tmp_path
     path = written("dqn", tmp_path)
     editor, other = tgw.edit(path), tgw.edit(path)
     for name in ("online/flatten", "online/dense", "online/q", "online/dense/kernel"):
-        editor.open(name)
-        editor.scene()
-    editor.close("online/dense/kernel")
-    editor.pin("online/q", 900, 900)
-    kept = editor.svg()
+        editor.view.expand(name)
+        editor.view.scene()
+    editor.view.collapse("online/dense/kernel")
+    editor.view.pin("online/q", 900, 900)
+    kept = editor.view.to_svg()
     for name in ("online/q", "online/flatten", "online/dense"):
-        other.open(name)
-    editor.unpin()
-    assert editor.svg() == other.svg() != kept
+        other.view.expand(name)
+    editor.view.unpin()
+    assert editor.view.to_svg() == other.view.to_svg() != kept
 
 
 def test_a_pinned_box_stands_where_it_was_put_until_it_is_unpinned(seen: GraphEditor) -> None:
     before = middle(seen, "net/one")
-    seen.pin("net/one", before[0] + 300, before[1] + 40)
+    seen.view.pin("net/one", before[0] + 300, before[1] + 40)
     assert middle(seen, "net/one") == pytest.approx((before[0] + 300, before[1] + 40), abs=1)
-    scene = seen.scene()
+    scene = seen.view.scene()
     assert scene.pinned[scene.names.index("net/one")] == 1
     assert scene.pinned.sum() == 1
-    seen.close("net")
-    seen.open("net")
+    seen.view.collapse("net")
+    seen.view.expand("net")
     assert middle(seen, "net/one")[0] == pytest.approx(before[0] + 300, abs=60)
-    seen.unpin()
+    seen.view.unpin()
     assert middle(seen, "net/one") == pytest.approx(before, abs=0.5)
 
 
 def test_what_is_not_drawn_cannot_be_pinned(seen: GraphEditor) -> None:
     with pytest.raises(UnknownName, match="'net/three' is not drawn"):
-        seen.pin("net/three", 1, 1)
+        seen.view.pin("net/three", 1, 1)
     assert seen.core.view.pinned == {}
 
 
 def test_tensors_flow_to_the_right_when_asked(seen: GraphEditor) -> None:
     assert middle(seen, "x")[1] < middle(seen, "net/one")[1]
-    seen.direction = "right"
+    seen.view.direction = "right"
     assert middle(seen, "x")[0] < middle(seen, "net/one")[0]
     with pytest.raises(GraphEditError, match=r"^direction = 'up': .* give 'down' or 'right'"):
-        seen.direction = "up"  # type: ignore[assignment]
-    assert seen.direction == "right"
+        seen.view.direction = "up"  # type: ignore[assignment]
+    assert seen.view.direction == "right"
 
 
 def test_hidden_ops_are_counted_and_come_back(seen: GraphEditor) -> None:
-    drawn = list(seen.scene().names)
-    seen.hide("net/one")
-    assert "net/one" not in seen.scene().names
-    assert seen.hidden_ops == len(seen.scope("net/one"))
-    seen.show_only("net/two", "x")
-    assert {"net/two", "x"} <= set(seen.scene().names)
-    assert "net/one" not in seen.scene().names
-    assert seen.hidden_ops == len(seen.index) - len(seen.scope("net/two")) - 1
-    seen.show_all()
-    assert list(seen.scene().names) == drawn
-    assert seen.hidden_ops == 0
+    drawn = list(seen.view.scene().names)
+    seen.view.hide("net/one")
+    assert "net/one" not in seen.view.scene().names
+    assert seen.core.view.hidden_ops == len(seen.scope("net/one"))
+    seen.view.show_only("net/two", "x")
+    assert {"net/two", "x"} <= set(seen.view.scene().names)
+    assert "net/one" not in seen.view.scene().names
+    assert seen.core.view.hidden_ops == len(seen.index) - len(seen.scope("net/two")) - 1
+    seen.view.show()
+    assert list(seen.view.scene().names) == drawn
+    assert seen.core.view.hidden_ops == 0
     with pytest.raises(UnknownName):
-        seen.hide("gone")
+        seen.view.hide("gone")
 
 
 def test_what_is_revealed_is_not_hidden_any_more(seen: GraphEditor) -> None:
-    seen.hide("net/one")
-    seen.reveal("net/one")
-    assert "net/one" in seen.scene().names
+    seen.view.hide("net/one")
+    seen.view.reveal("net/one")
+    assert "net/one" in seen.view.scene().names
 
 
 def test_everything_is_opened_and_closed_at_once(seen: GraphEditor) -> None:
-    seen.open_all()
-    everything = len(seen.scene())
+    seen.view.expand()
+    everything = len(seen.view.scene())
     assert everything > len(seen.index) / 2
-    seen.close_all()
-    assert len(seen.scene()) < everything / 2
+    seen.view.collapse()
+    assert len(seen.view.scene()) < everything / 2
 
 
 @pytest.mark.parametrize(("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
@@ -139,8 +139,8 @@ def test_of_a_large_drawing_a_notebook_keeps_what_is_seen_at_first(
     seen: GraphEditor, monkeypatch: pytest.MonkeyPatch, most: int, names: set[str]
 ) -> None:
     monkeypatch.setattr("tfgraphwidget.editor.graph_editor._MOST_PICTURED", most)
-    seen.open_all()
-    before = seen.core.view.view_spec, seen.svg()
+    seen.view.expand()
+    before = seen.core.view.view_spec, seen.view.to_svg()
     data, *_ = seen._repr_mimebundle_()
     assert ("image/svg+xml" in data) is bool(names)
     if names:
@@ -148,15 +148,15 @@ def test_of_a_large_drawing_a_notebook_keeps_what_is_seen_at_first(
         texts = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
         assert names <= texts
         assert len(texts) < 30
-    assert (seen.core.view.view_spec, seen.svg()) == before
+    assert (seen.core.view.view_spec, seen.view.to_svg()) == before
 
 
 def test_the_picture_has_the_colours_that_were_asked_for(seen: GraphEditor) -> None:
-    plain = seen.svg()
-    seen.color_by("type")
-    assert seen.svg() != plain
-    seen.color_by("")
-    assert seen.svg() == plain
+    plain = seen.view.to_svg()
+    seen.view.color_by("type")
+    assert seen.view.to_svg() != plain
+    seen.view.color_by("")
+    assert seen.view.to_svg() == plain
 
 
 @pytest.mark.parametrize(
@@ -179,16 +179,16 @@ def test_views_are_told_of_it(seen: GraphEditor, change: Callable[[GraphEditor],
 
 def test_more_than_a_page_can_show_is_refused_with_the_count(monkeypatch: pytest.MonkeyPatch) -> None:
     editor = tgw.edit(build_mlp(resource=True))
-    editor.close_all()
+    editor.view.collapse()
     monkeypatch.setattr("tfgraphwidget.editor.graph_view.MOST_ITEMS", 20)
     with pytest.raises(GraphEditError, match=r"open_all: \d+ ops and scopes would be drawn, and a page can show 20"):
-        editor.open_all()
+        editor.view.expand()
     with pytest.raises(GraphEditError, match=r"open: \d+ ops and scopes would be drawn"):
-        editor.open("net", deep=True)
-    assert editor.opened == frozenset()
-    editor.show_only("net/one/MatMul")
-    editor.open("net", deep=True)
-    assert "net" in editor.opened
+        editor.view.expand("net", deep=True)
+    assert editor.view.expanded == frozenset()
+    editor.view.show_only("net/one/MatMul")
+    editor.view.expand("net", deep=True)
+    assert "net" in editor.view.expanded
 
 
 def test_what_is_open_at_first_is_chosen_when_it_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -205,26 +205,26 @@ def test_what_is_open_at_first_is_chosen_when_it_is_looked_at(monkeypatch: pytes
         editor.save(tmp_path / "edited.pb")
         editor.extract(["x:0"], ["copy/net/logits:0"]).save(tmp_path / "part.pb")
         with pytest.raises(AssertionError, match="nothing is drawn"):
-            editor.scene()
-    assert editor.opened == tgw.edit(tmp_path / "edited.pb").opened
-    editor.close_all()
-    assert not editor.opened
+            editor.view.scene()
+    assert editor.view.expanded == tgw.edit(tmp_path / "edited.pb").view.expanded
+    editor.view.collapse()
+    assert not editor.view.expanded
 
 
 def test_an_open_scope_that_is_renamed_or_moved_stays_open_and_so_does_what_is_made_around_it() -> None:
     editor = tgw.example()
-    editor.close_all()
+    editor.view.collapse()
     for scope in ("net", "net/hidden", "net/hidden/w"):
-        editor.open(scope)
+        editor.view.expand(scope)
     editor.rename("net/hidden", "net/first")
-    assert {"net/first", "net/first/w"} <= editor.opened
-    assert "net/first/b" not in editor.opened
+    assert {"net/first", "net/first/w"} <= editor.view.expanded
+    assert "net/first/b" not in editor.view.expanded
     editor.rename("net/first", "body/deep/first")
-    assert {"body", "body/deep", "body/deep/first", "body/deep/first/w", "net"} <= editor.opened
+    assert {"body", "body/deep", "body/deep/first", "body/deep/first/w", "net"} <= editor.view.expanded
     editor.undo()
     editor.undo()
-    assert editor.opened == {"net", "net/hidden", "net/hidden/w"}
+    assert editor.view.expanded == {"net", "net/hidden", "net/hidden/w"}
     # A scope that was there, and closed, stays closed.
     editor.rename("net/hidden", "net/logits/hidden")
-    assert "net/logits" not in editor.opened
-    assert "net/logits/hidden" in editor.opened
+    assert "net/logits" not in editor.view.expanded
+    assert "net/logits/hidden" in editor.view.expanded

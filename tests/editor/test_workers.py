@@ -58,7 +58,7 @@ def test_a_population_is_trained_by_dask_and_comes_back() -> None:
         results = evaluated(population, workers)
     for editor, values, (output, other) in zip(population, before, results, strict=True):
         assert other.session.run("net/logits:0", FEEDS).tolist() == output != values
-        assert other.lines == editor.lines
+        assert other.history.lines == editor.history.lines
         assert editor.session.run("net/logits:0", FEEDS).tolist() == values
 
 
@@ -67,7 +67,7 @@ def test_a_worker_that_dies_is_reported_and_the_editor_goes_to_another_pool() ->
     editor = tgw.example()
     with process_pool() as workers, pytest.raises(BrokenProcessPool):
         workers.submit(dies, editor).result()
-    assert editor.lines == ()
+    assert editor.history.lines == ()
     with process_pool() as workers:
         ((output, other),) = evaluated([editor], workers)
     assert other.session.run("net/logits:0", FEEDS).tolist() == output

@@ -182,16 +182,16 @@ class Sources:
 
 def first(editor: GraphEditor, op_type: str, holds: Callable[[Any], bool] = lambda _: True) -> str:
     """The name of the first op of a type in the current graph, or in the functions that its ops call, then entered."""
-    depth = len(editor.breadcrumb) - 1
+    depth = len(editor.view.breadcrumb) - 1
     for node in editor.index.nodes:
         if node.op == op_type and holds(node):
             return str(node.name)
     for name in editor.index.names:
-        for called in editor.called_functions(name):
-            editor.enter(name, called.label)
+        for called in editor.view.called_functions(name):
+            editor.view.enter(name, called.label)
             with suppress(LookupError):
                 return first(editor, op_type, holds)
-            editor.leave(depth)
+            editor.view.leave(depth)
     raise LookupError(op_type)
 
 
@@ -229,7 +229,7 @@ def private_attribute(editor: GraphEditor) -> str:
 
 def control_input(editor: GraphEditor) -> tuple[str, str]:
     """An op that waits for another one, and that one."""
-    editor.leave(0)
+    editor.view.leave(0)
     waiting = one_of(n.name for n in editor.index.nodes if any(text.startswith("^") for text in n.input))
     inputs = editor.index.nodes[editor.index.op(waiting)].input
     return waiting, one_of(text[1:] for text in inputs if text.startswith("^"))
@@ -237,13 +237,13 @@ def control_input(editor: GraphEditor) -> tuple[str, str]:
 
 def with_signature(editor: GraphEditor) -> GraphEditor:
     """The editor, whose file or function has one more signature."""
-    editor.add_signature("middle", inputs={"x": ends(editor)[0][0]}, outputs={"y": ends(editor)[1][0]})
+    editor.signatures.add("middle", inputs={"x": ends(editor)[0][0]}, outputs={"y": ends(editor)[1][0]})
     return editor
 
 
 def constant(editor: GraphEditor) -> str:
     """The constant 2.0."""
-    editor.leave(0)
+    editor.view.leave(0)
     return f"{first(editor, 'Const', lambda node: node.attr['value'].tensor.float_val[:] == [2.0])}:0"
 
 
@@ -267,12 +267,12 @@ def feeds(editor: GraphEditor) -> dict[str, Any]:
 Verb = Callable[[GraphEditor, Path], Any]
 LOOKS: dict[str, Verb] = {
     "between": lambda e, _: e.between(*ends(e)),
-    "code": lambda e, _: e.code(),
-    "color_by": lambda e, _: e.color_by("type"),
+    "code": lambda e, _: e.to_script().text,
+    "color_by": lambda e, _: e.view.color_by("type"),
     "compare": lambda e, _: e.compare(feeds(e)),
     "cost": lambda e, _: e.cost(),
     "diff": lambda e, _: e.diff(),
-    "draw": lambda e, _: e.svg(),
+    "draw": lambda e, _: e.view.to_svg(),
     "enter": lambda e, _: relu(e),
     "extract": lambda e, _: e.extract(*ends(e)),
     "find": lambda e, _: e.find("Relu"),
@@ -285,7 +285,7 @@ LOOKS: dict[str, Verb] = {
     "optimized": lambda e, _: e.optimized(*results(e)),
     "preview": lambda e, _: e.preview(*ends(e), into="looked"),
     "probe": lambda e, _: e.probe(ends(e)[1], feeds(e)),
-    "script": lambda e, _: e.script(),
+    "script": lambda e, _: e.to_script(),
     "table": lambda e, _: e.table(),
     "trainable_variables": lambda e, _: e.trainable_variables(),
     "save .pb": lambda e, to: e.save(to / "a.pb"),
@@ -293,7 +293,7 @@ LOOKS: dict[str, Verb] = {
     "save .meta": lambda e, to: e.save(to / "a.meta"),
     "save SavedModel": lambda e, to: e.save(to / "saved/"),
     "save .html": lambda e, to: e.save(to / "a.html"),
-    "save .svg": lambda e, to: e.save(to / "a.svg"),
+    "save .svg": lambda e, to: e.save(to / "a.view.to_svg"),
     "save .dot": lambda e, to: e.save(to / "a.dot"),
     "save .graphml": lambda e, to: e.save(to / "a.graphml"),
     "to_tensorboard": lambda e, to: e.to_tensorboard(to / "logs"),
@@ -301,44 +301,44 @@ LOOKS: dict[str, Verb] = {
 EDITS: dict[str, Verb] = {
     "add": lambda e, _: e.add(tgw.example().graph.as_graph_def(), into="added"),
     "add_control_inputs": lambda e, _: e.add_control_inputs(relu(e), first(e, "Placeholder")),
-    "add_signature": lambda e, _: e.add_signature("middle", outputs={"y": ends(e)[1][0]}),
+    "add_signature": lambda e, _: e.signatures.add("middle", outputs={"y": ends(e)[1][0]}),
     "bypass": lambda e, _: e.bypass(relu(e)),
-    "cast": lambda e, _: e.cast("float16"),
-    "change_batch_size": lambda e, _: e.change_batch_size(2),
+    "cast": lambda e, _: e.passes.cast("float16"),
+    "change_batch_size": lambda e, _: e.passes.change_batch_size(2),
     "clone": lambda e, _: e.clone(*ends(e), into="cloned"),
     "connect": lambda e, _: e.connect(ends(e)[0][0], *consumer(e)),
     "detach": lambda e, _: e.detach(relu(e), inputs=False),
-    "fold_batch_norm": lambda e, _: e.fold_batch_norm(),
-    "fold_constants": lambda e, _: e.fold_constants(),
+    "fold_batch_norm": lambda e, _: e.passes.fold_batch_norm(),
+    "fold_constants": lambda e, _: e.passes.fold_constants(),
     "freeze": lambda e, _: e.freeze(*results(e)),
     "grow": lambda e, _: e.grow(ends(e)[1], tf.nn.tanh, into="grown"),
     "insert": lambda e, _: e.insert(ends(e)[1][0], tf.nn.tanh),
-    "merge_duplicates": lambda e, _: e.merge_duplicates(),
-    "obfuscate_names": lambda e, _: e.obfuscate_names(),
+    "merge_duplicates": lambda e, _: e.passes.merge_duplicates(),
+    "obfuscate_names": lambda e, _: e.passes.obfuscate_names(),
     "place": lambda e, _: e.place(relu(e), "/cpu:0"),
-    "quantize_weights": lambda e, _: e.quantize_weights(minimum=8),
-    "order_signature": lambda e, _: with_signature(e).order_signature("middle", ["x"], ["y"]),
+    "quantize_weights": lambda e, _: e.passes.quantize_weights(minimum=8),
+    "order_signature": lambda e, _: with_signature(e).signatures.reorder("middle", ["x"], ["y"]),
     "remove": lambda e, _: e.remove(relu(e), readers=True),
-    "remove_attr": lambda e, _: e.remove_attr(private_attribute(e)),
-    "remove_collection": lambda e, _: e.remove_collection(one_of(e.index.collections)),
+    "remove_attr": lambda e, _: e.passes.remove_attr(private_attribute(e)),
+    "remove_collection": lambda e, _: e.passes.remove_collection(one_of(e.index.collections)),
     "remove_control_inputs": lambda e, _: e.remove_control_inputs(*control_input(e)),
-    "remove_devices": lambda e, _: e.remove_devices(),
-    "remove_functions": lambda e, _: e.leave(0) or e.remove_functions(),
-    "remove_identities": lambda e, _: e.remove_identities(),
-    "remove_signature": lambda e, _: with_signature(e).remove_signature("middle"),
+    "remove_devices": lambda e, _: e.passes.remove_devices(),
+    "remove_functions": lambda e, _: e.view.leave(0) or e.passes.remove_functions(),
+    "remove_identities": lambda e, _: e.passes.remove_identities(),
+    "remove_signature": lambda e, _: with_signature(e).signatures.remove("middle"),
     "rename": lambda e, _: e.rename(relu(e), "renamed"),
-    "rename_signature": lambda e, _: with_signature(e).rename_signature("middle", "between"),
-    "rename_type": lambda e, _: e.rename_type("Relu", "Relu6"),
+    "rename_signature": lambda e, _: with_signature(e).signatures.rename("middle", "between"),
+    "rename_type": lambda e, _: e.passes.rename_type("Relu", "Relu6"),
     "replace": lambda e, _: e.replace(relu(e), tf.nn.tanh),
     "replace_all": lambda e, _: relu(e) and e.replace_all("Relu(x)", "Elu(x)"),
-    "replace_all in functions": lambda e, _: e.leave(0) or e.replace_all("Relu(x)", tf.nn.tanh, functions=True),
+    "replace_all in functions": lambda e, _: e.view.leave(0) or e.replace_all("Relu(x)", tf.nn.tanh, functions=True),
     "replace_input": lambda e, _: e.replace_input(next(iter(feeds(e))), shape=[2, 4]),
     "reroute": lambda e, _: e.reroute(ends(e)[1][0], ends(e)[0][0]),
-    "round_weights": lambda e, _: e.round_weights(4, minimum=8),
+    "round_weights": lambda e, _: e.passes.round_weights(4, minimum=8),
     "set_attr": lambda e, _: e.set_attr(first(e, "MatMul"), "grad_a", True),
     "set_constant": lambda e, _: e.set_constant(constant(e), 3.0),
     "set_trainable": lambda e, _: e.set_trainable(weight(e)),
-    "sort": lambda e, _: e.sort(),
+    "sort": lambda e, _: e.passes.sort(),
     "strip_training": lambda e, _: e.strip_training(*results(e)),
     "swap": lambda e, _: e.swap(ends(e)[0][0], ends(e)[1][0], never=[relu(e)]),
 }
@@ -390,7 +390,7 @@ def outcomes(kinds: Iterable[str] = ()) -> dict[str, dict[str, Outcome]]:
             editor = opened()
             for verb, look in LOOKS.items():
                 to = Path(tempfile.mkdtemp(dir=folder))
-                editor.leave(0)
+                editor.view.leave(0)
                 relu(editor)
                 found[verb][kind] = outcome(lambda look=look, to=to, editor=editor: look(editor, to))
             for verb, edit in EDITS.items():
@@ -410,7 +410,7 @@ def run_edit(editor: GraphEditor, edit: Verb, folder: Path) -> None:
     assert not before, before
     done = len(editor.history.done)
     edit(editor, folder)
-    editor.leave(0)
+    editor.view.leave(0)
     if editor.graph is None and editor.core.source.stored is None:
         editor.module()
     else:

@@ -110,7 +110,7 @@ def test_two_saved_models_of_tensorflow_2_are_joined(tmp_path: Path) -> None:
         tf.saved_model.save(module, f"{tmp_path}/{name}", signatures=module.__call__)
     editor = tgw.edit(tmp_path / "a")
     added = editor.add(tmp_path / "b", "second", {"serving_default_x:0": "StatefulPartitionedCall:0"})
-    assert len(editor.breadcrumb) == 1
+    assert len(editor.view.breadcrumb) == 1
     result = editor.session.run(added["StatefulPartitionedCall:0"], {"serving_default_x:0": ONES})
     assert np.allclose(result, 10.0)
     assert [v.name for v in added.variables] == ["second/kernel:0"]
@@ -123,7 +123,7 @@ def test_a_live_graph_is_joined_with_the_values_of_its_session(mlp: tf.Graph, tm
         added = editor.add(mlp, "net2", {"x:0": "y:0"}, session=session)
         expected = session.run("net/logits:0", {"x:0": output(a, ONES)})
     assert np.allclose(editor.session.run(added["net/logits:0"], {"x:0": ONES}), expected, rtol=1e-5)
-    assert editor.lines == (
+    assert editor.history.lines == (
         'net2 = editor.add(source=source, into="net2", connect={"x:0": "y:0"}, session=other_session)',
     )
 
@@ -167,17 +167,17 @@ def test_a_refused_add_leaves_one_in_the_room_one_was_in(tmp_path: Path) -> None
         tf.function(lambda x: x * 2)(x)
     editor = tgw.edit(graph)
     call = next(iter(editor.where(lambda op: op.type.endswith("PartitionedCall"))))
-    editor.enter(call)
+    editor.view.enter(call)
     with pytest.raises(NameTaken):
         editor.add(f"{a}.meta", "x", checkpoint=a)
     with pytest.raises(UnknownName):
         editor.add("nowhere.meta", "g2")
-    assert editor.breadcrumb[1:] == (call,)
+    assert editor.view.breadcrumb[1:] == (call,)
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
-        editor.enter(call)
+        editor.view.enter(call)
         editor.add(f"{a}.meta", "g2", checkpoint=a)
-    assert len(editor.breadcrumb) == 1
+    assert len(editor.view.breadcrumb) == 1
 
 
 def test_a_function_is_added_as_the_ops_that_it_runs(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_two_modules_cannot_have_one_name() -> None:
     editor.clone(into="m")
     with pytest.raises(NameTaken, match="'m' is taken"):
         editor.clone(into="m")
-    assert editor.free_scope("m") != "m"
+    assert editor.core.executor.free_scope("m") != "m"
 
 
 def test_what_grows_lies_in_its_scope_wherever_one_is(editor: GraphEditor) -> None:

@@ -669,7 +669,7 @@ def test_an_initialiser_that_cannot_run_is_refused_before_anything_moves(needs: 
         with pytest.raises(GraphEditError, match="initial value of 'w:0' needs 'missing"):
             editor.clone("x", "y", "copy", init="initial")
         assert graph.version == before
-        assert editor.free_scope() == "copy"
+        assert editor.core.executor.free_scope() == "copy"
 
 
 def test_the_scope_is_taken_for_later_cells(mlp: tf.Graph, editor: GraphEditor) -> None:
@@ -915,8 +915,8 @@ def test_a_taken_name_offers_a_free_one(editor: GraphEditor, session: v1.Session
         editor.clone("x:0", "net/logits:0", "copy", init="initial")
     done = editor.edit(refused.value.mends[0])
     assert "copy_1/net/logits" in done.added
-    assert editor.lines[-1].startswith("copy_1 = editor.clone(")
-    assert 'init="initial"' in editor.lines[-1]
+    assert editor.history.lines[-1].startswith("copy_1 = editor.clone(")
+    assert 'init="initial"' in editor.history.lines[-1]
     session.run("copy_1/net/logits:0", {"x:0": batch})
     for refused_too in ({"into": "copy", "times": 0}, {"into": "no scope"}, {"into": "x" * 1001}):
         with pytest.raises(GraphEditError) as plain:

@@ -541,7 +541,7 @@ def test_contexts_hold_the_ops_that_took_the_places_of_others(build: Callable[..
     graph = made()
     with graph.as_default():
         editor = tgw.edit(graph if kind == "live" else v1.train.export_meta_graph(graph=graph))
-    editor.cast("float16")
+    editor.passes.cast("float16")
     live = editor.graph
     names = named_ops(live)
     if kind == "live":  # the ops of a file keep their names

@@ -252,14 +252,14 @@ def test_undo_goes_back_to_the_room_that_was_edited() -> None:
         tf.while_loop(lambda v: v < 9, lambda v: [v * 2], [x], name="loop")
     editor = tgw.edit(graph)
     loop = next(name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if "While" in kind)
-    editor.enter(loop, "body")
+    editor.view.enter(loop, "body")
     inside = shown(editor)
     mul = next(name for name in inside if name.lower().startswith("mul") and not name.endswith("y"))
     editor.edit(Put(inputs=((mul, (inside[mul][0], inside[mul][0])),)))
-    room = editor.breadcrumb
-    editor.leave(0)
+    room = editor.view.breadcrumb
+    editor.view.leave(0)
     editor.undo()
-    assert editor.breadcrumb == room
+    assert editor.view.breadcrumb == room
     assert shown(editor) == inside
 
 
@@ -270,10 +270,10 @@ def test_jump_goes_to_any_point_of_the_history(line: tf.Graph) -> None:
         editor.edit(Put(inputs=(("c", (source, "c/y")),)))
         states.append(shown(editor))
     for to in (0, 3, 1, 2, 2):
-        editor.jump(to)
+        editor.history.goto(to)
         assert shown(editor) == states[to]
     with pytest.raises(GraphEditError, match="3 edits"):
-        editor.jump(4)
+        editor.history.goto(4)
 
 
 def test_a_jump_that_fails_half_way_leaves_everything_as_it_was() -> None:
@@ -283,43 +283,43 @@ def test_a_jump_that_fails_half_way_leaves_everything_as_it_was() -> None:
     editor.bypass("net/hidden/Relu")
     editor.clone("x:0", "net/logits:0", into="copy")
     editor.mark("x:0", "copy/net/logits:0")
-    editor.pin("copy", 30, 40)
-    editor.hide("labels")
+    editor.view.pin("copy", 30, 40)
+    editor.view.hide("labels")
     editor.graph.finalize()
     revisions: list[int] = []
     editor.listeners.append(lambda: revisions.append(len(editor.history.done)))
-    before, lines, fresh = list(editor.index.nodes), editor.lines, editor.core.executor.latest_ops
-    seen = editor.inputs, editor.outputs, editor.core.view.pinned, editor.hidden
+    before, lines, fresh = list(editor.index.nodes), editor.history.lines, editor.core.executor.latest_ops
+    seen = editor.inputs, editor.outputs, editor.core.view.pinned, editor.view.hidden
     fed = {"x:0": np.ones((2, editor.index.shape(editor.index.op("x"), 0)[-1]), np.float32)}
     result = editor.session.run("copy/net/logits:0", fed)
     for to in (0, 1):
         with pytest.raises(GraphFinalized):
-            editor.jump(to)
-        assert editor.lines == lines
+            editor.history.goto(to)
+        assert editor.history.lines == lines
         assert sorted(map(str, editor.index.nodes)) == sorted(map(str, before))
-        assert (editor.inputs, editor.outputs, editor.core.view.pinned, editor.hidden) == seen
+        assert (editor.inputs, editor.outputs, editor.core.view.pinned, editor.view.hidden) == seen
         assert editor.core.executor.latest_ops == fresh
         assert not editor.history.undone
         assert np.array_equal(editor.session.run("copy/net/logits:0", fed), result)
     assert revisions == [3, 3], "who listens hears of no step between"
-    editor.jump(2)
-    assert "copy" not in editor.copies
+    editor.history.goto(2)
+    assert "copy" not in editor.core.executor.copies
 
 
 def test_a_jump_forward_that_fails_leaves_everything_undone() -> None:
     editor = tgw.example()
     editor.clone("x:0", "net/logits:0", into="copy")
     editor.bypass("net/hidden/Relu")
-    editor.jump(0)
+    editor.history.goto(0)
     before, history = list(editor.index.nodes), repr(editor.history)
     editor.graph.finalize()
     with pytest.raises(GraphFinalized):
-        editor.jump(2)
+        editor.history.goto(2)
     assert repr(editor.history) == history
     assert list(editor.index.nodes) == before
-    assert not editor.copies
+    assert not editor.core.executor.copies
     editor.redo()
-    assert set(editor.copies) == {"copy"}
+    assert set(editor.core.executor.copies) == {"copy"}
 
 
 def test_ops_come_in_the_same_order_when_an_edit_is_done_again() -> None:
@@ -333,8 +333,8 @@ def test_ops_come_in_the_same_order_when_an_edit_is_done_again() -> None:
     editor.clone("x:0", "b:0", into="copy")
     names = editor.index.names
     assert names == [op.name for op in graph.get_operations()]
-    editor.jump(0)
-    editor.jump(2)
+    editor.history.goto(0)
+    editor.history.goto(2)
     assert editor.index.names == names
 
 
@@ -409,7 +409,7 @@ def test_an_undo_that_fails_leaves_the_functions(calling: tgw.GraphEditor, monke
         with pytest.raises(MemoryError):
             calling.undo()
     assert calling.index.functions == functions
-    assert "copy" in calling.copies
+    assert "copy" in calling.core.executor.copies
 
 
 def test_functions_of_a_function_that_failed_are_not_shown(calling: tgw.GraphEditor) -> None:

@@ -159,8 +159,8 @@ def test_an_export_is_frozen_to_one_graph_and_runs(model: Model, tmp_path: Path)
     module.function, module.model = function, model
     tf.saved_model.save(module, str(tmp_path / "export"), signatures=function)
     editor = tgw.edit(tmp_path / "export")
-    editor.leave(0)
-    (signature,) = [each for each in editor.signatures if each.name == "serving_default"]
+    editor.view.leave(0)
+    (signature,) = [each for each in tuple(editor.signatures.values()) if each.name == "serving_default"]
     editor.freeze(list(dict(signature.outputs).values()), lower_control_flow=True)
     assert (CALLS | V2_CONTROL_FLOW).isdisjoint(editor.index.types)
     editor.save(tmp_path / "f.pb")

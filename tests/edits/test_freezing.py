@@ -73,7 +73,7 @@ def test_what_is_no_constant_yet_is_not_said_to_be_no_batch_normalization() -> N
         tf.nn.batch_normalization(y, mean, variance, *ones[2:], 1e-3)
     editor = tgw.edit(graph, session=initialised(graph))
     with pytest.raises(GraphEditError, match=r"no batch normalization whose parameters are constants here"):
-        editor.fold_batch_norm()
+        editor.passes.fold_batch_norm()
 
 
 def test_a_live_graph_is_frozen_and_thawed(trained: tuple[tf.Graph, v1.Session], tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_batch_normalisation_goes_into_the_weights(kind: str, between: bool, t
     before = run(graph_def, "y:0", {"x:0": feed})
     editor = tgw.edit(graph_def)
     index = editor.index
-    editor.fold_batch_norm()
+    editor.passes.fold_batch_norm()
     on_the_way = {editor.index.types[editor.index.op(name)] for name in editor.downstream("x").ops}
     assert not on_the_way & {"FusedBatchNormV3", "FusedBatchNorm", "Mul"}
     after = run(saved(editor, tmp_path), "y:0", {"x:0": feed})
@@ -269,14 +269,14 @@ def test_of_what_a_normalisation_leaves_out_the_defaults_are_meant(is_live: bool
     editor = tgw.edit(graph_def)
     if is_live:
         assert editor.session
-    editor.fold_batch_norm()
+    editor.passes.fold_batch_norm()
     assert np.allclose(editor.session.run("y:0", {"x:0": feed}), expected, rtol=1e-3)
     del by_name["bn"].attr["is_training"]  # which is to train then
     training = tgw.edit(graph_def)
     before = [node.SerializeToString(deterministic=True) for node in training.index.nodes]
     for _ in range(2):
         with pytest.raises(GraphEditError, match="it is in training mode"):
-            training.fold_batch_norm()
+            training.passes.fold_batch_norm()
     assert [node.SerializeToString(deterministic=True) for node in training.index.nodes] == before
 
 
@@ -287,7 +287,7 @@ def test_folding_on_a_live_graph_is_seen_by_its_session() -> None:
     with v1.Session(graph=graph) as session:
         before = session.run("y:0", {"x:0": feed})
         editor = tgw.edit(graph, session=session)
-        editor.fold_batch_norm()
+        editor.passes.fold_batch_norm()
         assert "FusedBatchNormV3" not in types(editor)
         assert np.allclose(session.run("y:0", {"x:0": feed}), before, atol=1e-4)
         editor.undo()
@@ -299,14 +299,14 @@ def test_a_normalisation_that_cannot_be_folded_is_named() -> None:
         x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
         v1.nn.fused_batch_norm(x, tf.ones(3), tf.zeros(3), tf.zeros(3), tf.ones(3), is_training=False, name="bn")
     with pytest.raises(GraphEditError, match=r"'bn' cannot be folded: 'x'"):
-        tgw.edit(graph).fold_batch_norm()
+        tgw.edit(graph).passes.fold_batch_norm()
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
         v1.nn.fused_batch_norm(x, tf.ones(3), tf.zeros(3), name="bn")
     with pytest.raises(GraphEditError, match="training mode"):
-        tgw.edit(graph).fold_batch_norm()
+        tgw.edit(graph).passes.fold_batch_norm()
     with pytest.raises(GraphEditError, match="no batch normalization"):
-        tgw.edit(tf.Graph()).fold_batch_norm()
+        tgw.edit(tf.Graph()).passes.fold_batch_norm()
 
 
 # Extract
@@ -549,7 +549,7 @@ def test_a_layer_of_constants_only_is_folded_and_stays() -> None:
     with v1.Session(graph=graph) as session:
         before = session.run("norm:0")
         editor = tgw.edit(graph, session=session)
-        editor.fold_batch_norm()
+        editor.passes.fold_batch_norm()
         (folded,) = editor.find("type:BiasAdd")
         np.testing.assert_allclose(session.run(f"{folded}:0"), before, atol=1e-5)
     assert "norm" not in editor.index.ids

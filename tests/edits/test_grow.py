@@ -34,8 +34,8 @@ def test_a_head_grows_at_a_tensor_and_only_its_variables_are_initialised(
     assert [v.name for v in grown.variables] == ["head/kernel:0"]
     assert (read([first], session)[0] == 0.5).all()
     assert session.run(grown.outputs, {"x:0": ONES}).sum() == pytest.approx(2)
-    assert editor.copies["head"] is grown
-    assert editor.lines == ('head = editor.grow(at=["net/one/out:0"], function=head, into="head")',)
+    assert editor["head"] is grown
+    assert editor.history.lines == ('head = editor.grow(at=["net/one/out:0"], function=head, into="head")',)
 
 
 def test_a_head_on_a_copy_trains_alone(editor: GraphEditor, session: v1.Session) -> None:
@@ -57,7 +57,7 @@ def test_undo_hides_what_grew_and_redo_brings_it_back(editor: GraphEditor, sessi
     editor.undo()
     assert list(editor.index.names) == before
     assert editor.graph.get_collection("variables") == held
-    assert editor.copies == {}
+    assert editor.core.executor.copies == {}
     editor.redo()
     assert "head/probabilities" in editor.index.ids
     assert len(editor.graph.get_collection("variables")) == len(held) + 1
@@ -141,7 +141,7 @@ def test_the_function_cannot_edit_the_graph_by_an_editor_and_undo_goes_on(
     with pytest.raises(GraphEditError, match=r"A function is making 'head' .* before or after editor\.grow"):
         editor.grow("net/one/out:0", function, into="head")
     assert list(editor.index.names) == names
-    assert list(editor.copies) == ["first"]
+    assert list(editor.core.executor.copies) == ["first"]
     editor.grow("net/one/out:0", head, into="head2")
     editor.undo()
     editor.undo()
@@ -180,7 +180,7 @@ def test_trainable_chooses_and_can_be_taken_back(editor: GraphEditor) -> None:
     editor.trainable("net/two/w", editor.scope("net/one"))
     now = ["net/one/w:0", "net/one/b:0", "net/two/w:0"]
     assert [v.name for v in editor.graph.get_collection("trainable_variables")] == now
-    assert editor.lines == ('editor.trainable("net/one/w", "net/one/b", "net/two/w")',)
+    assert editor.history.lines == ('editor.trainable("net/one/w", "net/one/b", "net/two/w")',)
     assert [f"{name}:0" for name in editor.trainable().ops] == now
     editor.undo()
     assert [v.name for v in editor.graph.get_collection("trainable_variables")] == before
@@ -211,7 +211,7 @@ def test_a_function_that_failed_leaves_its_scope_s_name_free(editor: GraphEditor
         with pytest.raises(GraphEditError):  # what cannot be initialised fails later
             editor.grow("net/one/out:0", lambda x: x + tf.Variable(v1.placeholder(tf.float32, [])), into="head")
     assert list(editor.index.names) == names
-    assert editor.free_scope("head") == "head"
+    assert editor.core.executor.free_scope("head") == "head"
     grown = editor.grow("net/one/out:0", head, into="head")
     assert grown.scope == "head"
     assert {name.partition("/")[0] for name in grown.ops} == {"head"}
@@ -234,5 +234,5 @@ def test_a_scope_that_somebody_only_entered_is_the_one_that_is_asked_for(editor:
 def test_what_grew_says_that_it_follows_no_original(editor: GraphEditor) -> None:
     editor.grow("net/one/out:0", head, into="head")
     with pytest.raises(AttributeError, match="sync: 'head' was grown, and has no original to follow; clone ops"):
-        editor.copies["head"].sync()
-    assert not hasattr(editor.copies["head"], "nothing")
+        editor["head"].sync()
+    assert not hasattr(editor["head"], "nothing")

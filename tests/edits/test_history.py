@@ -56,7 +56,7 @@ def test_undo_and_redo_many_times(editor: GraphEditor) -> None:
 def test_an_undone_name_stays_taken(editor: GraphEditor) -> None:
     editor.clone("x:0", "net/logits:0", "copy")
     editor.undo()
-    assert editor.free_scope() == "copy_1"
+    assert editor.core.executor.free_scope() == "copy_1"
     with pytest.raises(tgw.GraphEditError, match="'copy' is taken"):
         editor.clone("x:0", "net/logits:0", "copy")
 
@@ -95,7 +95,7 @@ def test_nothing_to_undo_is_said(editor: GraphEditor) -> None:
 def test_the_printed_line_does_the_same(editor: GraphEditor, session: v1.Session, batch: np.ndarray) -> None:
     editor.mark("x:0", "net/logits:0")
     editor.clone()
-    (line,) = editor.lines
+    (line,) = editor.history.lines
     assert line == 'copy = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")'
     names = set(editor.index.names)
     again = tgw.edit(editor.graph, session=session)
@@ -108,8 +108,8 @@ def test_the_printed_line_does_the_same(editor: GraphEditor, session: v1.Session
 
 def test_options_are_printed_when_they_are_not_the_default(editor: GraphEditor) -> None:
     editor.clone("x:0", "net/logits:0", "my/2nd-net", variables="shared")
-    assert editor.lines[0].startswith("my_2nd_net = editor.clone(")
-    assert editor.lines[0].endswith('into="my/2nd-net", variables="shared")')
+    assert editor.history.lines[0].startswith("my_2nd_net = editor.clone(")
+    assert editor.history.lines[0].endswith('into="my/2nd-net", variables="shared")')
 
 
 @pytest.mark.parametrize("broken", ["load", "add_members", "make_variable"])
@@ -321,7 +321,7 @@ def test_a_failed_import_hides_nothing(mlp: tf.Graph, editor: GraphEditor, monke
         patched.setattr(graph_import, "run_import", fail)
         with pytest.raises(RuntimeError, match="injected"):
             editor.clone("x:0", "net/logits:0", "copy")
-    assert editor.free_scope() == "copy"
+    assert editor.core.executor.free_scope() == "copy"
     with mlp.as_default():
         tf.no_op(name="copy/net/logits")
     assert "copy/net/logits" in editor.index.ids
@@ -330,8 +330,8 @@ def test_a_failed_import_hides_nothing(mlp: tf.Graph, editor: GraphEditor, monke
 @pytest.mark.parametrize(("scope", "name"), [("lambda", "lambda_"), ("editor", "editor_")])
 def test_a_printed_line_is_python_whatever_the_scope(editor: GraphEditor, scope: str, name: str) -> None:
     editor.clone("x:0", "net/logits:0", scope)
-    assert editor.lines[0].startswith(f"{name} = editor.clone(")
-    compile(editor.code(), "line", "exec")
+    assert editor.history.lines[0].startswith(f"{name} = editor.clone(")
+    compile(editor.to_script().text, "line", "exec")
 
 
 def test_a_boundary_that_loses_a_part_still_selects(editor: GraphEditor) -> None:
@@ -374,8 +374,8 @@ def test_a_redo_does_not_mind_the_order_in_which_tensorflow_lists_control_inputs
     editor.reroute("copy/exp:0", "x:0")
     after = [node.SerializeToString(deterministic=True) for node in graph.as_graph_def().node]
     for _ in range(2):
-        editor.jump(0)
-        editor.jump(2)
+        editor.history.goto(0)
+        editor.history.goto(2)
         assert [node.SerializeToString(deterministic=True) for node in graph.as_graph_def().node] == after
 
 
@@ -383,7 +383,7 @@ _EDITS_OF_MEMBERS: dict[str, Callable[[GraphEditor], object]] = {
     "freeze": lambda editor: editor.freeze(["z"]),
     "remove": lambda editor: editor.remove(editor.downstream("y")),
     "rename": lambda editor: editor.rename("y", "other"),
-    "cast": lambda editor: editor.cast("float16", ends="cast"),
+    "cast": lambda editor: editor.passes.cast("float16", ends="cast"),
     "clone": lambda editor: editor.clone("x:0", "z:0", into="copy"),
 }
 

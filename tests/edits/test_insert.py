@@ -448,7 +448,7 @@ def test_the_printed_line_makes_an_equal_command(line: tf.Graph, tmp_path: Path)
     editor.insert("a", add_one, "one", only=["b"])
     editor.insert("b:0", "Reshape", "shaped", shape=[-1, 2])
     editor.insert("x:0", decode, "decode", spec=tf.TensorSpec([None], tf.string))
-    for call in editor.code().splitlines():
+    for call in editor.to_script().text.splitlines():
         if "insert(" in call:
             exec(call, {"editor": again, "add_one": add_one, "decode": decode})
     assert [step.command for step in again.history.done] == [step.command for step in editor.history.done]

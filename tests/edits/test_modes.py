@@ -201,7 +201,7 @@ def test_several_copies_are_independent_of_each_other(editor: GraphEditor, sessi
     assert not np.array_equal(outs[0], outs[1])
     assert len(editor.history.done) == 1
     assert editor.undo() == 'tower = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="tower", times=3)'
-    assert editor.copies == {}
+    assert editor.core.executor.copies == {}
 
 
 def test_each_copy_stands_on_its_device(editor: GraphEditor) -> None:
@@ -229,7 +229,7 @@ def test_src_scope_is_replaced_by_into(editor: GraphEditor) -> None:
 
 def test_a_selection_is_copied_with_what_makes_it_whole(editor: GraphEditor, session: v1.Session) -> None:
     copy = editor.clone(editor.scope("net"), into="copy")
-    assert editor.lines == ("copy = editor.clone(editor.scope('net'), into=\"copy\")",)
+    assert editor.history.lines == ("copy = editor.clone(editor.scope('net'), into=\"copy\")",)
     assert copy.outside == ("x:0",)
     assert np.array_equal(*session.run(["net/logits:0", copy["net/logits:0"]], {"x:0": ONES}))
 

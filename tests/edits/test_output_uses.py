@@ -43,15 +43,15 @@ def opened(graph: tf.Graph, kind: str, folder: Path) -> tgw.GraphEditor:
 
 CASES: dict[str, tuple[Callable[[tgw.GraphEditor], Any], str]] = {
     "a type without outputs": (
-        lambda editor: editor.rename_type("QueueDequeueV2", "QueueCloseV2"),
+        lambda editor: editor.passes.rename_type("QueueDequeueV2", "QueueCloseV2"),
         "rename_type.*'dequeue:0' is float32 and would be gone, and op 'y' reads it",
     ),
     "a type of another dtype": (
-        lambda editor: editor.rename_type("AddV2", "Equal"),
+        lambda editor: editor.passes.rename_type("AddV2", "Equal"),
         "rename_type.*('inner:0' is float32 and would be bool, and op 'outer' reads it|input 0 of 'outer' is)",
     ),
     "a type with more inputs": (
-        lambda editor: editor.rename_type("Neg", "AddV2"),
+        lambda editor: editor.passes.rename_type("Neg", "AddV2"),
         "rename_type.*op 'y' has 1 input, and AddV2 takes 2",
     ),
     "fewer outputs": (
@@ -84,8 +84,8 @@ def test_an_output_that_a_collection_or_signature_names_stays(several: tf.Graph,
     editor = opened(several, kind, tmp_path)
     with pytest.raises(GraphEditError, match="'unstack' would have 1 output, and collection 'ends' names 'unstack:3'"):
         editor.set_attr("unstack", "num", 1)
-    editor.add_signature("rows", ["x:0"], {"y": "unread:1"})
-    with pytest.raises(GraphEditError, match=r"signature 'rows' names 'unread:1'; editor.remove_signature\('rows'\)"):
+    editor.signatures.add("rows", ["x:0"], {"y": "unread:1"})
+    with pytest.raises(GraphEditError, match=r"signature 'rows' names 'unread:1'; editor.signatures.remove\('rows'\)"):
         editor.set_attr("unread", "num", 1)
     with pytest.raises(UnknownName, match="There is no tensor 'unread:7': op 'unread' has 4 outputs"):
         editor.clone([], ["unread:7"])
@@ -106,7 +106,7 @@ def test_what_no_one_reads_may_go_and_is_marked_no_more(several: tf.Graph, tmp_p
     editor = opened(several, ".pb", tmp_path)
     editor.remove("y")
     editor.mark([], ["dequeue:0"])
-    editor.rename_type("QueueDequeueV2", "QueueCloseV2")
+    editor.passes.rename_type("QueueDequeueV2", "QueueCloseV2")
     assert editor.outputs == ()
     with pytest.raises(UnknownName, match="op 'dequeue' has no output"):
         editor.extract([], ["dequeue:0"])

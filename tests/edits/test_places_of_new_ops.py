@@ -75,8 +75,8 @@ def test_the_line_of_python_names_the_scope_and_does_the_same_again(mlp: tf.Grap
     mlp_again = tgw.edit(mlp.as_graph_def())
     editor = tgw.edit(mlp)
     editor.insert("net/one/out", "Identity")
-    assert "net/one/Identity" in editor.code()
-    mlp_again.replay(editor.edits())
+    assert "net/one/Identity" in editor.to_script().text
+    mlp_again.replay(editor.history.records())
     assert "net/one/Identity" in mlp_again.index.ids
 
 
@@ -106,7 +106,7 @@ def test_a_name_that_is_given_is_the_ops_name_also_after_undo_and_redo(mlp: tf.G
     editor.redo()
     assert editor.index.types[editor.index.ids["net/activation"]] == "Elu"
     assert editor.replace("net/two/out", elu, name="two", remove=True).added == ("two",)
-    assert editor.lines[-1].endswith('remove=True, name="two")')
+    assert editor.history.lines[-1].endswith('remove=True, name="two")')
 
 
 def test_later_ops_of_tensorflow_and_the_inserted_one_have_names_of_their_own(mlp: tf.Graph) -> None:
@@ -141,7 +141,7 @@ def test_edits_of_older_files_get_the_names_that_they_had(mlp: tf.Graph, tmp_pat
     for command in old:
         editor.edit(command)
     assert {"net/one/Identity/Identity", "net/two/Elu/Elu"} <= editor.index.ids.keys()
-    edits, script = editor.edits(), "\n".join(editor.lines)
+    edits, script = editor.history.records(), "\n".join(editor.history.lines)
     assert '"name"' not in json.dumps(edits)
     again, scripted = tgw.edit(definition), tgw.edit(definition)
     again.replay(edits)
@@ -175,7 +175,7 @@ def test_an_op_inserted_deep_in_inception_moves_no_box_further_than_it_needs() -
     editor = tgw.edit(INCEPTION)
     scope = "net/InceptionV3/InceptionV3/Conv2d_4a_3x3"
     relu = next(name for name in editor.of_type("Relu").ops if name.startswith(f"{scope}/"))
-    cache, opened = LayoutCache(), editor.opened | {scope}
+    cache, opened = LayoutCache(), editor.view.expanded | {scope}
     before = build_visible_graph(editor.index, ViewSpec(frozenset(opened)))
     here = place(before, cache=cache)
     added = editor.insert(relu, "Identity").added

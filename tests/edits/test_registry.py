@@ -99,7 +99,7 @@ def test_a_toy_command_has_a_method_and_its_code_is_run(editor: tgw.GraphEditor,
     assert opened.turn_over("less", renew="never").changed == ("less",)
     opened.undo()
     names: dict[str, tgw.GraphEditor] = {}
-    exec(compile(opened.code(), "script", "exec"), names)
+    exec(compile(opened.to_script().text, "script", "exec"), names)
     assert names["editor"].index.nodes == opened.index.nodes
     assert list(opened.index.nodes[opened.index.op("less")].input) == ["two", "three"]
     with pytest.raises(TypeError, match="unexpected keyword argument 'sideways'"):
@@ -110,7 +110,7 @@ def test_a_toy_command_has_a_method_and_its_code_is_run(editor: tgw.GraphEditor,
 
 def test_a_toy_command_is_json_and_is_replayed(editor: tgw.GraphEditor) -> None:
     editor.edit(TurnOver("less"))
-    edits = json.loads(json.dumps(editor.edits()))
+    edits = json.loads(json.dumps(editor.history.records()))
     assert edits == [{"verb": "turn_over", "given": {"op": "less"}}]
     editor.undo()
     assert editor.replay(edits) == 1
@@ -190,7 +190,7 @@ def test_a_verb_that_nobody_has_registered_is_no_message_no_json_and_no_method(e
         editor.edit(TurnOver("less"))  # a command is a value, registered or not
         assert less(editor) == -1.0
         with pytest.raises(GraphEditError, match=r"Edit 1 \(turn_over\) cannot be written"):
-            editor.edits()
+            editor.history.records()
     finally:
         registry.register(TurnOver)
 
@@ -290,7 +290,7 @@ def test_a_patch_names_the_function_that_it_is_for() -> None:
     loop = next(
         name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind.endswith("While")
     )
-    editor.enter(loop, "body")
+    editor.view.enter(loop, "body")
     editor.rename(next(iter(editor.matching("mul$"))), "twice")
     assert editor.history.done[-1].patch.function in editor.core.target.index.functions
 
@@ -341,10 +341,10 @@ def test_selections_and_arrays_of_a_toy_command_are_carried_by_code_and_json(edi
     try:
         report = editor.annotate(editor.ops("two"), numbers=np.array([1.0, 2.0]))
         assert report.notes == ("two: (1.0, 2.0)",)
-        assert editor.lines == ("editor.annotate(part=editor.ops('two'), numbers=[1.0, 2.0])",)
-        edits = json.loads(json.dumps(editor.edits()))
+        assert editor.history.lines == ("editor.annotate(part=editor.ops('two'), numbers=[1.0, 2.0])",)
+        edits = json.loads(json.dumps(editor.history.records()))
         assert editor.replay(edits) == 1
-        assert editor.edits() == edits * 2
+        assert editor.history.records() == edits * 2
     finally:
         registry.unregister("annotate")
 

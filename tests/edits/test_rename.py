@@ -131,7 +131,7 @@ def test_obfuscated_names_say_once_what_is_lost() -> None:
     graph = tf.Graph()
     with graph.as_default():
         tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], name="queue")
-    done = tgw.edit(graph).obfuscate_names()
+    done = tgw.edit(graph).passes.obfuscate_names()
     assert sum("holds nothing of what 'queue' held" in note for note in (*done.notes, *done.lost)) == 1
 
 
@@ -319,9 +319,9 @@ def test_a_part_of_a_variable_is_renamed_with_it(mlp: tf.Graph) -> None:
 def test_ends_of_a_signature_have_other_names(signed: Path, tmp_path: Path, batch: np.ndarray) -> None:
     editor = tgw.edit(signed)
     editor.rename("predict:logits", "scores")
-    assert editor.signatures[0].outputs == (("scores", "net/logits:0"),)
+    assert next(iter(editor.signatures.values())).outputs == (("scores", "net/logits:0"),)
     editor.rename("net/logits", "net/scores")
-    assert editor.signatures[0].outputs == (("scores", "net/scores:0"),)
+    assert next(iter(editor.signatures.values())).outputs == (("scores", "net/scores:0"),)
     with pytest.raises(GraphEditError, match="Signature 'predict' has no input or output 'y'; it has 'x' and 'scores'"):
         editor.rename("predict:y", "z")
     with pytest.raises(GraphEditError, match="has 'x' already"):
@@ -331,9 +331,9 @@ def test_ends_of_a_signature_have_other_names(signed: Path, tmp_path: Path, batc
     assert list(loaded.signatures["predict"](x=tf.constant(batch))) == ["scores"]
     editor.undo()
     editor.undo()
-    assert editor.signatures[0].outputs == (("logits", "net/logits:0"),)
+    assert next(iter(editor.signatures.values())).outputs == (("logits", "net/logits:0"),)
     editor.redo()
-    assert editor.signatures[0].outputs == (("scores", "net/logits:0"),)
+    assert next(iter(editor.signatures.values())).outputs == (("scores", "net/logits:0"),)
 
 
 def test_a_signature_is_renamed_from_within_the_function_that_does_its_work(tmp_path: Path) -> None:
@@ -345,9 +345,9 @@ def test_a_signature_is_renamed_from_within_the_function_that_does_its_work(tmp_
     module = Module()
     tf.saved_model.save(module, str(tmp_path / "saved"), signatures={"serving_default": module.__call__})
     editor = tgw.edit(tmp_path / "saved")
-    assert len(editor.breadcrumb) > 1
+    assert len(editor.view.breadcrumb) > 1
     editor.rename("serving_default:output_0", "scores")
-    editor.leave(0)
+    editor.view.leave(0)
     editor.save(tmp_path / "renamed/", verify=False)
     signature = tf.saved_model.load(str(tmp_path / "renamed")).signatures["serving_default"]
     given = signature(x=tf.constant([1.0]))
@@ -382,9 +382,9 @@ def test_a_marked_boundary_follows_a_rename_there_and_back(line: tf.Graph, tmp_p
     assert editor.inputs == ("first",)
     assert editor.selection is not None
     assert "end" in editor.selection.ops
-    editor.jump(0)
+    editor.history.goto(0)
     assert (editor.inputs, editor.outputs) == (("a",), ("c:0",))
-    editor.jump(2)
+    editor.history.goto(2)
     assert (editor.inputs, editor.outputs) == (("first",), ("end:0",))
 
 

@@ -66,7 +66,9 @@ def test_text_to_text_is_saved_in_json_replayed_and_undone(tmp_path: Path) -> No
     expected = ran(editor, tmp_path, "y:0", X)
     editor.replace_all("Mul(x, Sigmoid(x))", "Mul(Sigmoid(x), x)", into="turned")
     np.testing.assert_allclose(ran(editor, tmp_path, "y:0", X), expected, rtol=1e-6)
-    assert editor.lines == ('editor.replace_all(pattern="Mul(x, Sigmoid(x))", by="Mul(Sigmoid(x), x)", into="turned")',)
+    assert editor.history.lines == (
+        'editor.replace_all(pattern="Mul(x, Sigmoid(x))", by="Mul(Sigmoid(x), x)", into="turned")',
+    )
     edits = editor.save(tmp_path / "edits.json")
     given = json.loads(edits.read_text())["edits"][0]
     assert given["verb"] == "replace_all"
@@ -77,7 +79,7 @@ def test_text_to_text_is_saved_in_json_replayed_and_undone(tmp_path: Path) -> No
     other.undo()
     assert saved(other, tmp_path) == before
     third = tgw.edit(path)
-    exec(editor.lines[0], {"editor": third})
+    exec(editor.history.lines[0], {"editor": third})
     assert saved(third, tmp_path) == saved(editor, tmp_path)
 
 
@@ -268,10 +270,10 @@ def test_a_match_whose_inside_is_read_waited_for_or_returned_is_left_and_says_wh
 
 def test_a_match_whose_inside_a_signature_gives_is_left_and_says_so() -> None:
     editor = tgw.edit(graph_of(silu_as_y).as_graph_def())
-    editor.add_signature("inner", {"x": "x:0"}, {"gate": "Sigmoid:0"})
+    editor.signatures.add("inner", {"x": "x:0"}, {"gate": "Sigmoid:0"})
     with pytest.raises(GraphEditError, match="'Sigmoid:0' inside is an output of the model"):
         editor.replace_all("Mul(x, Sigmoid(x))", "Relu(x)")
-    editor.remove_signature("inner")
+    editor.signatures.remove("inner")
     assert len(editor.replace_all("Mul(x, Sigmoid(x))", "Relu(x)").replaced) == 1
 
 
@@ -365,7 +367,7 @@ def test_where_chooses_matches_and_an_error_in_it_is_a_refusal() -> None:
     with pytest.raises(GraphEditError, match="where= accepts"):
         editor.replace_all("Sigmoid(x)", tf.tanh, where=lambda _: False)
     with pytest.raises(GraphEditError, match=r"edits\.py"):
-        editor.edits()
+        editor.history.records()
 
 
 # semantics 11

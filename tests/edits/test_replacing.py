@@ -61,13 +61,13 @@ def test_an_op_type_takes_the_place_of_an_op_and_a_name_of_the_graph_goes_before
     editor = tgw.edit(blocks)
     editor.replace("block/double", "Sub", remove=True)
     assert ran(editor, tmp_path, "y:0", X).tolist() == [[0, 0]]
-    assert editor.lines == ('editor.replace(what="block/double", by="Sub", remove=True, name="block/Sub")',)
+    assert editor.history.lines == ('editor.replace(what="block/double", by="Sub", remove=True, name="block/Sub")',)
     assert "block/double" not in editor.index.ids
     with pytest.raises(GraphEditError, match="'Subb' is no op type"):
         editor.replace("block/sum", "Subb")
     editor.undo()
     editor.replace("y", "Square", ends={"y": "Square"})
-    assert "by=editor.ops(" in editor.lines[0] or 'by=["Square"]' in editor.lines[0]
+    assert "by=editor.ops(" in editor.history.lines[0] or 'by=["Square"]' in editor.history.lines[0]
 
 
 def test_gradients_of_what_is_replaced_are_named() -> None:
@@ -167,7 +167,7 @@ def test_the_result_of_a_function_follows() -> None:
 def test_the_end_of_a_signature_follows(signed: Path) -> None:
     editor = tgw.edit(signed)
     editor.replace("net/logits", tf.nn.softmax, "scores", remove=True)
-    assert editor.signatures[0].outputs == (("logits", "scores/Softmax:0"),)
+    assert next(iter(editor.signatures.values())).outputs == (("logits", "scores/Softmax:0"),)
 
 
 @pytest.mark.parametrize(
@@ -198,5 +198,5 @@ def test_the_line_of_a_replacement_by_a_scope_does_it_again(blocks: tf.Graph, by
     whole = blocks.as_graph_def()
     editor, again = tgw.edit(whole), tgw.edit(whole)
     editor.replace("block/", by)
-    exec(editor.lines[-1], {"editor": again})
+    exec(editor.history.lines[-1], {"editor": again})
     assert list(again.index.nodes) == list(editor.index.nodes)

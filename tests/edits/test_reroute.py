@@ -85,7 +85,7 @@ def test_only_and_never_name_ops_scopes_and_selections(shared_weights: tf.Graph)
         assert editor.reroute(read, to="other:0", **given).changed == ("a/y",)
         editor.undo()
     editor.reroute("a/x:0", to="other:0", only=a)
-    assert "only=editor.scope('a')" in editor.code()
+    assert "only=editor.scope('a')" in editor.to_script().text
     with pytest.raises(GraphEditError, match="Nobody among the ops that only= and never= leave"):
         editor.reroute("b/x:0", to="other:0", only=editor.ops())
 
@@ -296,7 +296,7 @@ def test_new_ops_are_named_as_asked_and_in_code_where_it_matters(unlike: tgw.Gra
     unlike.undo()
     # A graph without the hidden layer/Cast would call it so: the line says the name that this graph gave.
     unlike.reroute("x:0", to="whole:0", mend="Cast")
-    assert 'mend="Cast", names=["layer/Cast_1"])' in unlike.code()
+    assert 'mend="Cast", names=["layer/Cast_1"])' in unlike.to_script().text
     with pytest.raises(NameTaken, match="'layer/Y' is taken in this graph; 'layer/Y_1' is free"):
         unlike.reroute("whole:0", to="x:0", mend="Cast", names=["layer/Y"])
 
@@ -469,7 +469,7 @@ def test_every_line_does_the_same_again() -> None:
     for step in first.history.done:
         eval(step.line, {"editor": again})
     assert reads(again) == reads(first)
-    assert again.code() == first.code()
+    assert again.to_script().text == first.to_script().text
 
 
 @pytest.mark.parametrize("is_file", [False, True], ids=["live", "file"])

@@ -121,8 +121,8 @@ def test_functions_of_saved_models_that_call_each_other_take_the_new_size(
     tf.saved_model.save(module, str(tmp_path / "model"), signatures=module.scores)
     editor = tgw.edit(tmp_path / "model")
     if depth is not None:
-        editor.leave(depth)
-    done = editor.change_batch_size(size)
+        editor.view.leave(depth)
+    done = editor.passes.change_batch_size(size)
     assert len({one.function for one in done.constants} - {""}) >= 2
     assert any(note.startswith("In function '__inference_inner") for note in done.notes)
     editor.save(tmp_path / "other")
@@ -164,7 +164,7 @@ def test_functions_that_say_no_shape_of_their_arguments_take_the_new_size(
     graph = calls_by_type()
     editor = tgw.edit(written(graph, tmp_path)) if is_file else tgw.edit(graph, session=v1.Session(graph=graph))
     before = {name: editor.index.extras.function(name) for name in editor.index.functions}
-    done = editor.change_batch_size(size)
+    done = editor.passes.change_batch_size(size)
     assert {one.function for one in done.constants} == {"outer", "inner"}
     assert "In function 'inner': its gradient function 'back', made for the old size, stays as it is; " in str(done)
     assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((3, 2), np.float32)}).tolist() == [[4, 4]] * 3
@@ -191,7 +191,7 @@ def test_a_constant_behind_an_op_whose_type_is_a_function_takes_the_new_size(
     graph = graph_of(lambda x: tf.reshape(tf.raw_ops.LRN(input=outer(x)[..., None]), [4, 2, 1]), [4, 2])
     editor = tgw.edit(written(graph, tmp_path) if is_file else graph)
     assert editor.index.shape(editor.index.op("LRN"), 0) == (None,) * 4
-    editor.change_batch_size(size)
+    editor.passes.change_batch_size(size)
     assert editor.index.shape(editor.index.op("y"), 0) == (size, 2, 1)
     (call,) = (op for op, kind in enumerate(editor.index.types) if kind in editor.index.functions)
     assert editor.index.dtypes(call) == ("float32",)
@@ -207,7 +207,7 @@ def test_a_constant_behind_an_op_of_no_known_shape_is_told(is_file: bool, tmp_pa
 
     graph = graph_of(build, [4, 1])
     editor = tgw.edit(written(graph, tmp_path) if is_file else graph)
-    done = editor.change_batch_size(8)
+    done = editor.passes.change_batch_size(8)
     told = "'rows/shape' still holds the old size, [4, 1], for 'rows'; it is not known what it should hold."
     assert [note for note in done.notes if "old size" in note] == [told]
 
@@ -215,7 +215,7 @@ def test_a_constant_behind_an_op_of_no_known_shape_is_told(is_file: bool, tmp_pa
 def test_a_tf_function_and_its_callees_take_the_new_size() -> None:
     module = Nested()
     editor = tgw.edit(module.scores)
-    editor.change_batch_size(None)
+    editor.passes.change_batch_size(None)
     x = tf.random.stateless_normal([6, 8], [1, 2])
     np.testing.assert_allclose(editor.function()(x)["y"], tf.nn.relu(x) @ tf.ones([8, 3]) + 1.0, rtol=1e-6)
 
@@ -243,7 +243,7 @@ def test_a_function_that_cannot_take_the_size_is_named_and_nothing_changes(tmp_p
     editor = tgw.edit(written(graph, tmp_path))
     before = saved(editor, tmp_path)
     with pytest.raises(GraphEditError, match=r"which 'PartitionedCall' calls: Op 'matmul' cannot take"):
-        editor.change_batch_size(6)
+        editor.passes.change_batch_size(6)
     assert saved(editor, tmp_path) == before
 
 
@@ -260,7 +260,7 @@ def test_a_number_of_rows_that_a_loop_or_an_op_has_fixed_is_told(
     build: Callable[[tf.Tensor], tf.Tensor], tmp_path: Path
 ) -> None:
     editor = tgw.edit(written(graph_of(build, [4, 2]), tmp_path))
-    done = editor.change_batch_size(None)
+    done = editor.passes.change_batch_size(None)
     assert any("still holds the old size, 4, for" in note for note in done.notes)
 
 
@@ -296,7 +296,7 @@ def test_tensor_arrays_take_the_elements_of_the_new_size(size: int | None, is_im
     editor = tgw.edit(path, checkpoint=path.with_suffix(""))
     if is_imported:
         assert editor.session is not None
-    editor.change_batch_size(size)
+    editor.passes.change_batch_size(size)
     shapes = [node.attr["element_shape"].shape for node in editor.index.nodes if "element_shape" in node.attr]
     assert len(shapes) == 3
     assert 2 not in [shape.dim[0].size for shape in shapes]
@@ -394,7 +394,7 @@ def test_another_dtype_is_cast_back_for_the_readers(line: tf.Graph, tmp_path: Pa
     editor.edit(refused.value.mends[0])
     given = ran(editor, tmp_path, "c:0", {"x:0": np.ones((1, 2), np.uint8)})
     assert (given.tolist(), given.dtype) == ([[8, 8]], np.float32)
-    assert 'editor.replace_input(tensor="x:0", dtype="uint8", mend="Cast")' in editor.code()
+    assert 'editor.replace_input(tensor="x:0", dtype="uint8", mend="Cast")' in editor.to_script().text
 
 
 def test_in_a_live_graph_another_dtype_takes_a_new_placeholder(line: tf.Graph) -> None:
@@ -408,11 +408,11 @@ def test_in_a_live_graph_another_dtype_takes_a_new_placeholder(line: tf.Graph) -
 def test_the_ends_of_signatures_stay(signed: Path, tmp_path: Path) -> None:
     editor = tgw.edit(signed)
     editor.replace_input("x:0", [7, 3])
-    assert editor.signatures[0].inputs == (("x", "x:0"),)
+    assert next(iter(editor.signatures.values())).inputs == (("x", "x:0"),)
     editor.undo()
     editor.session.run("net/logits:0", {"x:0": np.ones((2, 3))})
     editor.replace_input("x:0", dtype=tf.int32, mend="Cast")
-    assert editor.signatures[0].inputs == (("x", "x_1:0"),)
+    assert next(iter(editor.signatures.values())).inputs == (("x", "x_1:0"),)
 
 
 @pytest.mark.parametrize(

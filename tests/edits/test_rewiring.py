@@ -158,7 +158,7 @@ def test_a_dropout_in_a_training_graph_is_bypassed_with_its_gradients() -> None:
         assert not all(np.array_equal(*pair) for pair in zip(wanted, before, strict=True))
         editor = tgw.edit(graph, session=session)
         told = editor.bypass("net/dropout", gradients=True)
-        assert editor.lines == ('editor.bypass(what="net/dropout", gradients=True)',)
+        assert editor.history.lines == ('editor.bypass(what="net/dropout", gradients=True)',)
         assert "Its gradients are bypassed" in str(told)
         for pair in zip(weights_after_a_step(session), wanted, strict=True):
             np.testing.assert_allclose(*pair, rtol=1e-6)
@@ -224,7 +224,7 @@ def test_without_gradients_a_bypass_is_what_it_was_and_its_line_too() -> None:
     assert "compute them again" in str(editor.bypass("net/dropout"))
     plain = built(dropout)
     plain.bypass("layer/dropout", gradients=True)
-    assert plain.lines == ('editor.bypass(what="layer/dropout")',)
+    assert plain.history.lines == ('editor.bypass(what="layer/dropout")',)
 
 
 @pytest.mark.parametrize("renamed", ["net", "sine"])
@@ -456,7 +456,7 @@ def test_a_session_that_has_run_sees_the_edit_and_keeps_its_values(
     assert np.array_equal(passed, session.run("net/two/add:0", {"x:0": batch}))
     editor.reroute("net/two/add:0", to="net/one/out:0")
     assert np.array_equal(session.run("net/logits:0", {"x:0": batch}), session.run("net/one/out:0", {"x:0": batch}))
-    editor.jump(0)
+    editor.history.goto(0)
     assert np.array_equal(session.run("net/logits:0", {"x:0": batch}), whole)
     assert all(np.array_equal(a, b) for a, b in zip(kept, read(variables, session), strict=True))
 
@@ -467,7 +467,7 @@ def test_undo_brings_back_what_tensorflow_would_write(mlp: tf.Graph, session: v1
     editor.swap("net/one/out:0", "net/two/out:0", never=["net/two/MatMul"])
     editor.add_control_inputs("net/logits", ["net/one/out", "x"])
     editor.detach("net/two")
-    editor.jump(0)
+    editor.history.goto(0)
     hidden = {node.name for node in mlp.as_graph_def().node} - set(editor.index.names)
     after = (n for n in mlp.as_graph_def().node if n.name not in hidden)
     assert sorted(n.SerializeToString(deterministic=True) for n in after) == before
@@ -565,7 +565,7 @@ def test_a_v2_loop_is_rewired_outside_and_inside() -> None:
     editor.undo()
     loop = next(iter(editor.of_type("StatelessWhile")))
     assert "would be a cycle" in refused(lambda: editor.connect("y:0", loop, 3)).why
-    editor.enter(loop, "body")
+    editor.view.enter(loop, "body")
     mul = next(iter(editor.of_type("Mul")))
     inputs = reads(editor)[mul]
     editor.swap(f"{inputs[0]}:0", f"{inputs[1]}:0", only=mul)

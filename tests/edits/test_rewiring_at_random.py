@@ -135,7 +135,7 @@ def test_undo_of_random_edits_gives_back_the_graph(file: str) -> None:
         assert seen(editor) == state
     assert seen(editor) == before
     assert editor.index.names == names
-    editor.jump(len(states))
+    editor.history.goto(len(states))
     assert seen(editor) == after
 
 
@@ -147,7 +147,7 @@ def test_undo_of_random_edits_gives_back_the_very_file(file: str, tmp_path: Path
     before, at_random = editor.index, Random(editor, seed=1)
     done = sum(at_random.edit() for _ in range(EDITS * 2))
     assert done
-    editor.jump(0)
+    editor.history.goto(0)
     assert editor.index is before
 
 
@@ -163,7 +163,7 @@ def test_hundreds_of_edits_back_and_forth_end_where_they_began() -> None:
         elif editor.history.undone:
             editor.redo()
     assert {n.name: n.SerializeToString(deterministic=True) for n in editor.index.nodes} == written(editor)
-    editor.jump(0)
+    editor.history.goto(0)
     assert seen(editor) == before
 
 

@@ -311,7 +311,7 @@ def test_values_of_every_kind() -> None:
         text, whole, no = session.run(["text_read:0", "whole_read:0", "no_read:0"])
     assert [word.decode() for word in text] == ["c", "ä"]
     assert (whole.tolist(), bool(no)) == ([3, 4], True)
-    assert 'editor.set_constant(tensor="whole:0", value=[3, 4])' in editor.code()
+    assert 'editor.set_constant(tensor="whole:0", value=[3, 4])' in editor.to_script().text
 
 
 @pytest.mark.parametrize("is_file", [False, True])

@@ -31,7 +31,7 @@ def _quiet() -> Iterator[None]:
 
 
 def names(editor: tgw.GraphEditor) -> list[str]:
-    return [signature.name for signature in editor.signatures]
+    return [signature.name for signature in tuple(editor.signatures.values())]
 
 
 def relu(editor: tgw.GraphEditor) -> str:
@@ -60,7 +60,7 @@ def test_a_signature_that_is_added_is_in_the_saved_model_with_its_keys_and_value
     before, tensor = names(editor), relu(editor)
     feed = editor.of_type("Placeholder").ops[0]
     expected = editor.probe(tensor, {feed: X})[tensor].value
-    editor.add_signature("features", outputs={"hidden": tensor})
+    editor.signatures.add("features", outputs={"hidden": tensor})
     assert names(editor) == [*before, "features"]
     editor.save(tmp_path / "model")
     np.testing.assert_allclose(called(tmp_path / "model", "features")["hidden"], expected, rtol=1e-5)
@@ -69,30 +69,30 @@ def test_a_signature_that_is_added_is_in_the_saved_model_with_its_keys_and_value
     editor.undo()
     assert names(editor) == before
     editor.redo()
-    editor.rename_signature("features", "embedding")
+    editor.signatures.rename("features", "embedding")
     editor.rename("embedding:hidden", "vector")
-    assert dict(editor.signatures[-1].outputs).keys() == {"vector"}
-    editor.remove_signature("embedding")
+    assert dict(tuple(editor.signatures.values())[-1].outputs).keys() == {"vector"}
+    editor.signatures.remove("embedding")
     assert names(editor) == before
 
 
 @pytest.mark.parametrize("kind", ["graph and session", "SavedModel of a module", "`tf.function`"])
 def test_edits_of_signatures_are_replayed_from_json(kind: str, sources: Sources, tmp_path: Path) -> None:
     editor = sources.kinds()[kind]()
-    editor.add_signature("features", outputs={"hidden": relu(editor)})
-    editor.rename_signature("features", "embedding")
+    editor.signatures.add("features", outputs={"hidden": relu(editor)})
+    editor.signatures.rename("features", "embedding")
     editor.save(tmp_path / "edits.json")
     other = sources.kinds()[kind]()
     other.replay(tmp_path / "edits.json")
-    assert [s.name for s in other.signatures] == [s.name for s in editor.signatures]
-    assert 'editor.add_signature(name="features", inputs={' in editor.code()
+    assert [s.name for s in tuple(other.signatures.values())] == [s.name for s in tuple(editor.signatures.values())]
+    assert 'editor.signatures.add(name="features", inputs={' in editor.to_script().text
 
 
 def test_the_signatures_of_a_file_are_renamed_and_removed_in_its_saved_model(sources: Sources, tmp_path: Path) -> None:
     editor = sources.kinds()["SavedModel of a module"]()
     assert names(editor) == ["hidden", "twice"]
-    editor.rename_signature("twice", "serving_default")
-    editor.remove_signature("hidden")
+    editor.signatures.rename("twice", "serving_default")
+    editor.signatures.remove("hidden")
     editor.save(tmp_path / "model")
     assert not any("was not written" in notice for notice in editor.notices)  # both were asked for
     loaded = tf.saved_model.load(str(tmp_path / "model"))
@@ -103,14 +103,14 @@ def test_the_signatures_of_a_file_are_renamed_and_removed_in_its_saved_model(sou
 def test_a_difference_has_the_signatures_of_both_models(sources: Sources, tmp_path: Path) -> None:
     editor = sources.kinds()["SavedModel of a module"]()
     before = sources.kinds()["SavedModel of a module"]()
-    editor.leave(0)
-    before.leave(0)
+    editor.view.leave(0)
+    before.view.leave(0)
     assert not editor.diff(before)
     editor.rename("hidden:output_0", "z")
     (changed,) = editor.diff(before).signatures.changed
     assert str(changed).startswith("hidden: output output_0 - "), changed
-    editor.remove_signature("hidden")
-    editor.rename_signature("twice", "serving_default")
+    editor.signatures.remove("hidden")
+    editor.signatures.rename("twice", "serving_default")
     for other in (None, before):
         found = editor.diff(other)
         assert found
@@ -128,49 +128,49 @@ def test_a_difference_has_the_signatures_of_both_models(sources: Sources, tmp_pa
 def test_no_difference_of_functions_that_alone_were_compared_says_so(sources: Sources) -> None:
     editor, before = (sources.kinds()["SavedModel of a module"]() for _ in range(2))
     assert repr(editor.diff(before)) == (
-        f"No difference in {' / '.join(editor.breadcrumb[1:])!r}, which alone was compared; "
-        "editor.leave(0), and compare again, for the whole graph."
+        f"No difference in {' / '.join(editor.view.breadcrumb[1:])!r}, which alone was compared; "
+        "editor.view.leave(0), and compare again, for the whole graph."
     )
 
 
 def test_an_edit_of_the_graph_is_followed_by_a_signature_that_was_added() -> None:
     editor = tgw.example()
-    editor.add_signature("net", outputs={"y": "net/logits:0"})
+    editor.signatures.add("net", outputs={"y": "net/logits:0"})
     editor.rename("net/logits", "scores")
-    assert editor.signatures[0].outputs == (("y", "scores:0"),)
+    assert next(iter(editor.signatures.values())).outputs == (("y", "scores:0"),)
     editor.rename("x", "image")
-    assert editor.signatures[0].inputs == (("x", "image:0"),)
+    assert next(iter(editor.signatures.values())).inputs == (("x", "image:0"),)
     editor.remove("scores", readers=True)
-    assert editor.signatures == ()
+    assert tuple(editor.signatures.values()) == ()
 
 
 def test_without_ends_a_signature_has_the_marked_ones_or_what_the_graph_seems_to_be_for() -> None:
     editor = tgw.example()
-    editor.add_signature("all")
-    assert dict(editor.signatures[0].inputs) == {"x": "x:0", "labels": "labels:0"}
+    editor.signatures.add("all")
+    assert dict(next(iter(editor.signatures.values())).inputs) == {"x": "x:0", "labels": "labels:0"}
     editor.mark("x", "net/hidden/Relu")
-    editor.add_signature("part")
-    assert editor.signatures[1].inputs == (("x", "x:0"),)
-    assert editor.signatures[1].outputs == (("Relu", "net/hidden/Relu:0"),)
+    editor.signatures.add("part")
+    assert tuple(editor.signatures.values())[1].inputs == (("x", "x:0"),)
+    assert tuple(editor.signatures.values())[1].outputs == (("Relu", "net/hidden/Relu:0"),)
 
 
 def test_a_graph_is_saved_with_all_of_its_signatures_while_the_ends_of_one_are_marked(tmp_path: Path) -> None:
     editor = tgw.example()
     editor.mark("x", "net/hidden/Relu")
-    editor.add_signature("features")
-    editor.add_signature("logits", outputs={"y": "net/logits"})
+    editor.signatures.add("features")
+    editor.signatures.add("logits", outputs={"y": "net/logits"})
     editor.save(tmp_path / "model")
     assert sorted(tf.saved_model.load(str(tmp_path / "model")).signatures) == ["features", "logits"]
 
 
 def test_the_order_of_ends_is_that_of_the_arguments_of_the_module() -> None:
     editor = tgw.example()
-    editor.add_signature("loss", outputs=["loss"])
-    editor.order_signature("loss", inputs=["labels", "x"])
-    assert [key for key, _ in editor.signatures[0].inputs] == ["labels", "x"]
+    editor.signatures.add("loss", outputs=["loss"])
+    editor.signatures.reorder("loss", inputs=["labels", "x"])
+    assert [key for key, _ in next(iter(editor.signatures.values())).inputs] == ["labels", "x"]
     assert list(editor.module().inputs) == ["labels:0", "x:0"]
     editor.undo()
-    assert [key for key, _ in editor.signatures[0].inputs] == ["x", "labels"]
+    assert [key for key, _ in next(iter(editor.signatures.values())).inputs] == ["x", "labels"]
 
 
 @pytest.mark.parametrize(
@@ -189,26 +189,26 @@ def test_the_order_of_ends_is_that_of_the_arguments_of_the_module() -> None:
 )
 def test_what_cannot_be_is_refused_and_nothing_has_changed(call: Any, error: type[Exception], sentence: str) -> None:
     editor = tgw.example()
-    editor.add_signature("net", outputs={"y": "net/logits"})
-    before = editor.signatures, editor.history, editor.index
+    editor.signatures.add("net", outputs={"y": "net/logits"})
+    before = tuple(editor.signatures.values()), editor.history, editor.index
     with pytest.raises(error, match=sentence):
         call(editor)
-    assert (editor.signatures, editor.history, editor.index) == before
+    assert (tuple(editor.signatures.values()), editor.history, editor.index) == before
 
 
 def test_a_signature_inside_a_function_that_needs_what_only_a_call_knows_is_refused_by_name(sources: Sources) -> None:
     editor = sources.kinds()["SavedModel of a module"]()
     with pytest.raises(GraphEditError, match=r"'x(:0)?'"):
-        editor.add_signature("part", inputs={"a": "mul/y"}, outputs={"y": "mul"})
+        editor.signatures.add("part", inputs={"a": "mul/y"}, outputs={"y": "mul"})
     assert "part" not in names(editor)
 
 
 def test_a_signature_takes_no_tensor_twice_and_may_give_it_twice(tmp_path: Path) -> None:
     editor = tgw.example()
     with pytest.raises(GraphEditError, match="takes 'x:0' as 'a' and 'b', and TensorFlow loads no signature that"):
-        editor.add_signature("twice", inputs={"a": "x:0", "b": "x:0"}, outputs=["net/logits"])
+        editor.signatures.add("twice", inputs={"a": "x:0", "b": "x:0"}, outputs=["net/logits"])
     assert names(editor) == []
-    editor.add_signature("twice", inputs=["x"], outputs={"a": "net/logits:0", "b": "net/logits:0", "c": "x:0"})
+    editor.signatures.add("twice", inputs=["x"], outputs={"a": "net/logits:0", "b": "net/logits:0", "c": "x:0"})
     editor.save(tmp_path / "model")
     values = called(tmp_path / "model", "twice")
     assert values["a"].tolist() == values["b"].tolist()

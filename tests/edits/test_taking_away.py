@@ -47,10 +47,10 @@ def test_a_level_of_scope_is_left_out_of_names(old: str, new: str) -> None:
 def test_a_level_of_scope_is_left_out_in_a_file_and_by_its_line(tmp_path: Path) -> None:
     editor = tgw.edit(tower().as_graph_def())
     editor.rename("clone_0/", "")
-    assert editor.lines == ('editor.rename(old="clone_0/", new="")',)
+    assert editor.history.lines == ('editor.rename(old="clone_0/", new="")',)
     names = set(editor.index.names)
     again = tgw.edit(tower().as_graph_def())
-    again.replay(editor.edits())
+    again.replay(editor.history.records())
     assert set(again.index.names) == names
     editor.save(tmp_path / "without.pb")
     assert set(tgw.edit(tmp_path / "without.pb").index.names) == names
@@ -226,23 +226,23 @@ def test_functions_that_no_op_calls_are_removed(live: bool, tmp_path: Path) -> N
         editor = tgw.edit(graph)
     else:
         editor = tgw.edit(graph_def)
-    assert "Removed 'unused'." in editor.remove_functions().notes
+    assert "Removed 'unused'." in editor.passes.remove_functions().notes
     editor.save(tmp_path / "without.pb", verify=False)
     written = v1.GraphDef.FromString((tmp_path / "without.pb").read_bytes())
     assert {f.signature.name for f in written.library.function} == names
-    assert "ops call every function" in refused(editor.remove_functions).why
+    assert "ops call every function" in refused(editor.passes.remove_functions).why
     editor.undo()
     assert "unused" in editor.index.functions
-    assert editor.lines == ()
+    assert editor.history.lines == ()
 
 
 def test_a_collection_goes_and_its_ops_stay() -> None:
     editor = tgw.edit(tower())
     names = list(editor.index.names)
-    editor.remove_collection("trainable_variables")
+    editor.passes.remove_collection("trainable_variables")
     assert editor.graph.get_collection("trainable_variables") == []
     assert editor.index.names == names
-    assert "did you mean 'variables'" in refused(lambda: editor.remove_collection("variable")).why
+    assert "did you mean 'variables'" in refused(lambda: editor.passes.remove_collection("variable")).why
     editor.undo()
     assert len(editor.graph.get_collection("trainable_variables")) == 1
 
@@ -263,8 +263,8 @@ def test_an_attribute_is_taken_from_ops_and_from_the_functions_that_they_call(li
     else:
         editor = tgw.edit(graph_def)
     assert b"_XlaMustCompile" in graph_def.SerializeToString()
-    editor.remove_attr("_tpu_replicate")
-    editor.remove_attr("_XlaMustCompile")
+    editor.passes.remove_attr("_tpu_replicate")
+    editor.passes.remove_attr("_XlaMustCompile")
     editor.save(tmp_path / "without.pb", verify=False)
     written = (tmp_path / "without.pb").read_bytes()
     assert b"_tpu_replicate" not in written
@@ -280,7 +280,9 @@ def test_an_attribute_is_taken_from_some_ops_and_not_where_it_is_needed() -> Non
     editor = tgw.edit(tower())
     product = next(name for name in editor.index.names if name.endswith("product"))
     editor.set_attr(product, "transpose_a", True)
-    editor.remove_attr("transpose_a", product)
+    editor.passes.remove_attr("transpose_a", product)
     assert not editor.index.nodes[editor.index.ids[product]].attr["transpose_a"].b
-    assert "cannot be without 'T', which every MatMul has" in refused(lambda: editor.remove_attr("T", product)).why
-    assert "No op here has attribute 'transpose_q'" in refused(lambda: editor.remove_attr("transpose_q")).why
+    assert (
+        "cannot be without 'T', which every MatMul has" in refused(lambda: editor.passes.remove_attr("T", product)).why
+    )
+    assert "No op here has attribute 'transpose_q'" in refused(lambda: editor.passes.remove_attr("transpose_q")).why

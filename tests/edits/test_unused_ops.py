@@ -35,7 +35,7 @@ def test_what_is_bypassed_is_unused_and_the_offer_removes_all_of_it() -> None:
     assert unused(editor) == ()  # y has no consumers either, but that is the graph's result
     editor.bypass("dropout/")
     assert unused(editor) == DROPOUT
-    scene = editor.scene()
+    scene = editor.view.scene()
     drawn = {name for name, idle in zip(scene.names, editor.core.paint(scene).unused.tolist(), strict=True) if idle}
     assert drawn >= {"dropout"}
     requests = EditRequests(editor, KernelNamespace())
@@ -132,7 +132,7 @@ def test_what_is_detached_is_unused_as_a_whole_and_the_offer_removes_it(as_file:
     editor = tgw.edit(with_part().as_graph_def() if as_file else with_part())
     editor.detach("part")
     assert set(unused(editor)) == {"before", "before_placeholder", "part/n", "part/r"}
-    scene = editor.scene()
+    scene = editor.view.scene()
     drawn = {name for name, idle in zip(scene.names, editor.core.paint(scene).unused.tolist(), strict=True) if idle}
     assert drawn >= {"part/n", "part/r"}
     requests = EditRequests(editor, KernelNamespace())
@@ -158,7 +158,7 @@ def test_boxes_without_any_edge_of_the_graph_are_isolated() -> None:
         with tf.control_dependencies([x]):
             tf.no_op(name="waits")
     editor = tgw.edit(graph)
-    scene = editor.scene()
+    scene = editor.view.scene()
     isolated = {name for name, alone in zip(scene.names, scene.isolated.tolist(), strict=True) if alone}
     assert isolated == {"alone", "nothing"}
 

@@ -167,7 +167,7 @@ def test_what_a_function_writes_is_refused_by_name_in_every_way_to_freeze(
         with pytest.raises(GraphEditError, match=r"of function '.*variable '.*SavedModel"):
             editor.save(tmp_path / name, frozen=True)
     of_file = tgw.edit(exported(make(), tmp_path / "export"))
-    of_file.leave(0)
+    of_file.view.leave(0)
     with pytest.raises(GraphEditError, match=r"of function '.*variable '.*updates='keep'"):
         of_file.freeze()
     with pytest.raises(GraphEditError, match=r"of function '.*variable '.*SavedModel"):
@@ -184,7 +184,7 @@ def test_what_a_function_writes_stays_a_variable_on_request(make: Callable[[], A
     assert any(" variable still." in note or "variables still." in note for note in report.notes)
     assert np.allclose(calls(editor.function()), wanted, atol=1e-6)
     of_file = tgw.edit(exported(make(), tmp_path / "export"))
-    of_file.leave(0)
+    of_file.view.leave(0)
     of_file.freeze(updates="keep")
     of_file.save(tmp_path / "frozen")
     loaded = tf.saved_model.load(str(tmp_path / "frozen"))

@@ -264,7 +264,7 @@ def test_a_loop_in_a_small_function_of_a_module_and_one_of_tensorflow_1_with_var
     )
     tf.saved_model.save(module, str(tmp_path / "m"), signatures=module.run)
     editor = tgw.edit(tmp_path / "m")
-    editor.leave(0)
+    editor.view.leave(0)
     editor.save(tmp_path / "m.onnx")
     assert any("largest difference" in notice for notice in editor.notices)
     v1.disable_control_flow_v2()
@@ -297,8 +297,8 @@ def test_another_result_of_the_runtime_is_refused(
 
 @pytest.mark.usefixtures("in_process")
 def test_one_of_several_signatures_is_chosen_and_the_others_are_reported(editor: GraphEditor, tmp_path: Path) -> None:
-    editor.add_signature("hidden", {"x": "x:0"}, {"h": "net/one/out:0"})
-    editor.add_signature("serving_default", {"x": "x:0"}, {"y": "net/logits:0"})
+    editor.signatures.add("hidden", {"x": "x:0"}, {"h": "net/one/out:0"})
+    editor.signatures.add("serving_default", {"x": "x:0"}, {"y": "net/logits:0"})
     with pytest.warns(UserWarning, match="without 'hidden'|largest difference"):
         path = editor.save(tmp_path / "m.onnx")
     assert any("without 'hidden'" in notice for notice in editor.notices)

@@ -198,13 +198,13 @@ def test_gathers_shapes_and_checks_of_resource_variables(tmp_path: Path) -> None
 
 def test_functions_that_take_variables_take_values(tf2_saved_model: Path, tmp_path: Path, affine: Affine) -> None:
     editor = tgw.edit(tf2_saved_model)
-    editor.leave(0)
+    editor.view.leave(0)
     with pytest.warns(UserWarning, match="keeps hash table 'hash_table', which is no variable; run 'Stateful"):
         editor.save(tmp_path / "f.pb", frozen=True)
     kinds = types(tmp_path / "f.pb")
     assert {"If", "While", "StatefulPartitionedCall"} <= {kind.removeprefix("Stateless") for kind in kinds}
     assert kinds.isdisjoint({"VarHandleOp", "ReadVariableOp", "Enter", "Switch"})
-    signature = next(s for s in editor.signatures if s.name == "other")
+    signature = next(s for s in tuple(editor.signatures.values()) if s.name == "other")
     (x,), ends = (t for _, t in signature.inputs), dict(signature.outputs)
     first = next(name.split("'")[1] for name in editor.notices[0].split("run ")[1:])
     got = run(tmp_path / "f.pb", ends, {x: ONES}, first)
@@ -244,12 +244,12 @@ def test_nested_calls_loops_and_cases(tmp_path: Path) -> None:
     module = Nested()
     tf.saved_model.save(module, str(tmp_path / "sm"))
     editor = tgw.edit(tmp_path / "sm")
-    editor.leave(0)
+    editor.view.leave(0)
     editor.save(tmp_path / "f.pb", frozen=True)
     assert types(tmp_path / "f.pb").isdisjoint(
         {"VarHandleOp", "ReadVariableOp", "ResourceGather", "AssignAddVariableOp"}
     )
-    signature = editor.signatures[-1]
+    signature = tuple(editor.signatures.values())[-1]
     inputs, outputs = dict(signature.inputs), dict(signature.outputs)
     for k in (0, 1):
         x = np.array([[1, 1], [2, 3]], np.float32)
@@ -270,7 +270,7 @@ def test_a_function_that_reads_what_it_has_updated_is_refused(tmp_path: Path) ->
 
     tf.saved_model.save(Counter(), str(tmp_path / "sm"))
     editor = tgw.edit(tmp_path / "sm")
-    editor.leave(0)
+    editor.view.leave(0)
     with pytest.raises(GraphEditError, match=r"reads variable .* after 'AssignAddVariableOp' has updated it"):
         editor.save(tmp_path / "f.pb", frozen=True)
     assert [path.name for path in tmp_path.iterdir()] == ["sm"]
@@ -282,9 +282,11 @@ def test_a_keras_model_with_batch_norm_and_a_recurrent_layer(tmp_path: Path) -> 
     )
     model.export(tmp_path / "sm", verbose=False)
     editor = tgw.edit(tmp_path / "sm")
-    editor.leave(0)
-    editor.save(tmp_path / "f.pb", signatures=[s for s in editor.signatures if s.name == "serve"], frozen=True)
-    (signature,) = (s for s in editor.signatures if s.name == "serve")
+    editor.view.leave(0)
+    editor.save(
+        tmp_path / "f.pb", signatures=[s for s in tuple(editor.signatures.values()) if s.name == "serve"], frozen=True
+    )
+    (signature,) = (s for s in tuple(editor.signatures.values()) if s.name == "serve")
     x = np.random.default_rng(1).normal(size=(2, 4, 3)).astype(np.float32)
     got = run(tmp_path / "f.pb", signature.outputs[0][1], {signature.inputs[0][1]: x})
     assert np.allclose(got, model(x), atol=1e-6)

@@ -40,8 +40,8 @@ def test_a_batch_size_is_declared_wherever_it_was_changed(depth: int, tmp_path: 
     expected = tf.saved_model.load(folder).signatures["serving_default"](**feeds)["sum"]
     editor = tgw.edit(folder)
     if depth < 2:
-        editor.leave(depth)
-    editor.change_batch_size(2)
+        editor.view.leave(depth)
+    editor.passes.change_batch_size(2)
     editor.save(tmp_path / "fixed")
     assert declared(tmp_path / "fixed") == {"one": [[2, 6]] * 3, "other": [[2, 3]] * 3}
     function = tf.saved_model.load(tmp_path / "fixed").signatures["serving_default"]

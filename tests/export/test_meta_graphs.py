@@ -150,7 +150,7 @@ def test_a_tensorflow_2_saved_model_becomes_one(
     tf2_saved_model: Path, affine: Affine, tmp_path: Path, restored: Any
 ) -> None:
     editor = tgw.edit(tf2_saved_model)
-    editor.leave(0)
+    editor.view.leave(0)
     editor.save(tmp_path / "m.meta")
     session = restored(tmp_path / "m.meta")
     session.run(session.graph.get_collection("table_initializer"))
@@ -323,12 +323,12 @@ def test_the_graph_of_a_keras_saved_model_is_written_without_the_variables_that_
         editor = tgw.edit(tmp_path / "saved")
         if asks_for_session:
             assert editor.session
-        editor.leave(0)
+        editor.view.leave(0)
         with pytest.warns(
             UserWarning, match="have no values, and no op assigns them: the checkpoint does not hold them"
         ):
             path = editor.save(tmp_path / "m.meta")
-        served = next(each for each in editor.signatures if each.name == "serving_default")
+        served = next(each for each in tuple(editor.signatures.values()) if each.name == "serving_default")
         found = restored(path).run(served.outputs[0][1], {served.inputs[0][1]: x})
         np.testing.assert_allclose(found, model(x), rtol=1e-5)
 

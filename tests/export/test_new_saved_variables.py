@@ -49,13 +49,13 @@ def first(editor: tgw.GraphEditor, kind: str) -> str:
 def edited(folder: Path, *, everywhere: bool, into: str = "more") -> tgw.GraphEditor:
     editor = tgw.edit(folder, signature="f")
     while "Relu" not in editor.index.types:
-        editor.enter(first(editor, "StatefulPartitionedCall"), everywhere=everywhere)
+        editor.view.enter(first(editor, "StatefulPartitionedCall"), everywhere=everywhere)
 
     def scale(x):
         return x * tf.Variable([10.0, 20.0], name="factor")
 
     editor.insert(first(editor, "Relu"), scale, into=into)
-    editor.leave(0)
+    editor.view.leave(0)
     return editor
 
 
@@ -107,7 +107,7 @@ def test_sessions_and_editors_load_it_and_its_values_are_those_of_the_session(fo
     assert y(loaded, "f") == [[3.0, 8.0]]
     again = tgw.edit(tmp_path / "new", signature="f")
     assert len(again.trainable_variables()) == 2
-    signature = next(each for each in again.signatures if each.name == "f")
+    signature = next(each for each in tuple(again.signatures.values()) if each.name == "f")
     ends = dict(signature.inputs)["x"], dict(signature.outputs)["y"]
     assert again.session.run(ends[1], {ends[0]: X}).tolist() == [[3.0, 8.0]]
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
@@ -120,18 +120,18 @@ def test_sessions_and_editors_load_it_and_its_values_are_those_of_the_session(fo
 
 def test_a_body_is_edited_on_after_its_file_was_imported(folder: Path) -> None:
     editor = edited(folder, everywhere=True)
-    assert [signature.name for signature in editor.signatures] == ["f", "g"]
+    assert [signature.name for signature in tuple(editor.signatures.values())] == ["f", "g"]
     assert editor.session is not None
-    assert [signature.name for signature in editor.signatures] == ["f", "g"]
-    signature = editor.signatures[0]
+    assert [signature.name for signature in tuple(editor.signatures.values())] == ["f", "g"]
+    signature = next(iter(editor.signatures.values()))
     ends = dict(signature.inputs)["x"], dict(signature.outputs)["y"]
     assert editor.session.run(ends[1], {ends[0]: X}).tolist() == [[10.0, 40.0]]
-    editor.enter(ends[1].partition(":")[0])
+    editor.view.enter(ends[1].partition(":")[0])
     while "Relu" not in editor.index.types:
-        editor.enter(first(editor, "StatefulPartitionedCall"))
+        editor.view.enter(first(editor, "StatefulPartitionedCall"))
     editor.insert(first(editor, "Relu"), lambda x: x + 1.0)
-    editor.leave(0)
-    ends = ends[0], dict(editor.signatures[0].outputs)["y"]
+    editor.view.leave(0)
+    ends = ends[0], dict(next(iter(editor.signatures.values())).outputs)["y"]
     assert editor.session.run(ends[1], {ends[0]: X}).tolist() == [[20.0, 60.0]]
 
 

@@ -93,7 +93,7 @@ def test_all_that_a_graph_is_written_to_has_its_versions(kind: str, is_live: boo
 def test_constants_are_folded_by_the_rules_of_the_time(producer: int) -> None:
     original = network(producer)
     editor = tgw.edit(original)
-    editor.fold_constants()
+    editor.passes.fold_constants()
     assert editor.index.types[editor.index.ids["constant"]] == "Const"
     assert np.array_equal(editor.session.run("shifted:0", {"x:0": X}), run(original, fetch="shifted:0"))
 

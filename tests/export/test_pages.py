@@ -57,7 +57,7 @@ def test_each_container_is_drawn_once_and_as_it_is_seen(mlp_editor: GraphEditor)
     base = columns["inside_node"][columns["inside_saved"] == 0].tolist()
     assert sorted(base) == [node for node, ops in enumerate(columns["node_ops"].tolist()) if ops]
     saved = {head["nodes"][node] for node in columns["inside_node"][columns["inside_saved"] == 1].tolist()}
-    assert saved == {"", *mlp_editor.opened}
+    assert saved == {"", *mlp_editor.view.expanded}
 
 
 def test_every_op_stands_in_its_own_container(mlp_editor: GraphEditor) -> None:
@@ -92,7 +92,7 @@ def test_of_each_op_it_knows_what_the_inspector_shows(mlp_editor: GraphEditor) -
 
 def test_it_shows_the_selection_the_boundary_and_the_present_colours(mlp_editor: GraphEditor) -> None:
     mlp_editor.mark("x:0", "net/logits:0")
-    mlp_editor.color_by("type")
+    mlp_editor.view.color_by("type")
     data = pack_page(page_input(mlp_editor.core))
     head, columns = here(data)
     assert mlp_editor.selection is not None
@@ -105,10 +105,10 @@ def test_it_shows_the_selection_the_boundary_and_the_present_colours(mlp_editor:
 
 
 def test_reckoning_the_colours_changes_nothing_in_the_editor(mlp_editor: GraphEditor) -> None:
-    mlp_editor.color_by("dtype")
-    before = mlp_editor.legend
+    mlp_editor.view.color_by("dtype")
+    before = mlp_editor.view.legend
     pack_page(page_input(mlp_editor.core))
-    assert mlp_editor.legend == before
+    assert mlp_editor.view.legend == before
 
 
 def test_the_same_drawing_gives_the_same_bytes(mlp_editor: GraphEditor) -> None:
@@ -157,7 +157,7 @@ def test_large_graphs_leave_out_what_takes_minutes_and_say_so(
 
 
 def test_hidden_ops_are_not_drawn(mlp_editor: GraphEditor) -> None:
-    mlp_editor.hide("x")
+    mlp_editor.view.hide("x")
     head, columns = read(mlp_editor)
     assert head["names"].index("x") not in (-1 - columns["child_is"]).tolist()
     assert head["hidden"] == 1
@@ -215,13 +215,13 @@ def test_functions_are_rooms_behind_the_ops_that_call_them() -> None:
     calls = [(first["names"][op], name, room) for op, _, name, _, room, _, _ in first["called_functions"]]
     assert len(calls) == 2
     for op, name, room in calls:
-        editor.enter(op)
+        editor.view.enter(op)
         assert rooms[room].head["names"] == list(editor.index.names)
         assert rooms[room].head["opened"] == sorted(editor.core.view.view_spec.opened)
         assert name in editor.core.view.body.functions()
         loops = [(rooms[room].head["names"][op], label) for op, label, *_ in rooms[room].head["called_functions"]]
         assert loops == [("while", "body"), ("while", "cond")]
-        editor.leave()
+        editor.view.leave()
     assert first["called_functions"][0][6] == [
         ["argument", "x", "float32 (None, 3)"],
         ["argument", "step", "float32 ()"],
@@ -246,14 +246,14 @@ def inside_of_called() -> tuple[GraphEditor, str]:
     """An editor that stands in the function that `called` calls, and the op that leads there."""
     editor = tgw.edit(called)
     door = editor.where(lambda op: op.type.endswith("PartitionedCall")).ops[0]
-    editor.enter(door)
+    editor.view.enter(door)
     return editor, door
 
 
 def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
     editor, door = inside_of_called()
-    editor.enter("while", "body")
-    editor.open_all()
+    editor.view.enter("while", "body")
+    editor.view.expand()
     page, rooms = unpack_page(pack_page(page_input(editor.core)))
     assert [title for title, _ in page["way"]] == ["tf.function 'called'", door, "while:body"]
     assert [rooms[room].head["names"] for _, room in page["way"]][-1] == list(editor.index.names)
@@ -264,7 +264,7 @@ def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
 def test_an_edited_body_is_shown_as_it_is_now() -> None:
     editor, door = inside_of_called()
     editor.rename("x", "renamed")
-    editor.leave()
+    editor.view.leave()
     _, rooms = unpack_page(pack_page(page_input(editor.core)))
     behind = next(entry[4] for entry in rooms[0].head["called_functions"] if rooms[0].head["names"][entry[0]] == door)
     assert "renamed" in rooms[behind].head["names"]
@@ -370,11 +370,11 @@ def made() -> list[tuple[str, GraphEditor]]:
     """The editors of the golden pages."""
     small = tgw.edit(build_mlp(resource=True))
     right = tgw.edit(build_mlp(resource=True))
-    right.open("net/one")
-    right.direction = "right"
+    right.view.expand("net/one")
+    right.view.direction = "right"
     trained = tgw.edit(MODELS / "dqn_online_train.meta")
     calls = tgw.edit(called)
-    calls.close_all()
+    calls.view.collapse()
     strange = tgw.edit(writing())
     return [
         ("mlp", small),
@@ -387,7 +387,7 @@ def made() -> list[tuple[str, GraphEditor]]:
 
 def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
     """A golden page, and the editor's own drawing of the same."""
-    scene = editor.scene()
+    scene = editor.view.scene()
     arrays = ("kind", "parent", "family", "aside", "count", "source", "target", "tensors", "loop", "route_start")
     return {
         "name": name,

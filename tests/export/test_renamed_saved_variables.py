@@ -31,7 +31,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opened(path: Path) -> tgw.GraphEditor:
     editor = tgw.edit(path)
-    editor.leave(0)
+    editor.view.leave(0)
     return editor
 
 
@@ -134,10 +134,10 @@ def test_the_value_that_a_renamed_variable_has_in_the_session_is_saved_under_its
 def test_a_renamed_variable_and_other_edits_are_saved_together(model: Path, tmp_path: Path) -> None:
     editor = opened(model)
     editor.rename("w", "renamed")
-    for op in tgw.edit(model).breadcrumb[1:]:
-        editor.enter(op)
+    for op in tgw.edit(model).view.breadcrumb[1:]:
+        editor.view.enter(op)
     editor.insert(f"{editor.of_type('MatMul').ops[0]}:0", lambda t: t * 2.0)
-    editor.leave(0)
+    editor.view.leave(0)
     editor.save(f"{tmp_path}/new/")
     loaded = tf.saved_model.load(f"{tmp_path}/new")
     assert loaded.w.name == "renamed:0"
@@ -164,7 +164,7 @@ def test_renamed_variables_of_keras_keep_their_objects(every: str, way: str, has
     elif every == "scope":
         editor.rename(f"{handles[0].partition('/')[0]}/", "renamed/")
     else:
-        editor.obfuscate_names()
+        editor.passes.obfuscate_names()
     editor.save(f"{tmp_path}/new/")
     loaders = (called, in_session) if way == "export" else (called,)  # TensorFlow 1 cannot run the other one
     for run in loaders:

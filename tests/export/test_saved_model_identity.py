@@ -253,12 +253,12 @@ def test_a_model_is_saved_as_a_whole_from_each_level_above_where_it_was_opened(
     exported: Path, tmp_path: Path, levels: int | None, edited: bool
 ) -> None:
     editor = tgw.edit(exported)
-    assert len(editor.breadcrumb) == 3
+    assert len(editor.view.breadcrumb) == 3
     if edited:
         editor.bypass(editor.find("type:Relu").ops[0])
     wanted = np.asarray(editor.function()(keras_tensor=X))
     if levels is not None:
-        editor.leave(levels)
+        editor.view.leave(levels)
     editor.save(tmp_path / "new/")
     assert editor.notices == ()
     check_identity(exported, tmp_path / "new")
@@ -272,10 +272,10 @@ def test_a_model_is_saved_as_a_whole_from_each_level_above_where_it_was_opened(
 
 def test_an_edit_of_one_of_two_calls_is_for_that_signature_alone(exported: Path, tmp_path: Path) -> None:
     editor = tgw.edit(exported)
-    editor.leave(1)
-    editor.enter("StatefulPartitionedCall")
+    editor.view.leave(1)
+    editor.view.enter("StatefulPartitionedCall")
     editor.bypass(editor.find("type:Relu").ops[0])
-    editor.leave(0)
+    editor.view.leave(0)
     editor.save(tmp_path / "new/")
     got = call(tmp_path / "new", "serving_default", keras_tensor=X)["output_0"]
     unedited = call(exported, "serve", keras_tensor=X)["output_0"]
@@ -286,8 +286,8 @@ def test_an_edit_of_one_of_two_calls_is_for_that_signature_alone(exported: Path,
 def test_edits_of_a_function_that_two_signatures_call_are_undone_and_made_again(exported: Path, tmp_path: Path) -> None:
     editor = tgw.edit(exported)
     editor.bypass(editor.find("type:Relu").ops[0])
-    edits = editor.edits()
-    code = editor.code()
+    edits = editor.history.records()
+    code = editor.to_script().text
     assert "everywhere" not in code
     editor.undo()
     editor.save(tmp_path / "undone/")
@@ -297,7 +297,7 @@ def test_edits_of_a_function_that_two_signatures_call_are_undone_and_made_again(
     again.replay(edits)
     archived = tgw.edit(editor.to_bytes())
     for number, each in enumerate((editor, again, archived)):
-        each.leave(0)
+        each.view.leave(0)
         runs = [each.session.run(s.outputs[0][1], {s.inputs[0][1]: X}) for s in each.signatures]
         assert len(runs) == 2, number
         assert np.array_equal(*runs)
@@ -336,15 +336,15 @@ def test_a_keras_layer_of_the_edited_export_gives_what_was_edited_and_trains(exp
 
 def test_what_calls_the_unedited_function_is_named_in_a_notice(exported: Path, tmp_path: Path) -> None:
     editor = tgw.edit(exported)
-    editor.leave(1)
-    editor.enter("StatefulPartitionedCall")
+    editor.view.leave(1)
+    editor.view.enter("StatefulPartitionedCall")
     editor.bypass(editor.find("type:Relu").ops[0])
-    editor.leave(0)
+    editor.view.leave(0)
     editor.save(tmp_path / "new/")
     (notice,) = editor.notices
     assert notice == (
         "'serve' of the saved object is unchanged, because a signature that was not edited calls it too; enter it "
-        "by editor.enter(op, everywhere=True) to edit it for all calls."
+        "by editor.view.enter(op, everywhere=True) to edit it for all calls."
     )
 
 
@@ -426,8 +426,8 @@ def test_a_model_that_was_saved_can_be_edited_and_saved_again(several: Path, tmp
 
 def test_an_insert_at_the_root_is_in_the_signature_that_both_loaders_call(several: Path, tmp_path: Path) -> None:
     editor = tgw.edit(several, signature="g")
-    editor.leave(0)
-    (output,) = (tensor for key, tensor in editor.signatures[1].outputs if key == "z")
+    editor.view.leave(0)
+    (output,) = (tensor for key, tensor in tuple(editor.signatures.values())[1].outputs if key == "z")
     editor.insert(output, tf.negative)
     editor.save(tmp_path / "new/")
     check_identity(several, tmp_path / "new")
@@ -439,8 +439,8 @@ def test_an_insert_at_the_root_is_in_the_signature_that_both_loaders_call(severa
     assert loaded.g(x, 2.0)["z"].numpy().tolist() == [[5.0, 5.0]]  # not a caller
     assert call(tmp_path / "new", "f", x=x)["y"].tolist() == [[4.0, 3.0]]
     again = tgw.edit(tmp_path / "new", signature="g")
-    again.leave(0)
-    again.insert(dict(again.signatures[1].outputs)["u"], tf.negative)
+    again.view.leave(0)
+    again.insert(dict(tuple(again.signatures.values())[1].outputs)["u"], tf.negative)
     again.save(tmp_path / "second/")
     got = call(tmp_path / "second", "g", x=x, k=np.float32(2))
     assert (got["z"].tolist(), got["u"].tolist()) == ([[-5.0, -5.0]], [[-1.0, -1.0]])
@@ -448,8 +448,8 @@ def test_an_insert_at_the_root_is_in_the_signature_that_both_loaders_call(severa
 
 def test_a_table_is_read_by_the_new_function_of_a_signature(hub: Path, tmp_path: Path) -> None:
     editor = tgw.edit(hub, signature="tokenize")
-    editor.leave(0)
-    signature = next(each for each in editor.signatures if each.name == "tokenize")
+    editor.view.leave(0)
+    signature = next(each for each in tuple(editor.signatures.values()) if each.name == "tokenize")
     editor.insert(signature.outputs[0][1], tf.negative)
     editor.save(tmp_path / "new/")
     check_identity(hub, tmp_path / "new")
@@ -461,7 +461,7 @@ def test_values_that_were_changed_in_the_session_are_saved_under_their_old_names
     exported: Path, tmp_path: Path
 ) -> None:
     editor = tgw.edit(exported)
-    editor.leave(0)
+    editor.view.leave(0)
     session = editor.session
     bias = next(name for name in editor.index.names if name == "sequential/d2/bias_1")
     placeholder = np.array([7.0, 8.0, 9.0], np.float32)
@@ -499,8 +499,8 @@ def test_an_edit_of_a_tensorflow_1_saved_model_keeps_methods_tables_and_files(tf
 def test_edits_in_a_body_and_at_the_root_are_in_one_file(several: Path, tmp_path: Path) -> None:
     editor = tgw.edit(several, signature="f")
     editor.bypass(editor.find("type:Relu").ops[0])
-    editor.leave(0)
-    editor.insert(editor.signatures[0].outputs[0][1], tf.negative)
+    editor.view.leave(0)
+    editor.insert(next(iter(editor.signatures.values())).outputs[0][1], tf.negative)
     editor.save(tmp_path / "new/")
     check_identity(several, tmp_path / "new")
     x = np.array([[1.0, 1.0]], np.float32)
@@ -509,8 +509,8 @@ def test_edits_in_a_body_and_at_the_root_are_in_one_file(several: Path, tmp_path
     layer = keras.layers.TFSMLayer(str(tmp_path / "new"), call_endpoint="g")
     assert len(layer.weights) == 1
     again = tgw.edit(tmp_path / "new", signature="f")
-    again.leave(0)
-    again.insert(again.signatures[0].outputs[0][1], tf.abs)
+    again.view.leave(0)
+    again.insert(next(iter(again.signatures.values())).outputs[0][1], tf.abs)
     again.save(tmp_path / "second/")
     assert call(tmp_path / "second", "f", x=x)["y"].tolist() == [[4.0, 1.0]]
 
@@ -597,10 +597,10 @@ def test_a_loop_of_tensorflow_1_that_is_removed_leaves_no_context_behind(tmp_pat
 def test_strip_at_the_root_keeps_every_signature(exported: Path, hub: Path, tmp_path: Path) -> None:
     for folder in (exported, hub):
         editor = tgw.edit(folder, signature="default" if folder is hub else None)
-        editor.leave(0)
-        names = [signature.name for signature in editor.signatures]
+        editor.view.leave(0)
+        names = [signature.name for signature in tuple(editor.signatures.values())]
         assert editor.strip_training().notes == ()
-        assert [signature.name for signature in editor.signatures] == names
+        assert [signature.name for signature in tuple(editor.signatures.values())] == names
         editor.save(tmp_path / folder.name)
         assert editor.notices == ()
         check_identity(folder, tmp_path / folder.name)
@@ -614,8 +614,10 @@ def test_strip_at_the_root_keeps_every_signature(exported: Path, hub: Path, tmp_
 
 def test_strip_for_one_signature_says_that_the_others_are_not_kept(hub: Path, tmp_path: Path) -> None:
     editor = tgw.edit(hub, signature="embed")
-    editor.leave(0)
-    (output,) = (tensor for _, tensor in next(s for s in editor.signatures if s.name == "embed").outputs)
+    editor.view.leave(0)
+    (output,) = (
+        tensor for _, tensor in next(s for s in tuple(editor.signatures.values()) if s.name == "embed").outputs
+    )
     report = editor.strip_training(output)
     (note,) = report.notes
     assert (
@@ -634,7 +636,7 @@ def test_strip_for_one_signature_says_that_the_others_are_not_kept(hub: Path, tm
     )
     assert loaded.tokenize(tf.constant(["b"]))["ids"].numpy().tolist() == [1]  # an object's function, as it was
     editor.undo()
-    assert len(editor.signatures) == 3
+    assert len(tuple(editor.signatures.values())) == 3
 
 
 def test_freeze_at_the_root_keeps_every_signature_and_the_objects(
@@ -648,7 +650,7 @@ def test_freeze_at_the_root_keeps_every_signature_and_the_objects(
     }
     for folder, signatures in feeds.items():
         editor = tgw.edit(folder, signature=next(iter(signatures)))
-        editor.leave(0)
+        editor.view.leave(0)
         editor.freeze()
         new = tmp_path / folder.name
         editor.save(new)
@@ -659,8 +661,8 @@ def test_freeze_at_the_root_keeps_every_signature_and_the_objects(
             assert all(np.allclose(got[key], wanted[key], atol=1e-6) for key in wanted)
             assert not tf.saved_model.load(str(new)).signatures[name].variables
         again = tgw.edit(new, signature=next(iter(signatures)))
-        again.leave(0)
-        assert [signature.name for signature in again.signatures] == list(signatures)
+        again.view.leave(0)
+        assert [signature.name for signature in tuple(again.signatures.values())] == list(signatures)
         again.strip_training()
         again.save(tmp_path / f"{folder.name}_again")
         check_identity(folder, tmp_path / f"{folder.name}_again")
@@ -673,7 +675,7 @@ def test_a_frozen_model_has_the_values_of_the_session_in_its_constants_and_in_it
     several: Path, tmp_path: Path
 ) -> None:
     editor = tgw.edit(several, signature="f")
-    editor.leave(0)
+    editor.view.leave(0)
     variable = next(op for op in editor.find("type:VarHandleOp").ops if op in editor.trainable_variables())
     with editor.graph.as_default():
         editor.session.run(tf.raw_ops.AssignVariableOp(
@@ -690,8 +692,8 @@ def test_freeze_for_one_signature_keeps_the_objects_and_says_which_signature_is_
     several: Path, tmp_path: Path
 ) -> None:
     editor = tgw.edit(several, signature="f")
-    editor.leave(0)
-    (output,) = (tensor for _, tensor in next(s for s in editor.signatures if s.name == "f").outputs)
+    editor.view.leave(0)
+    (output,) = (tensor for _, tensor in next(s for s in tuple(editor.signatures.values()) if s.name == "f").outputs)
     report = editor.freeze(output)
     assert report.notes == ("Signatures that lost inputs or outputs are in no file that is saved from here: 'g'.",)
     editor.save(tmp_path / "new/")
@@ -706,7 +708,7 @@ def test_freeze_for_one_signature_keeps_the_objects_and_says_which_signature_is_
 def test_freeze_of_a_tensorflow_1_saved_model_keeps_both_signatures(tf1: Path, tmp_path: Path) -> None:
     editor = tgw.edit(tf1)
     editor.freeze()
-    assert [signature.name for signature in editor.signatures] == ["classify", "serving_default"]
+    assert [signature.name for signature in tuple(editor.signatures.values())] == ["classify", "serving_default"]
     editor.save(tmp_path / "new/")
     assert call(tmp_path / "new", "classify", inputs=WORDS)["scores"].tolist() == [[0, 0], [0, 0], [1, 2]]
     assert graph_of(tmp_path / "new").signature_def["classify"].method_name == "tensorflow/serving/classify"
@@ -714,7 +716,7 @@ def test_freeze_of_a_tensorflow_1_saved_model_keeps_both_signatures(tf1: Path, t
 
 def test_a_renamed_key_is_the_argument_of_both_loaders(several: Path, tmp_path: Path) -> None:
     editor = tgw.edit(several, signature="g")
-    editor.leave(0)
+    editor.view.leave(0)
     editor.rename("g:x", "zebra")
     editor.rename("g:u", "again")
     editor.save(tmp_path / "new/")
@@ -739,8 +741,8 @@ def test_an_edit_that_changes_the_shape_of_an_output(several: Path, tmp_path: Pa
 
 def test_a_clone_with_new_variables_is_saved_with_all_signatures(several: Path, tmp_path: Path) -> None:
     editor = tgw.edit(several, signature="f")
-    editor.leave(0)
-    signature = editor.signatures[0]
+    editor.view.leave(0)
+    signature = next(iter(editor.signatures.values()))
     editor.clone([signature.inputs[0][1]], [signature.outputs[0][1]], into="copy")
     editor.save(tmp_path / "new/")
     x = np.array([[1.0, 1.0]], np.float32)
@@ -757,15 +759,15 @@ def test_the_difference_of_one_bypass_is_one_bypass_at_every_depth(exported: Pat
     editor.bypass(editor.find("type:Relu").ops[0])
     editor.save(tmp_path / "new/")
     new, old = tgw.edit(tmp_path / "new"), tgw.edit(exported)
-    new.leave(depth)
-    old.leave(depth)
+    new.view.leave(depth)
+    old.view.leave(depth)
     found = new.diff(old)
     assert len(found) == 1
     here = [*found.changed, *(change for inside in found.inside for change in inside.difference.changed)]
     assert [detail.what for change in here for detail in change.details] == ["input 0"]
     assert not found.added
     assert not found.removed
-    below = len(editor.breadcrumb) - depth - 1
+    below = len(editor.view.breadcrumb) - depth - 1
     assert [len(inside.path) for inside in found.inside] == ([below] if below else [])
 
 
@@ -776,8 +778,8 @@ def test_a_difference_inside_a_function_is_printed_and_listed_with_the_ops_that_
     editor.bypass(editor.find("type:Relu").ops[0])
     editor.save(tmp_path / "new/")
     new, old = tgw.edit(tmp_path / "new", signature="f"), tgw.edit(several, signature="f")
-    new.leave(0)
-    old.leave(0)
+    new.view.leave(0)
+    old.view.leave(0)
     found = new.diff(old)
     call = new.signatures[0].outputs[0][1].partition(":")[0]
     assert repr(found).splitlines()[1:] == [

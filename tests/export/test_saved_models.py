@@ -101,7 +101,7 @@ def test_a_model_without_inputs_and_one_that_gives_a_reference_variable(tmp_path
 
 def test_what_was_opened_is_written_under_its_own_signatures(tf2_saved_model: Path, tmp_path: Path) -> None:
     editor = tgw.edit(tf2_saved_model)
-    editor.leave(0)
+    editor.view.leave(0)
     editor.save(tmp_path / "sm")
     assert [s.name for s in tgw.edit(tmp_path / "sm").signatures] == ["other", "serving_default"]
     original = tf.saved_model.load(str(tf2_saved_model)).signatures["other"](x=tf.constant(ONES))
@@ -503,7 +503,7 @@ def test_an_edit_of_the_graph_of_a_model_without_signatures_is_saved(tmp_path: P
     module.call = tf.function(lambda x: [(module.scale * module.table.lookup(x), x)], input_signature=[spec])
     tf.saved_model.save(module, str(tmp_path / "before"))
     editor = tgw.edit(tmp_path / "before")
-    assert not editor.signatures
+    assert not tuple(editor.signatures.values())
     editor.place(editor.of_type("StatefulPartitionedCall").ops[0], "/device:CPU:0")
     editor.save(tmp_path / "after/")
     loaded = tf.saved_model.load(str(tmp_path / "after"))
@@ -561,10 +561,10 @@ def test_a_signature_that_an_edit_has_left_without_an_input_is_refused_until_it_
     assert info.value.ops == ("fed",)
     assert not (tmp_path / "sm").exists()
 
-    editor.remove_signature("serving_default")
+    editor.signatures.remove("serving_default")
     editor.save(tmp_path / "less")
     assert both(tmp_path / "less", {"x": np.float32([1, 2])}, "negative")["out"].tolist() == [-1, -2]
-    editor.add_signature("serving_default", {"fed": "fed:0"}, {"out": "y:0"})
+    editor.signatures.add("serving_default", {"fed": "fed:0"}, {"out": "y:0"})
     editor.save(tmp_path / "sm")
     assert both(tmp_path / "sm", {"fed": np.float32([1, -2])})["out"].tolist() == [2, -4]
 

@@ -163,7 +163,7 @@ def test_a_saved_model_is_the_same_files(
     rewrite(folder)
     editor = tgw.edit(folder, tags="serve")
     if treatment != "opened":
-        editor.leave(0)
+        editor.view.leave(0)
     if treatment == "imported":
         assert editor.graph is not None
     editor.save(tmp_path / "again")

@@ -13,7 +13,7 @@ LOOKS = {
     "untrusted": lambda editor: editor.lint("untrusted"),
     "session": lambda editor: editor.session,
     "cost": lambda editor: editor.cost(),
-    "scene": lambda editor: editor.scene(),
+    "scene": lambda editor: editor.view.scene(),
     "summary": lambda editor: editor.summary(),
     "preview": lambda editor: editor.preview(editor.scope("net")),
     "clone": lambda editor: editor.clone(editor.scope("net"), variables="shared"),

@@ -311,7 +311,7 @@ def test_asset_files_are_compared_by_content(tmp_path: Path, is_v1: bool) -> Non
     shutil.copytree(first, second)
     assert not tgw.edit(second).diff(first)
     whole = tgw.edit(second)
-    whole.leave(0)
+    whole.view.leave(0)
     assert not whole.diff(first)
     (second / "assets" / "words.txt").write_text("a\nc\n")  # as long as before
     found = tgw.edit(second).diff(first)
@@ -320,7 +320,7 @@ def test_asset_files_are_compared_by_content(tmp_path: Path, is_v1: bool) -> Non
     assert "1 asset changed\n    words.txt" in repr(found)
     assert ("changed", "words.txt", "asset") in {(row["change"], row["op"], row["what"]) for row in found.rows()}
     whole = tgw.edit(second)
-    whole.leave(0)
+    whole.view.leave(0)
     (constant,) = whole.diff(first).changed  # which holds the path of the file
     assert [detail.what for detail in constant.details] == ["attr value"]
     (second / "assets" / "words.txt").unlink()

@@ -39,7 +39,7 @@ def test_a_saved_model_of_keras_has_the_variables_and_parameters_of_the_model(
     saved: Path, model: keras.Model, depth: int
 ) -> None:
     editor = tgw.edit(saved)
-    editor.leave(depth)
+    editor.view.leave(depth)
     assert len(editor.trainable().ops) == len(model.trainable_variables) == 6
     assert np.nansum(editor.cost()["parameters"].astype(float)) == model.count_params() == 99
     (described,) = describe_file(saved)["graphs"]
@@ -50,7 +50,7 @@ def test_a_saved_model_of_keras_has_the_variables_and_parameters_of_the_model(
 def test_the_drawing_and_the_inspector_count_a_variable_once(saved: Path, model: keras.Model) -> None:
     editor = tgw.edit(saved)
     for depth in (2, 1, 0):
-        editor.leave(depth)
+        editor.view.leave(depth)
         index = editor.index
         outline, sums = outline_of(index)
         assert count_variables(index, range(len(index))) == len(model.variables) == 8
@@ -63,7 +63,7 @@ def test_the_drawing_and_the_inspector_count_a_variable_once(saved: Path, model:
 def test_what_the_model_computes_with_is_what_is_counted(saved: Path) -> None:
     editor = tgw.edit(saved)
     call = editor.core.navigator.path[1]
-    editor.leave(0)
+    editor.view.leave(0)
     inputs = set(editor.index.nodes[editor.index.ids[call]].input)
     assert set(editor.trainable().ops) < inputs
 

@@ -395,9 +395,9 @@ def test_a_selection_of_another_room_or_editor_is_refused(mlp: tf.Graph) -> None
         x = v1.placeholder(tf.float32, [4], name="x")
         tf.function(lambda x: tf.square(x, name="p"))(tf.square(x, name="p"))
     editor = tgw.edit(graph)
-    editor.enter(editor.of_type("PartitionedCall"))
+    editor.view.enter(editor.of_type("PartitionedCall"))
     inside = editor.ops("p")
-    editor.leave()
+    editor.view.leave()
     for use in (editor.ops, editor.upstream, lambda part: editor.clone(part, part, "copy"), editor.mark):
         with pytest.raises(GraphEditError, match="another graph"):
             use(inside)

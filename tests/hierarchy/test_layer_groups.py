@@ -123,18 +123,18 @@ def editor() -> tgw.GraphEditor:
 
 def test_a_block_is_opened_chosen_hidden_and_cloned_by_its_name(editor):
     block = "net/stage0_block3_*"
-    editor.open("net")
-    editor.open(block)
-    assert "net/stage0_block3_bn" in editor.scene().names
-    editor.close(block)
-    assert block in editor.scene().names
+    editor.view.expand("net")
+    editor.view.expand(block)
+    assert "net/stage0_block3_bn" in editor.view.scene().names
+    editor.view.collapse(block)
+    assert block in editor.view.scene().names
     assert len(editor.core.view.holding(block)) == 4
-    assert editor.reveal("net/stage0_block3_bn") == "net/stage0_block3_bn"
-    editor.hide(block)
-    assert block not in editor.scene().names
+    assert editor.view.reveal("net/stage0_block3_bn") == "net/stage0_block3_bn"
+    editor.view.hide(block)
+    assert block not in editor.view.scene().names
     assert editor.core.view.hidden_ops == 4
-    editor.show_all()
-    assert block in editor.scene().names
+    editor.view.show()
+    assert block in editor.view.scene().names
 
 
 def test_what_is_in_a_cycle_by_itself_does_not_keep_others_from_being_blocks(graph):

@@ -30,6 +30,6 @@ a, b = session.run([y, copy["net/y:0"]], {x: np.ones((1, 2))})
 assert np.array_equal(a, b)
 assert len(copy.variables) == 1
 assert len(editor.widget._esm) > 50_000
-assert "<svg" in editor.svg()
+assert "<svg" in editor.view.to_svg()
 editor.save("edited.pb")
 sys.stdout.write(f"works {sys.version_info[:2]}\n")

@@ -114,10 +114,10 @@ def test_a_page_lists_opens_and_hears_of_edits(client: BlockingKernelClient) -> 
     opened = page.say({"id": 3, "type": "open", "name": "graph", "direction": "right"})
     assert (opened["id"], opened["type"], opened["variable"]) == (3, "opened", "editor")
     assert page.value("editor.widget.model_id") == repr(opened["model_id"])
-    assert page.value("editor.direction") == "'right'"
+    assert page.value("editor.view.direction") == "'right'"
     again = page.say({"id": 4, "type": "open", "name": "graph", "direction": "down"})
     assert again["model_id"] == opened["model_id"]
-    assert page.value("editor.direction") == "'right'"  # somebody has looked at it already
+    assert page.value("editor.view.direction") == "'right'"  # somebody has looked at it already
 
     page.run("copied = editor.clone(['x:0'], ['y:0'], into='copy')")
     page.say({"id": 5, "type": "choices"})

@@ -208,10 +208,10 @@ def test_edits_are_done_again_after_a_restart(frozen: Path) -> None:
     kept = as_sent(before.status())
     documents._DOCUMENTS.clear()
     after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
-    assert after.editor.lines == before.editor.lines
+    assert after.editor.history.lines == before.editor.history.lines
     assert after.status() == before.status()
     assert after.notice == ""
-    after.editor.jump(0)
+    after.editor.history.goto(0)
     assert not after.status()["dirty"]
 
 
@@ -245,7 +245,7 @@ def test_edits_that_a_page_lets_one_download_can_be_done(frozen: Path, tmp_path:
     file.write_text(json.dumps(as_sent(before.status())["edits"]))
     again = tgw.edit(frozen)
     assert again.replay(file) == 1
-    assert again.lines == before.editor.lines
+    assert again.history.lines == before.editor.history.lines
 
 
 def test_a_file_that_is_renamed_goes_on_under_its_new_name(frozen: Path) -> None:
@@ -264,7 +264,7 @@ def test_a_file_that_is_renamed_goes_on_under_its_new_name(frozen: Path) -> None
     assert document.exporter.folder == moved.parent
     assert documents.open_document({"path": "below/other.pb", "root": str(frozen.parent)}) is document
     assert document.save({"kind": "graph", "name": "edited.pb"})["path"] == str(moved.parent / "edited.pb")
-    assert f'tgw.edit("{moved}")' in document.editor.code()
+    assert f'tgw.edit("{moved}")' in document.editor.to_script().text
 
 
 def test_edits_that_cannot_be_done_again_leave_the_file_open_and_a_sentence(frozen: Path) -> None:
@@ -365,7 +365,7 @@ def test_edits_in_the_file_itself_are_not_done_twice(frozen: Path) -> None:
     after = open_at(frozen, edits=kept["edits"], stamp=kept["stamp"])
     assert after.notice == ""
     assert len(after.editor.history.done) == 1
-    document.editor.jump(0)
+    document.editor.history.goto(0)
     assert document.status()["edits"] is None
     assert "save again" in document.status()["lost"]
 
@@ -513,7 +513,7 @@ def test_a_file_with_edits_is_saved_under_its_own_name_by_default(edited: Path) 
         document.save({"kind": "editor", "name": "work.tgw"})
     document.save({"kind": "editor", "name": "work.tgw", "replace": True})
     assert not document.status()["dirty"]
-    assert [line.partition("(")[0] for line in tgw.edit(edited).lines] == ["editor.rename"] * 2
+    assert [line.partition("(")[0] for line in tgw.edit(edited).history.lines] == ["editor.rename"] * 2
 
 
 def test_edits_that_a_file_with_edits_does_not_hold_are_made_again_after_a_restart(edited: Path) -> None:

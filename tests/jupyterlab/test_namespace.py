@@ -159,7 +159,7 @@ def test_a_clone_is_a_variable_and_its_line_has_the_names_of_the_notebook(line: 
     panel.follow(told.append)
     panel.editor.clone(["a:0"], ["c:0"], into="copy")
     assert (held["copy"], held["editor"]) == (2, 1)
-    assert held["copy_2"] is panel.editor.copies["copy"]
+    assert held["copy_2"] is panel.editor["copy"]
     assert told[-1]["line"].startswith("copy_2 = editor_2.clone(")
     assert told[-1]["dirty"]
     panel.editor.undo()
@@ -233,12 +233,12 @@ def test_what_one_edit_made_several_of_is_one_variable_however_often_it_is_undon
     panel.editor.clone(["a:0"], ["c:0"], into="member", times=2)
     panel.editor.rename("c", "d")
     for _ in range(2):
-        panel.editor.jump(0)
-        panel.editor.jump(2)
+        panel.editor.history.goto(0)
+        panel.editor.history.goto(2)
         panel.editor.undo()
         assert told[-1]["line"].startswith("member = editor.clone(")
     assert set(held) == {"g", "editor", "member"}
-    assert held["member"] == list(panel.editor.copies.values())
+    assert held["member"] == list(panel.editor.core.executor.copies.values())
 
 
 def test_what_is_told_of_a_graph_is_what_its_editor_says():

@@ -166,7 +166,7 @@ def broken(graph):
         (lambda g: dict.fromkeys(g, "x"), "put 'x' at 'x', .*finite"),
         (lambda g: dict.fromkeys(g, 1.0), "put 'x' at 1.0, .*finite"),
         (lambda g: dict.fromkeys(g, (1.0,)), "put 'x' at .*finite"),
-        ({"x": (0.0, 0.0)}, r"a dict, which cannot be called.*editor.pin"),
+        ({"x": (0.0, 0.0)}, r"a dict, which cannot be called.*editor.view.pin"),
     ],
 )
 def test_a_layout_that_fails_is_refused_by_name(layout, why):

@@ -20,7 +20,7 @@ def test_a_drawing_of_many_lines_tells_how_far_it_is_and_can_be_broken_off(monke
             raise KeyboardInterrupt
 
     with listen(break_off), pytest.raises(KeyboardInterrupt):
-        editor.scene()
+        editor.view.scene()
     assert "Laying out the lines" in told
     with listen(lambda what, *_: told.append(what)):
-        assert "x" in editor.scene().names  # what was broken off is drawn the next time
+        assert "x" in editor.view.scene().names  # what was broken off is drawn the next time

@@ -204,7 +204,7 @@ def test_a_rule_finds_nothing_in_what_is_as_it_should_be(what: str) -> None:
     code, build = NOT_FOUND[what]
     editor = build()
     if what in ("a check of training alone", "a call that no output needs"):
-        editor.add_signature("serve", inputs=["x"], outputs=["out"])
+        editor.signatures.add("serve", inputs=["x"], outputs=["out"])
     assert not editor.lint(only=[code])
 
 
@@ -294,7 +294,7 @@ def test_many_types_are_listed_once() -> None:
 
 def test_a_signature_that_needs_what_it_does_not_take_is_an_error() -> None:
     editor = tgw.example()
-    editor.add_signature("loss", inputs=["x"], outputs=["loss"])
+    editor.signatures.add("loss", inputs=["x"], outputs=["loss"])
     findings = editor.lint(only=["signature-ends"])
     assert [finding.severity for finding in findings] == ["error"]
     assert findings[0].ops == ("labels",)
@@ -365,7 +365,7 @@ def test_ends_that_do_not_exist_are_found_and_their_signatures_removed_from_the_
         tf.saved_model.save(tf.Module(), path, tf.function(lambda x: {"y": tf.nn.relu(x)}, input_signature=[spec]))
     else:
         editor = graph_of(dense)
-        editor.add_signature("serve", inputs=["x"], outputs=["out"])
+        editor.signatures.add("serve", inputs=["x"], outputs=["out"])
         path = editor.save(tmp_path / "m.meta" if kind == "meta" else f"{path}/")
     file = path / "saved_model.pb" if path.is_dir() else path
     message: Any = saved_model_pb2.SavedModel() if path.is_dir() else v1.MetaGraphDef()
@@ -390,7 +390,9 @@ def test_ends_that_do_not_exist_are_found_and_their_signatures_removed_from_the_
         warnings.simplefilter("error")
         again = editor.save(tmp_path / "again.meta" if kind == "meta" else f"{tmp_path}/again/")
     assert not tgw.edit(again).lint(only="missing-ends")
-    assert [signature.name for signature in tgw.edit(again).signatures] == [s.name for s in editor.signatures]
+    assert [signature.name for signature in tuple(tgw.edit(again).signatures.values())] == [
+        s.name for s in tuple(editor.signatures.values())
+    ]
 
 
 @pytest.mark.parametrize(

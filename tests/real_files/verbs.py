@@ -56,7 +56,7 @@ class Wrong(Exception):
 def ends(editor: GraphEditor) -> list[str]:
     """What the graph is for: the outputs of its signatures, else what nothing reads."""
     index = editor.index
-    tensors = {tensor for signature in editor.signatures for _, tensor in signature.outputs}
+    tensors = {tensor for signature in tuple(editor.signatures.values()) for _, tensor in signature.outputs}
     here = sorted(tensor for tensor in tensors if tensor.partition(":")[0] in index.ids)
     if here:  # else the function that computes them is open
         return here
@@ -116,7 +116,7 @@ def clone(editor: GraphEditor, to: Path) -> None:
     changed = next((name for name, op in before.items() if name not in after or not is_kept(op, after[name])), None)
     if changed is not None:
         raise Wrong(f"{changed!r} of the original has changed")
-    if len(editor.breadcrumb) == 1 and not any(name.startswith("cloned") for name in after):  # else it is a module
+    if len(editor.view.breadcrumb) == 1 and not any(name.startswith("cloned") for name in after):  # else it is a module
         raise Wrong("no op was copied")
 
 
@@ -131,7 +131,7 @@ def undo(editor: GraphEditor, to: Path) -> None:
 def passes(editor: GraphEditor, to: Path) -> None:
     """Passes that have nothing to do say so."""
     names = {tensor.split(":")[0] for tensor in ends(editor)} & set(editor.index.names)
-    for each in (editor.remove_identities, editor.merge_duplicates, editor.fold_constants):
+    for each in (editor.passes.remove_identities, editor.passes.merge_duplicates, editor.passes.fold_constants):
         with contextlib.suppress(GraphEditError):
             each()
     if not names <= set(editor.index.names):
@@ -142,7 +142,7 @@ def saved(name: str, **options: Any) -> Callable[[GraphEditor, Path], None]:
     """Save under that name, and open what was written."""
 
     def save(editor: GraphEditor, to: Path) -> None:
-        outputs = {"outputs": ends(editor)} if options.get("frozen") and not editor.signatures else {}
+        outputs = {"outputs": ends(editor)} if options.get("frozen") and not tuple(editor.signatures.values()) else {}
         editor.save(f"{to}/{name}", **outputs, **options)
         again = tgw.edit(f"{to}/{name}")
         if not options:
@@ -164,7 +164,7 @@ def save_alike(editor: GraphEditor, to: Path) -> None:
 
 VERBS: dict[str, Callable[[GraphEditor, Path], Any]] = {
     "open": lambda editor, _: editor.notices,
-    "draw": lambda editor, _: (editor.scene(), editor.svg()),
+    "draw": lambda editor, _: (editor.view.scene(), editor.view.to_svg()),
     "cost": lambda editor, _: editor.cost(batch=2),
     "lint": lambda editor, _: (editor.lint(), editor.lint("untrusted")),
     "clone": clone,

@@ -131,7 +131,7 @@ def test_the_batch_size_may_be_changed_or_given(name: str, tmp_path: Path) -> No
     (tmp_path / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "graph.pb")
     given = editor.cost(batch=5)
-    editor.change_batch_size(5)
+    editor.passes.change_batch_size(5)
     changed = editor.cost()
     assert given.equals(changed[given.columns])
 

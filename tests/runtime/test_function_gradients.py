@@ -395,12 +395,12 @@ def test_gradients_of_an_edited_loop_in_a_loop_are_those_of_the_loop_written_so(
     for _ in range(2):
         index = editor.index
         (loop,) = [name for name, kind in zip(index.names, index.types, strict=True) if kind.endswith("While")]
-        editor.enter(loop, "body")
+        editor.view.enter(loop, "body")
     index = editor.index
     (scale,) = editor.of_type("Mul").ops
     (factor,) = [index.names[i] for i in index.input_lists[index.ids[scale]] if index.types[i] == "Const"]
     editor.set_constant(f"{factor}:0", 0.25)
-    editor.leave(0)
+    editor.view.leave(0)
     check_same(lambda x: nested(x, 0.25), editor.module(), X, [(w, w)])
 
 
@@ -431,11 +431,11 @@ def test_a_conditional_around_a_loop_whose_gradient_was_taken_is_edited_and_has_
     function = tf.function(lambda x: inner(x) * 1.0, input_signature=[tf.TensorSpec([5, 3], tf.float64, name="x")])
     gradients(function, x, [w])
     editor = tgw.edit(function)
-    editor.enter(next(name for name in editor.index.names if editor.called_functions(name)))
-    editor.enter(next(name for name in editor.index.names if editor.called_functions(name)), "then_branch")
-    editor.enter(next(name for name in editor.index.names if editor.called_functions(name)), "body")
+    editor.view.enter(next(name for name in editor.index.names if editor.view.called_functions(name)))
+    editor.view.enter(next(name for name in editor.index.names if editor.view.called_functions(name)), "then_branch")
+    editor.view.enter(next(name for name in editor.index.names if editor.view.called_functions(name)), "body")
     editor.insert(editor.of_type("Tanh").ops[0], lambda t: t * 0.5)
-    editor.leave(0)
+    editor.view.leave(0)
     module = editor.module()
     np.testing.assert_allclose(gradients(module, x, [])[0], numeric_gradient(module, x), rtol=1e-6, atol=1e-8)
 
@@ -536,14 +536,14 @@ def test_a_custom_gradient_in_a_called_function_stays_when_the_function_is_edite
     inner = edited(1.0, 0.0)
     outer = tf.function(lambda a: tf.tanh(inner(a)), input_signature=[tf.TensorSpec([4, 5, 3])], autograph=False)
     editor = tgw.edit(outer)
-    call = next(name for name in editor.index.names if editor.called_functions(name))
-    editor.enter(call)
+    call = next(name for name in editor.index.names if editor.view.called_functions(name))
+    editor.view.enter(call)
     editor.insert(editor.of_type("Relu").ops[0], lambda t: t * 2.0)
     for offset in (0.0, 1.0):
         if offset:
-            editor.enter(call)
+            editor.view.enter(call)
             editor.insert(editor.of_type("BatchMatMulV2").ops[0], lambda t: t + 1.0)
-        editor.leave(0)
+        editor.view.leave(0)
         expected = edited(2.0, offset)
         found = [gradients(made, x, [w]) for made in (editor.module(), lambda a, then=expected: tf.tanh(then(a)))]
         for one, other in zip(*found, strict=True):
@@ -629,9 +629,9 @@ def test_a_custom_gradient_in_a_called_function_stays_when_its_op_is_renamed() -
     inner = tf.function(lambda x: rule(tf.identity(x)), autograph=False)
     outer = tf.function(lambda x: inner(x) + 1.0, input_signature=[tf.TensorSpec([2])], autograph=False)
     editor, x = tgw.edit(outer), tf.constant([1.0, 2.0])
-    editor.enter(next(name for name in editor.index.names if editor.called_functions(name)))
+    editor.view.enter(next(name for name in editor.index.names if editor.view.called_functions(name)))
     editor.rename(editor.of_type("IdentityN").ops[0], "renamed")
-    editor.leave(0)
+    editor.view.leave(0)
     with tf.GradientTape() as tape:
         tape.watch(x)
         y = editor.module()(x)

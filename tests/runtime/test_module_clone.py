@@ -172,7 +172,7 @@ def test_a_mapping_says_which_variables_are_shared(net: Net) -> None:
 
 def test_a_function_that_a_function_calls_can_be_cloned(net: Net) -> None:
     editor = tgw.edit(net.__call__)
-    editor.enter(next(name for name in editor.index.names if name.endswith("PartitionedCall")))
+    editor.view.enter(next(name for name in editor.index.names if name.endswith("PartitionedCall")))
     check_same(net.layer, clone(editor), X, [net.w])
 
 
@@ -184,7 +184,7 @@ def test_a_loop_s_body_becomes_one_step() -> None:
         return tf.while_loop(lambda i, _: i < 4, lambda i, v: (i + 1, v * w), [0, x])[1]
 
     editor = tgw.edit(power)
-    editor.enter(next(n.name for n in editor.index.nodes if n.op.endswith("While")), "body")
+    editor.view.enter(next(n.name for n in editor.index.nodes if n.op.endswith("While")), "body")
     mul = next(n.name for n in editor.index.nodes if n.op == "Mul")
     value = next(n for n in editor.index.nodes if n.name == mul).input[0]
     step = clone(editor, [value], [mul])
@@ -397,7 +397,7 @@ def test_tables_of_several_dtypes_are_each_copied(kind: Any, is_saved: bool, tmp
 def test_a_table_in_a_called_function_is_found() -> None:
     words = Words(_static())
     editor = tgw.edit(words.__call__)
-    editor.enter(next(name for name in editor.index.names if name.endswith("PartitionedCall")))
+    editor.view.enter(next(name for name in editor.index.names if name.endswith("PartitionedCall")))
     assert clone(editor)(["b", "a"]).numpy().tolist() == [1, 0]
 
 
@@ -410,7 +410,7 @@ def test_a_function_that_a_live_graph_calls_takes_its_values_from_the_session() 
         initialise = v1.global_variables_initializer()
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
-        editor.enter(next(name for name in editor.index.names if name.endswith("PartitionedCall")))
+        editor.view.enter(next(name for name in editor.index.names if name.endswith("PartitionedCall")))
         with pytest.raises(SessionRefused, match="initialize"):
             clone(editor)
         session.run(initialise)
@@ -597,7 +597,7 @@ def test_a_device_that_is_none_is_refused_before_anything_is_made(options: dict[
         with pytest.raises(GraphEditError, match=r"the device of op '.+', is not written as TensorFlow writes one"):
             call("x", "net/out", into="copy", **options)
     assert editor.history.done == ()
-    assert not editor.copies
+    assert not editor.core.executor.copies
 
 
 def test_a_variable_that_no_device_takes_is_refused_in_a_sentence() -> None:

@@ -89,7 +89,7 @@ def seen(editor: GraphEditor, session: v1.Session) -> dict[str, Any]:
         "members": {key: members for key, members in editor.index.collections.items() if members},
         "variables": editor.index.variable_defs,
         "values": [value.tolist() for value in read(variables, session)],
-        "code": editor.lines,
+        "code": editor.history.lines,
         "history": editor.history,
         "fresh": editor.core.executor.latest_ops,
         "nodes": [node for node in graph.as_graph_def().node if node.name in shown],

@@ -52,7 +52,7 @@ def everything(editor: GraphEditor) -> tuple[Any, ...]:
     held = {key: graph.get_collection(key) for key in graph.get_all_collection_keys()}
     values = [value.tolist() for value in read(graph.get_collection("variables"), session)]
     nodes = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
-    return nodes, editor.index.names, held, editor.lines, values
+    return nodes, editor.index.names, held, editor.history.lines, values
 
 
 def runs_on(editor: GraphEditor, folder: Path) -> None:
@@ -62,7 +62,7 @@ def runs_on(editor: GraphEditor, folder: Path) -> None:
     before = session.run("net/logits:0", {"x:0": x})
     assert read([bias(graph)], session)[0].tolist() == [7.0] * 4
     assert tgw.renew(session) == ()
-    copy = editor.clone("x:0", "net/logits:0", editor.free_scope("after"))
+    copy = editor.clone("x:0", "net/logits:0", editor.core.executor.free_scope("after"))
     assert np.array_equal(session.run(f"{copy.scope}/net/logits:0", {"x:0": x}), before)
     editor.reroute("net/one/out:0", to="net/one/add:0")
     assert session.run("net/logits:0", {"x:0": x}).shape == before.shape
@@ -119,8 +119,8 @@ REFUSED: dict[str, Callable[[GraphEditor, Path], Any]] = {
     "clone on the second of two": lambda e, _: e.clone(*BOUNDARY, "q", devices=["/cpu:0", "/gpu:1"]),
     "clone onto a CPU too many": lambda e, _: e.clone(*BOUNDARY, "q", device="/cpu:1"),
     "add": lambda e, folder: e.add(gpu_meta(folder), into="added"),
-    "grow": lambda e, _: e.grow("net/one/out:0", pinned(GPU), into=e.free_scope("g")),
-    "grow without a kernel": lambda e, _: e.grow("net/one/out:0", without_kernel, into=e.free_scope("g")),
+    "grow": lambda e, _: e.grow("net/one/out:0", pinned(GPU), into=e.core.executor.free_scope("g")),
+    "grow without a kernel": lambda e, _: e.grow("net/one/out:0", without_kernel, into=e.core.executor.free_scope("g")),
     "insert": lambda e, _: e.insert("net/one/out:0", pinned(GPU), into="g"),
     "insert without a kernel": lambda e, _: e.insert("net/one/out:0", without_kernel, into="g"),
     "replace": lambda e, _: e.replace("net/one/out", pinned(GPU), into="g"),
@@ -347,7 +347,7 @@ def test_a_line_of_code_from_another_machine_is_refused_as_the_edit_is(tmp_path:
     hard = tgw.edit(again, session=opened(again))
     before = everything(hard)
     with pytest.raises(GraphEditError, match="would stand on"):
-        exec(soft.lines[-1], {"editor": hard})
+        exec(soft.history.lines[-1], {"editor": hard})
     assert everything(hard) == before
     runs_on(hard, tmp_path)
 
@@ -445,7 +445,7 @@ def test_an_error_that_says_nothing_of_placing_does_not_renew_the_session_for_le
     editor.session._extend_graph = once
     editor.bypass("net/one/out")
     assert len(failed) == 1
-    assert editor.lost == ()
+    assert editor.history.lost == ()
     assert not editor.session._config.graph_options.place_pruned_graph
 
 

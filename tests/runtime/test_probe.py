@@ -292,10 +292,10 @@ def test_rooms_are_probed_apart(editor: tgw.GraphEditor) -> None:
         inner(v1.placeholder(tf.float32, [2], name="x"))
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
     call = next(iter(editor.where(lambda op: op.type.endswith("PartitionedCall"))))
-    editor.enter(call)
+    editor.view.enter(call)
     editor.probe("squared", {"x": [2.0, 3.0]})
     assert editor.probed["squared"][0].most == 9.0
-    editor.leave()
+    editor.view.leave()
     assert editor.probed == {}
 
 

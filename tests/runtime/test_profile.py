@@ -84,11 +84,11 @@ def test_a_call_costs_what_it_calls_wherever_that_is_seen_from():
     assert sorted(calls.values()) == [layer, twice]
     assert kinds["StatelessWhile"] == 2 * 4 * 7 * 7 + 1 + 1 + 1  # with the condition and both counters
     assert kinds["StatelessIf"] == 2 * 4 * 7 * 9
-    editor.color_by("FLOPs", batch=4)
-    legend = editor.legend
+    editor.view.color_by("FLOPs", batch=4)
+    legend = editor.view.legend
     assert legend is not None
     assert "unknown" not in legend.notice
-    editor.enter(next(name for name, flops in calls.items() if flops == twice))
+    editor.view.enter(next(name for name, flops in calls.items() if flops == twice))
     assert [row["flops"] for row in rows(editor, batch=4).values() if row["flops"] == layer] == [layer, layer]
 
 
@@ -225,8 +225,8 @@ def test_what_runs_as_one_is_told_once_under_the_op_that_does_the_work(tmp_path)
         assert found["out:0"] == found["bias"] == found["conv"]
         assert found["conv"].time > 0
         assert "4 ops ran as one with another, and reported with it" in repr(found)
-    editor.color_by("time")
-    assert "4 ops ran as one" in editor.legend.notice
+    editor.view.color_by("time")
+    assert "4 ops ran as one" in editor.view.legend.notice
 
 
 def test_what_is_fed_in_the_middle_or_runs_by_itself_is_not_taken_for_a_part():

@@ -972,9 +972,9 @@ def test_a_preview_says_which_partial_run_the_edit_will_cut_and_cuts_none(graph:
         preview, _ = RequestHandler(editor).handle(p.PreviewEdit("bypass", ("y",)))
         assert isinstance(preview, p.PreviewedEdit)
         assert will in preview.notes
-        editor.enter(editor.of_type("PartitionedCall").ops[0])
+        editor.view.enter(editor.of_type("PartitionedCall").ops[0])
         assert will in editor.impact({"verb": "bypass", "given": {"what": "inner"}}).notes  # changes the call, too
-        editor.leave(0)
+        editor.view.leave(0)
         assert session.partial_run(run, "z:0", {other: 1.0}) == 5.0  # it was not cut
         assert editor.impact(bypass).notes == left
         again = session.partial_run_setup(["y:0", "z:0"], [x, other])

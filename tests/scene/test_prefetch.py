@@ -17,11 +17,11 @@ def tangles(tmp_path_factory):
 
 
 def drawn(editor):
-    return scene.to_bytes(editor.scene().arrays())[1]
+    return scene.to_bytes(editor.view.scene().arrays())[1]
 
 
 def likely(editor):
-    return editor.core.view.prefetch_candidates(editor.scene())
+    return editor.core.view.prefetch_candidates(editor.view.scene())
 
 
 def test_the_largest_closed_scopes_come_first(tangles):
@@ -32,16 +32,16 @@ def test_the_largest_closed_scopes_come_first(tangles):
     drawings = [len(editor.core.view.prefetch(name)) for name in names]
     assert len(names) > 6
     assert sum(drawings) <= 12_500
-    editor.open(names[0])
+    editor.view.expand(names[0])
     assert names[0] not in likely(editor)
 
 
 def test_small_scopes_and_large_drawings_are_not_worth_it(tangles, line):
     assert likely(tgw.edit(line)) == ()
     all_open = tgw.edit(tangles)
-    all_open.open_all()
-    all_open.close("scope_3")
-    assert len(all_open.scene()) > 2500
+    all_open.view.expand()
+    all_open.view.collapse("scope_3")
+    assert len(all_open.view.scene()) > 2500
     assert likely(all_open) == ()
 
 
@@ -52,8 +52,8 @@ def test_a_scope_that_was_foreseen_opens_without_a_new_layout_of_it(tangles, mon
     laid_out = []
     really = compound.layout_container
     monkeypatch.setattr(compound, "layout_container", lambda *a, **k: laid_out.append(a) or really(*a, **k))
-    editor.open(name)
-    editor.scene()
+    editor.view.expand(name)
+    editor.view.scene()
     assert laid_out == []
 
 
@@ -65,10 +65,10 @@ def test_foreseeing_changes_neither_this_drawing_nor_the_next(tangles):
         assert one.core.view.prefetch(name) is not None
     assert drawn(one) == before == drawn(other)
     for editor in (one, other):
-        editor.open(names[0])
+        editor.view.expand(names[0])
     assert drawn(one) == drawn(other)
     for editor in (one, other):
-        editor.close(names[0])
+        editor.view.collapse(names[0])
     assert drawn(one) == drawn(other) == before
 
 
@@ -76,4 +76,4 @@ def test_with_a_layout_of_ones_own_nothing_is_done_ahead(tangles):
     editor = tgw.edit(tangles, layout=lambda graph: {node: (0.0, float(i)) for i, node in enumerate(graph)})
     assert likely(editor) == ()
     assert editor.core.view.prefetch("scope_3") is None
-    assert np.isfinite(editor.scene().box).all()
+    assert np.isfinite(editor.view.scene().box).all()

@@ -305,8 +305,8 @@ def contents(editor: tgw.GraphEditor) -> list[bytes]:
 def test_a_broken_graph_is_drawn_named_by_lint_and_fixed(name: str, tmp_path: Path) -> None:
     kind = KINDS[name]
     editor = tgw.edit(broken_file(kind, tmp_path))
-    assert editor.svg()
-    assert editor.scene()
+    assert editor.view.to_svg()
+    assert editor.view.scene()
     before = contents(editor)
     finding = editor.lint(only=BROKEN)[0]
     assert (finding.code, tuple(sorted(finding.ops))) == (kind.code, kind.ops)
@@ -377,14 +377,14 @@ def test_a_broken_function_is_named_by_lint_and_fixed(name: str, tmp_path: Path)
     outside = editor.lint(only=BROKEN)[0]
     assert outside.code == kind.code
     assert f"of function '{next(iter(editor.index.functions))}'" in outside.sentence
-    assert "editor.enter(" in outside.sentence
-    editor.enter("call")
-    assert editor.svg()
+    assert "editor.view.enter(" in outside.sentence
+    editor.view.enter("call")
+    assert editor.view.to_svg()
     finding = editor.lint(only=BROKEN)[0]
     assert (finding.code, tuple(sorted(finding.ops))) == (kind.code, kind.ops)
     fix(editor, kind)
     assert not editor.lint(only=BROKEN)
-    editor.leave()
+    editor.view.leave()
     assert not editor.lint(only=BROKEN)
     assert saved(editor, tmp_path / "fixed.pb") == []
     assert run(tmp_path / "fixed.pb") == [2.0, 6.0]
@@ -418,9 +418,9 @@ def test_the_session_runs_the_graph_once_it_is_fixed(name: str, in_function: boo
     kind = KINDS[name]
     editor = tgw.edit(broken_file(kind, tmp_path, in_function=in_function))
     if in_function:
-        editor.enter("call")
+        editor.view.enter("call")
     fix(editor, kind)
-    editor.leave(0)
+    editor.view.leave(0)
     assert editor.session.run("y:0", {"x:0": [1.0, 3.0]}).tolist() == [2.0, 6.0]
 
 
@@ -436,7 +436,7 @@ def test_a_missing_input_is_a_placeholder_that_can_be_fed(tmp_path: Path) -> Non
     (notice,) = editor.notices
     assert notice.endswith("op 'm' reads 'gone', which is not there; the Placeholder 'gone' stands for it.")
     assert editor.session.run("y:0", {"x:0": [1.0, 3.0], "gone:0": 2.0}).tolist() == [2.0, 6.0]
-    editor.remove_attr("_missing_input", "gone")  # it is meant as an input
+    editor.passes.remove_attr("_missing_input", "gone")  # it is meant as an input
     assert not editor.lint(only="missing-inputs")
 
 
@@ -512,7 +512,7 @@ def test_loops_that_share_a_frame_name_are_named_and_told_apart(tmp_path: Path) 
     path = tmp_path / "loops.pb"
     path.write_bytes(loops_of_one_frame().SerializeToString())
     editor = tgw.edit(path)
-    assert editor.svg()
+    assert editor.view.to_svg()
     (finding,) = editor.lint(only=BROKEN)
     assert finding.code == "loop-frames"
     assert {name.split("/")[0] for name in finding.ops} == {"one", "other"}

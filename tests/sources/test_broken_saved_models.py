@@ -146,9 +146,9 @@ def saved(editor: tgw.GraphEditor, path: str) -> list[str]:
 
 def enter_what(editor: tgw.GraphEditor, sentence: str) -> None:
     """Enter the function that a finding names, as its sentence says."""
-    name = sentence.partition("editor.enter('")[2].partition("'")[0]
+    name = sentence.partition("editor.view.enter('")[2].partition("'")[0]
     if name:
-        editor.enter(name)
+        editor.view.enter(name)
 
 
 def run(path: Path) -> str:
@@ -163,9 +163,9 @@ def run(path: Path) -> str:
 def test_one_broken_function_is_named_and_fixed(name: str, sound: Path, tmp_path: Path) -> None:
     kind, path = KINDS[name], broken(sound, tmp_path / "broken", KINDS[name].harm)
     for signature in ("serving_default", "other"):
-        assert tgw.edit(path, signature=signature).svg()
+        assert tgw.edit(path, signature=signature).view.to_svg()
     editor = tgw.edit(path)
-    assert editor.svg()
+    assert editor.view.to_svg()
     finding = editor.lint(only=BROKEN)[0]
     assert finding.code == kind.code
     assert "function" in finding.sentence
@@ -176,7 +176,7 @@ def test_one_broken_function_is_named_and_fixed(name: str, sound: Path, tmp_path
     else:
         kind.edit(editor)
     assert not editor.lint(only=BROKEN)
-    editor.leave(0)
+    editor.view.leave(0)
     assert not editor.lint(only=BROKEN)
     assert not [notice for notice in saved(editor, f"{tmp_path}/fixed/") if "written again" in notice]
     assert not tgw.edit(tmp_path / "fixed").lint(only=BROKEN)
@@ -194,6 +194,6 @@ def test_a_function_whose_result_is_gone_is_edited_before_it_is_fixed(sound: Pat
     assert editor.lint(only=BROKEN)[0].code == "missing-results"
     editor.insert("mul:0", "Identity", name="gone")
     assert not editor.lint(only=BROKEN)
-    editor.leave(0)
+    editor.view.leave(0)
     editor.save(f"{tmp_path}/fixed/")
     assert run(tmp_path / "fixed") == "[[9.0, 9.0, 9.0]]"

@@ -201,7 +201,7 @@ def check(name: str) -> dict[str, str]:
         cells["ops"] = f"{len(again.index.names):,}"
         cells["open"] = f"{time.perf_counter() - begin:.1f}"
         begin = time.perf_counter()
-        assert editor.svg().endswith("</svg>\n") or "</svg>" in editor.svg()
+        assert editor.view.to_svg().endswith("</svg>\n") or "</svg>" in editor.view.to_svg()
         cells["draw"] = f"{time.perf_counter() - begin:.1f}"
         _check_clone(subject, Path(folder), cells)
         for kind in ("TFLite", "ONNX"):

@@ -127,8 +127,8 @@ def uses(editor: GraphEditor, chance: random.Random, folder: Path) -> Iterator[t
     scopes = [name for name in editor.index.scopes.names if name][:200]
     names = editor.index.names
     for scope in chance.sample(scopes, min(3, len(scopes))):
-        yield f"open({scope[:60]!r})", lambda scope=scope: editor.open(scope)
-    yield "scene()", editor.scene
+        yield f"open({scope[:60]!r})", lambda scope=scope: editor.view.expand(scope)
+    yield "scene()", editor.view.scene
     for query in ("type:Const", "dtype:float32", "shape:?x3", "/add/", "is:variable", "attr:T"):
         yield f"find({query!r})", lambda query=query: editor.find(query)
     yield "table()", editor.table
@@ -137,8 +137,11 @@ def uses(editor: GraphEditor, chance: random.Random, folder: Path) -> Iterator[t
         yield f"inspect {name[:60]!r}", lambda name=name: _ask(front, "inspect", name=name)
         yield f"examine {name[:60]!r}", lambda name=name: _ask(front, "examine", name=name)
     yield "diff()", editor.diff
-    for name in [name for name in names if editor.called_functions(name)][:2]:
-        yield f"enter({name[:60]!r})", lambda name=name: (editor.enter(name), editor.scene(), editor.leave(0))
+    for name in [name for name in names if editor.view.called_functions(name)][:2]:
+        yield (
+            f"enter({name[:60]!r})",
+            lambda name=name: (editor.view.enter(name), editor.view.scene(), editor.view.leave(0)),
+        )
     for file in ("a.pb", "a.dot", "a.svg"):
         yield f"save({file!r})", lambda file=file: editor.save(folder / file)
     if names:

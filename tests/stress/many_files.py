@@ -353,12 +353,12 @@ def _file(folder: Path, name: str, data: bytes) -> Path:
 def uses(editor: GraphEditor, chance: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     """What is done with an editor; each may be refused, and nothing more."""
     if chance.random() < 0.5:
-        yield "scene()", editor.scene
+        yield "scene()", editor.view.scene
     names = editor.index.names
     scopes = [name for name in editor.index.scopes.names if name]
     query = chance.choice(("type:Const", "dtype:float32", "shape:?x3", "is:variable"))
     others: list[tuple[str, Callable[[], Any]]] = [
-        ("svg()", editor.svg),
+        ("svg()", editor.view.to_svg),
         ("table()", editor.table),
         ("cost()", editor.cost),
         ("to_bytes()", editor.to_bytes),
@@ -371,11 +371,11 @@ def uses(editor: GraphEditor, chance: random.Random) -> Iterator[tuple[str, Call
             (f"upstream({op[:60]!r})", lambda: editor.upstream(op)),
             (f"bypass({op[:60]!r})", lambda: (editor.bypass(op), editor.diff(), editor.undo())),
             (f"clone(…, {op[:60]!r})", lambda: (editor.clone([], [op], into="copy", init="none"), editor.undo())),
-            (f"enter({op[:60]!r})", lambda: (editor.enter(op), editor.scene(), editor.leave(0))),
+            (f"enter({op[:60]!r})", lambda: (editor.view.enter(op), editor.view.scene(), editor.view.leave(0))),
         ]
     if scopes:
         scope = chance.choice(scopes)
-        others.append((f"open({scope[:60]!r})", lambda: (editor.open(scope), editor.scene())))
+        others.append((f"open({scope[:60]!r})", lambda: (editor.view.expand(scope), editor.view.scene())))
     yield chance.choice(others)
 
 

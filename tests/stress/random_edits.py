@@ -6,6 +6,7 @@ import random
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import tfgraphwidget as tgw
 from tests.conftest import v1
 from tests.stress.functions import FUNCTIONS
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits.registry import registration_of
 from tfgraphwidget.graph import traversal
 
 ODD_NAMES = ("", "/", ":0", "^x", "nowhere", "x:7", "x:99999999999", "net//one", "../x", "a\nb", "🙂", "\0", "copy/")
@@ -63,6 +65,13 @@ PATTERNS = (
 )  # fmt: skip
 
 
+def _path(verb: str) -> str:
+    """The name of the editor's method for a verb of these steps: "view.enter", "passes.cast"."""
+    registration = registration_of(verb)
+    nouns = {"enter": "view.enter", "leave": "view.leave", "jump": "history.goto"}
+    return nouns.get(verb, verb) if registration is None else registration.kind.call_name()
+
+
 @dataclass(frozen=True)
 class Call:
     """A call of an editor's method, by names only, so that it can be made again on another editor.
@@ -80,11 +89,11 @@ class Call:
             "select": "editor.selection = {0}",
             "renew": "tgw.renew(editor.session)",
             "run": "editor.session.run({0})",
-            "sync": "editor.copies[{0}].sync()",
+            "sync": "editor[{0}].sync()",
         }
         if self.verb in told:
             return told[self.verb].format(*words)
-        return f"editor.{self.verb}({', '.join(words)})"
+        return f"editor.{_path(self.verb)}({', '.join(words)})"
 
     def on(self, editor: GraphEditor, folder: Path) -> Any:
         """Make it."""
@@ -99,13 +108,13 @@ class Call:
                 case "renew":
                     return tgw.renew(editor.session)
                 case "sync":
-                    copy = editor.copies.get(args[0])
+                    copy = editor.core.executor.copies.get(args[0])
                     return copy.sync() if hasattr(copy, "sync") else None  # what was grown has no original
                 case "split":
                     return editor.split(*args).check()
                 case "run":
                     return _run(editor, args[0])
-            return getattr(editor, self.verb)(*args, **options)
+            return attrgetter(_path(self.verb))(editor)(*args, **options)
 
 
 @dataclass(frozen=True)
@@ -233,7 +242,7 @@ class Draw:
         return inputs, [output]
 
     def into(self) -> str:
-        free = self.editor.free_scope(self.random.choice(["copy", "part", "net/copy", "head"]))
+        free = self.editor.core.executor.free_scope(self.random.choice(["copy", "part", "net/copy", "head"]))
         return self.random.choice([free] * 8 + [self.scope(), self.op()])
 
     # What each verb is given
@@ -321,7 +330,7 @@ class Draw:
         return (self.part(),), {"prune": self._chance(0.7), "readers": self._chance(0.6)}
 
     def _rename(self) -> Any:
-        free = self.editor.free_scope(self.random.choice(["named", "net/named", "b"]))
+        free = self.editor.core.executor.free_scope(self.random.choice(["named", "net/named", "b"]))
         new = self.random.choice([free, free, free, self.op(), self.scope()])
         return (self.random.choice([self.op(), f"{self.scope()}/", self.of_type("VarHandleOp", "VariableV2")]), new), {}
 
@@ -385,7 +394,7 @@ class Draw:
 
     def _enter(self) -> Any:
         index = self.editor.index
-        calling = [name for op, name in enumerate(index.names) if self.editor.called_functions(index.names[op])]
+        calling = [name for op, name in enumerate(index.names) if self.editor.view.called_functions(index.names[op])]
         return (self.random.choice([*calling, *index.functions] or [self.op()]),), {}
 
     def _run(self) -> Any:
@@ -440,7 +449,7 @@ class Draw:
         return (), {"minimum": self.random.choice([1, 4]), "per_channel": self._chance(0.5)}
 
     def _signature(self) -> str:
-        names = [signature.name for signature in self.editor.signatures]
+        names = [signature.name for signature in tuple(self.editor.signatures.values())]
         return self.random.choice([*names, "serving_default", "other", ""])
 
     def _add_signature(self) -> Any:
@@ -454,7 +463,7 @@ class Draw:
 
     def _order_signature(self) -> Any:
         name = self._signature()
-        found = next((each for each in self.editor.signatures if each.name == name), None)
+        found = next((each for each in tuple(self.editor.signatures.values()) if each.name == name), None)
         keys = [key for key, _ in found.inputs] if found else ["x"]
         self.random.shuffle(keys)
         return (name, keys), {}
@@ -463,7 +472,7 @@ class Draw:
         return (self._signature(),), {}
 
     def _sync(self) -> Any:
-        return (self.random.choice([*self.editor.copies, "nothing"]),), {}
+        return (self.random.choice([*self.editor.core.executor.copies, "nothing"]),), {}
 
     def _split(self) -> Any:
         inputs, outputs = self.boundary()

@@ -20,7 +20,8 @@ def edited(graph: Any, path: Sequence[str], op: str, factor: float | None = None
 
     Args:
         graph: The FuncGraph. Its variables are shared.
-        path: The calls that lead to the body that holds the op, each as `editor.breadcrumb` names it, "while:body".
+        path: The calls that lead to the body that holds the op, each as `editor.view.breadcrumb` names it:
+            "while:body".
         op: An op with one input and one output.
         factor: What the output is multiplied by; None to put the op's input in the place of its output.
         before: The GraphDef of the graph, and the names of its results, before a gradient was taken, which exchanges

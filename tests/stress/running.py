@@ -286,7 +286,7 @@ def check_saved_values(editor: GraphEditor, path: Any, boundary: Sequence[Any], 
     session = editor.core.source.session
     if session is None or _is_of_a_function(editor):
         return
-    if len(boundary) < 2 and editor.outputs and not editor.signatures:
+    if len(boundary) < 2 and editor.outputs and not tuple(editor.signatures.values()):
         boundary = editor.inputs, editor.outputs  # what was marked is what was saved
     outputs = _names(boundary[1]) if len(boundary) > 1 else pure_tensors(editor, seed)
     inputs = _names(boundary[0]) if len(boundary) > 1 else []

@@ -94,7 +94,7 @@ class Run:
         self.model, self.folder, self.quick = model, folder, quick
         _write_others(folder)
         self.editor = model.open(folder)
-        self.opened_at = len(self.editor.breadcrumb)
+        self.opened_at = len(self.editor.view.breadcrumb)
         self.state = self._look()
         self.known: list[State] = [self.state]
         self.has_run = False  # and values are others than those that are opened
@@ -276,7 +276,7 @@ class Run:
         if not self.model.arguments:
             return {}
         found: Values = {}
-        editor.leave(min(self.opened_at, len(editor.breadcrumb)) - 1)
+        editor.view.leave(min(self.opened_at, len(editor.view.breadcrumb)) - 1)
 
         def run() -> None:
             results = editor.function()(*self.model.arguments)
@@ -305,7 +305,7 @@ class Run:
     def _check_script(self, final: State) -> None:
         """The script, run where nothing of this editor is known, gives the same graph."""
         texts: list[str] = []
-        if self.model.is_object or refusal_of(lambda: texts.append(self.editor.code())):
+        if self.model.is_object or refusal_of(lambda: texts.append(self.editor.to_script().text)):
             return
         with _fresh_folder() as folder:
             names: dict[str, Any] = {"__name__": "elsewhere"}

@@ -176,7 +176,7 @@ class Faults:
         keys = [key for key in wanted if key not in ("files", "history", "free scopes", "fresh")]
         if not wanted["live"]:
             keys = [key for key in keys if key not in ("live", "values", "collections")]
-        lost = " ".join(self.run.editor.lost)  # elements of a queue, which can only be had by taking them out
+        lost = " ".join(self.run.editor.history.lost)  # elements of a queue, which can only be had by taking them out
         held = {name: value for name, value in now["values"].items() if f"'{name.partition('/')[0]}/" not in lost}
         kept = {**wanted["values"], **held}
         return differing(wanted, {**now, "values": kept}, keys)

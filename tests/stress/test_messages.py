@@ -124,7 +124,7 @@ class Page(RuleBasedStateMachine):
             "device": ("", "/device:CPU:0", "nowhere"),
             "text": QUERIES,
             "line": self.offered,
-            "by": ("", *self.editor.colors, "time"),
+            "by": ("", *self.editor.core.coloring.names, "time"),
             "label": ("", "body", "cond", "f"),
         }
         return st.sampled_from(given[field]) | self.names() if field in given else self.names()

@@ -85,7 +85,7 @@ class Journey:
     def at_target(self) -> tuple[GraphEditor, str]:
         """An editor in the body that holds an activation, and this op."""
         editor = self.open()
-        self.opened_at = len(editor.breadcrumb)
+        self.opened_at = len(editor.view.breadcrumb)
         return editor, _target(editor)
 
     def reference(self, editor: GraphEditor, op: str, factor: float | None = None, values: Any = None) -> Any:
@@ -93,7 +93,7 @@ class Journey:
         graph, arguments = self.subject.graph, self.subject.arguments
         self.restore(values)
         skipped = 2 if self.subject.folder else 1  # the graph itself, and the call of the signature
-        run = reference.edited(graph, editor.breadcrumb[skipped:], op, factor, self.graph_def)
+        run = reference.edited(graph, editor.view.breadcrumb[skipped:], op, factor, self.graph_def)
         if isinstance(arguments, Mapping):
             tensors = run(*reference.by_name(graph, arguments))
         else:
@@ -114,14 +114,14 @@ def _target(editor: GraphEditor) -> str:
         for name in reversed(names):
             if kinds[editor.index.op(name)] == kind:
                 return name
-    depth = len(editor.breadcrumb) - 1
+    depth = len(editor.view.breadcrumb) - 1
     for name in names:
-        for called in editor.called_functions(name):
-            editor.enter(name, called.label)
+        for called in editor.view.called_functions(name):
+            editor.view.enter(name, called.label)
             found = _target(editor)
             if found:
                 return found
-            editor.leave(depth)
+            editor.view.leave(depth)
     return ""
 
 
@@ -146,17 +146,17 @@ def opens(journey: Journey) -> None:
 @step
 def draws(journey: Journey) -> None:
     editor = journey.open()
-    closed = editor.svg()
-    editor.open_all()
-    assert all(ET.fromstring(picture).tag.endswith("svg") for picture in (closed, editor.svg()))
+    closed = editor.view.to_svg()
+    editor.view.expand()
+    assert all(ET.fromstring(picture).tag.endswith("svg") for picture in (closed, editor.view.to_svg()))
 
 
 @step
 def enters(journey: Journey) -> None:
     editor = journey.open()
-    editor.leave(0)
+    editor.view.leave(0)
     _walk(editor, set())
-    assert len(editor.breadcrumb) == 1
+    assert len(editor.view.breadcrumb) == 1
 
 
 def _check_is_one_bypass(difference: Any, op: str) -> None:
@@ -173,16 +173,16 @@ def _check_is_one_bypass(difference: Any, op: str) -> None:
 
 
 def _walk(editor: GraphEditor, seen: set[str]) -> None:
-    depth = len(editor.breadcrumb) - 1
+    depth = len(editor.view.breadcrumb) - 1
     for name in editor.index.names:
-        for called in editor.called_functions(name):
+        for called in editor.view.called_functions(name):
             if called.function in seen or len(seen) >= _MOST_BODIES:
                 continue
             seen.add(called.function)
-            editor.enter(name, called.label)
-            assert editor.svg()
+            editor.view.enter(name, called.label)
+            assert editor.view.to_svg()
             _walk(editor, seen)
-            editor.leave(depth)
+            editor.view.leave(depth)
 
 
 @step
@@ -191,22 +191,22 @@ def bypasses(journey: Journey) -> None:
     expected = journey.reference(editor, op)
     assert differ(expected, journey.expected)
     editor.bypass(op)
-    body = editor.breadcrumb
-    editor.leave(journey.opened_at - 1)
+    body = editor.view.breadcrumb
+    editor.view.leave(journey.opened_at - 1)
     check_equal(journey.run(editor.module()), expected)
-    editor.leave(0)
+    editor.view.leave(0)
     difference = editor.diff()
     _check_is_one_bypass(difference, op)
     editor.undo()
-    assert editor.breadcrumb == body
-    editor.leave(0)
+    assert editor.view.breadcrumb == body
+    editor.view.leave(0)
     assert not editor.diff()
     editor.redo()
-    editor.leave(0)
+    editor.view.leave(0)
     assert repr(editor.diff()) == repr(difference)
     again = journey.open()
-    again.replay(json.loads(json.dumps(editor.edits())))
-    again.leave(journey.opened_at - 1)
+    again.replay(json.loads(json.dumps(editor.history.records())))
+    again.view.leave(journey.opened_at - 1)
     check_equal(journey.run(again.module()), expected)
 
 
@@ -215,7 +215,7 @@ def inserts(journey: Journey) -> None:
     editor, op = journey.at_target()
     expected = journey.reference(editor, op, 0.5)
     editor.insert(f"{op}:0", lambda t: t * 0.5)
-    editor.leave(journey.opened_at - 1)
+    editor.view.leave(journey.opened_at - 1)
     check_equal(journey.run(editor.function()), expected)
 
 
@@ -276,7 +276,7 @@ def saves(journey: Journey) -> None:
     editor, op = journey.at_target()
     expected = journey.reference(editor, op)
     editor.bypass(op)
-    editor.leave(journey.opened_at - 1)
+    editor.view.leave(journey.opened_at - 1)
     path = editor.save(journey.folder / "edited/")
     loaded, signature = tf.saved_model.load(str(path)), journey.subject.signature
     assert signature in loaded.signatures
@@ -289,7 +289,7 @@ def saves(journey: Journey) -> None:
     _check_set(again.module().signature(**named), results)
     if journey.subject.folder:
         _check_identity(journey.subject.folder, path)
-        editor.leave(0)
+        editor.view.leave(0)
         _check_is_one_bypass(editor.diff(journey.subject.folder), op)
 
 
@@ -324,7 +324,7 @@ def restores(journey: Journey) -> None:
         _check_set(journey.run(loaded.signatures[subject.signature]), values(expected))
         return
     editor.bypass(op)
-    editor.leave(journey.opened_at - 1)
+    editor.view.leave(journey.opened_at - 1)
     module = editor.module()
     tf.train.Checkpoint(subject.root).restore(path).assert_existing_objects_matched()
     check_equal(journey.run(module), expected)

@@ -186,7 +186,7 @@ ALONE: dict[str, Write] = {
 }
 CALLS: dict[str, Callable[[tgw.GraphEditor, Path], Any]] = {
     "session": lambda e, _: e.session,
-    "fold_constants": lambda e, _: e.fold_constants(),
+    "fold_constants": lambda e, _: e.passes.fold_constants(),
     "cost": lambda e, _: e.cost(),
     "save SavedModel": lambda e, to: e.save(to / "saved/", ["x:0"], ["y:0"]),
     "optimized": lambda e, _: e.optimized("y:0"),

@@ -56,7 +56,7 @@ def written(canary: Canary, op: str, place: str) -> Path:
 def test_a_trusted_op_runs_when_it_is_asked_for(canary: Canary, op: str, place: str, call: Call, effect: str) -> None:
     path = written(canary, op, place)
     editor = tgw.edit(path, trusted=True, checkpoint=checkpoint_of(path))
-    editor.scene()
+    editor.view.scene()
     assert canary.effects() == set()
     call(editor)
     assert effect in canary.effects()

@@ -40,7 +40,7 @@ class Opened:
 
     @property
     def _signature(self) -> Any:
-        return next(signature for signature in self.editor.signatures if signature.outputs)
+        return next(signature for signature in tuple(self.editor.signatures.values()) if signature.outputs)
 
     @cached_property
     def x(self) -> str:
@@ -78,24 +78,29 @@ RAW = "session."
 """How the verbs begin that are TensorFlow's own: its errors are no defects."""
 VERBS: dict[str, Verb] = {
     "open": lambda o: o.editor,
-    "scene": lambda o: o.editor.scene(),
-    "svg": lambda o: o.editor.svg(),
-    "open_all": lambda o: (o.editor.open_all(), o.editor.scene()),
+    "scene": lambda o: o.editor.view.scene(),
+    "svg": lambda o: o.editor.view.to_svg(),
+    "open_all": lambda o: (o.editor.view.expand(), o.editor.view.scene()),
     "summary": lambda o: o.editor.summary(),
     "table": lambda o: o.editor.table(),
     "cost": lambda o: o.editor.cost(),
-    "color_by": lambda o: [o.editor.color_by(way) for way in ("type", "FLOPs", "dtype")],
+    "color_by": lambda o: [o.editor.view.color_by(way) for way in ("type", "FLOPs", "dtype")],
     "inspect": lambda o: [o.editor.inspect(name) for name in o.editor.index.names],
-    "networkx": lambda o: tgw.edit(o.editor.networkx()).scene(),
+    "networkx": lambda o: tgw.edit(o.editor.networkx()).view.scene(),
     "find": lambda o: (o.editor.find("y"), o.editor.match("Mul(x, y)", functions=True)),
     "downstream": lambda o: (o.editor.downstream(o.x), o.editor.upstream(o.y), o.editor.fan_out(1)),
-    "signatures": lambda o: (o.editor.signatures, o.editor.trainable_variables()),
+    "signatures": lambda o: (tuple(o.editor.signatures.values()), o.editor.trainable_variables()),
     "lint": lambda o: o.editor.lint(),
     "lint cpu": lambda o: o.editor.lint("cpu"),
     "lint tflite": lambda o: o.editor.lint("tflite"),
     "lint onnx": lambda o: o.editor.lint("onnx"),
     "lint untrusted": lambda o: o.editor.lint("untrusted"),
-    "code": lambda o: (o.editor.insert(o.x, "Neg"), o.editor.code(), o.editor.script(), o.editor.edits()),
+    "code": lambda o: (
+        o.editor.insert(o.x, "Neg"),
+        o.editor.to_script().text,
+        o.editor.to_script(),
+        o.editor.history.records(),
+    ),
     "insert": lambda o: o.editor.insert(o.x, "Neg"),
     "insert a function": lambda o: o.editor.insert(o.x, tf.nn.tanh),
     "insert, undo, redo": lambda o: (o.editor.insert(o.x, "Neg"), o.editor.undo(), o.editor.redo()),
@@ -113,29 +118,33 @@ VERBS: dict[str, Verb] = {
     "preview": lambda o: o.editor.preview([o.x], [o.y], into="copy"),
     "freeze": lambda o: o.editor.freeze(o.y),
     "freeze, flat": lambda o: o.editor.freeze(o.y, inline=True, lower_control_flow=True),
-    "remove_functions": lambda o: o.editor.remove_functions(),
-    "remove_attr": lambda o: o.editor.remove_attr("T"),
-    "fold_constants": lambda o: o.editor.fold_constants(),
-    "fold_batch_norm": lambda o: o.editor.fold_batch_norm(),
+    "remove_functions": lambda o: o.editor.passes.remove_functions(),
+    "remove_attr": lambda o: o.editor.passes.remove_attr("T"),
+    "fold_constants": lambda o: o.editor.passes.fold_constants(),
+    "fold_batch_norm": lambda o: o.editor.passes.fold_batch_norm(),
     "strip_training": lambda o: o.editor.strip_training([o.y]),
     "optimized": lambda o: o.editor.optimized(o.y),
-    "cast": lambda o: o.editor.cast("float16"),
-    "merge_duplicates": lambda o: o.editor.merge_duplicates(),
-    "quantize_weights": lambda o: o.editor.quantize_weights(minimum=1),
-    "quantize_weights, measured": lambda o: o.editor.quantize_weights(minimum=1, feeds=o.feeds),
-    "round_weights": lambda o: o.editor.round_weights(4, minimum=1),
+    "cast": lambda o: o.editor.passes.cast("float16"),
+    "merge_duplicates": lambda o: o.editor.passes.merge_duplicates(),
+    "quantize_weights": lambda o: o.editor.passes.quantize_weights(minimum=1),
+    "quantize_weights, measured": lambda o: o.editor.passes.quantize_weights(minimum=1, feeds=o.feeds),
+    "round_weights": lambda o: o.editor.passes.round_weights(4, minimum=1),
     "set_trainable": lambda o: [o.editor.set_trainable(each) for each in o.editor.trainable_variables()],
     "replace_input": lambda o: o.editor.replace_input(o.x, [4, 2], fix=True),
-    "change_batch_size": lambda o: o.editor.change_batch_size(3),
-    "obfuscate_names": lambda o: o.editor.obfuscate_names(),
-    "remove_identities": lambda o: (o.editor.remove_identities(), o.editor.remove_devices(), o.editor.sort()),
-    "add_signature": lambda o: o.editor.add_signature("twice", outputs={"y": o.y}),
+    "change_batch_size": lambda o: o.editor.passes.change_batch_size(3),
+    "obfuscate_names": lambda o: o.editor.passes.obfuscate_names(),
+    "remove_identities": lambda o: (
+        o.editor.passes.remove_identities(),
+        o.editor.passes.remove_devices(),
+        o.editor.passes.sort(),
+    ),
+    "add_signature": lambda o: o.editor.signatures.add("twice", outputs={"y": o.y}),
     "graph": lambda o: o.editor.graph,
     "session": lambda o: o.editor.session,
     "session, insert, undo, redo": lambda o: (o.editor.session, VERBS["insert, undo, redo"](o)),
     "session, grow shapes": lambda o: (o.editor.session, grow_shapes(o.editor)),
     "session, clone": lambda o: (o.editor.session, VERBS["clone"](o)),
-    "session, fold_constants": lambda o: (o.editor.session, o.editor.fold_constants()),
+    "session, fold_constants": lambda o: (o.editor.session, o.editor.passes.fold_constants()),
     "session, freeze": lambda o: (o.editor.session, o.editor.freeze(o.y)),
     "session, renew": lambda o: tgw.renew(o.editor.session),
     "session, save": lambda o: (o.editor.session, o.save("after_session/")),
@@ -153,13 +162,13 @@ VERBS: dict[str, Verb] = {
     "function, called": lambda o: o.editor.function()(ROWS),
     "module": lambda o: o.editor.module(),
     "module, layer": lambda o: o.editor.module().layer(),
-    "open_signature": lambda o: o.editor.open_signature("serving_default"),
+    "open_signature": lambda o: o.editor.signatures.open("serving_default"),
     "keras": lambda o: o.editor.keras(),
     "extract": lambda o: o.editor.extract([o.x], [o.y]).session,
     "session, extract": lambda o: (o.editor.session, o.editor.extract([o.x], [o.y])),
     "split": lambda o: o.editor.split([f"{o.middle}:0"]),
-    "enter": lambda o: in_bodies(o, lambda e: (e.scene(), e.summary(), e.lint())),
-    "enter, fold_constants": lambda o: in_bodies(o, lambda e: e.fold_constants()),
+    "enter": lambda o: in_bodies(o, lambda e: (e.view.scene(), e.summary(), e.lint())),
+    "enter, fold_constants": lambda o: in_bodies(o, lambda e: e.passes.fold_constants()),
     "enter, insert": lambda o: in_bodies(o, lambda e: (e.insert(first_tensor(e), "Identity"), e.undo())),
     "enter, function": lambda o: in_bodies(o, lambda e: e.function()),
     "enter, probe": lambda o: in_bodies(o, lambda e: e.probe(everything(e), {first_tensor(e): ROWS})),
@@ -268,9 +277,9 @@ def in_bodies(opened: Opened, call: Callable[[GraphEditor], Any], depth: int = 3
     editor = opened.editor
     refusals = []
     for name in list(editor.index.names):
-        for called in editor.called_functions(name):
-            at = len(editor.breadcrumb) - 1
-            editor.enter(name, called.label)
+        for called in editor.view.called_functions(name):
+            at = len(editor.view.breadcrumb) - 1
+            editor.view.enter(name, called.label)
             try:
                 if everything(editor):
                     call(editor)
@@ -281,7 +290,7 @@ def in_bodies(opened: Opened, call: Callable[[GraphEditor], Any], depth: int = 3
                     in_bodies(opened, call, depth - 1)
                 except tgw.GraphEditError as refusal:
                     refusals.append(refusal)
-            editor.leave(at)
+            editor.view.leave(at)
     if refusals:
         raise refusals[0]
 

@@ -56,7 +56,7 @@ def test_a_preview_tells_what_the_clone_then_does(answers: RequestHandler, edito
 
     reply, _ = answers.handle(p.Clone(*ENDS, "copy"))
     assert isinstance(reply, p.SceneReply)
-    copy = editor.copies["copy"]
+    copy = editor["copy"]
     assert len(copy.ops) == told.ops
     assert told.scopes == ("copy",)
     assert reply.state.code == (told.line,)
@@ -68,8 +68,8 @@ def test_a_variable_that_is_switched_to_shared_is_shared(answers: RequestHandler
     assert {held.name: held.mode for held in told.states} == {**dict.fromkeys(VARIABLES, "own"), "net/one/w": "shared"}
     assert named(told.shared) == {"variable": ("net/one/w",)}
     answers.handle(p.Clone(*ENDS, "copy", others=("net/one/w",)))
-    assert editor.copies["copy"].shared == ("net/one/w",)
-    assert [v.name for v in editor.copies["copy"].variables] == [f"copy/{name}:0" for name in VARIABLES[1:]]
+    assert editor["copy"].shared == ("net/one/w",)
+    assert [v.name for v in editor["copy"].variables] == [f"copy/{name}:0" for name in VARIABLES[1:]]
 
 
 def test_a_variable_that_is_switched_to_own_is_own(answers: RequestHandler, editor: GraphEditor) -> None:
@@ -77,8 +77,8 @@ def test_a_variable_that_is_switched_to_own_is_own(answers: RequestHandler, edit
     told = previewed(answers, *ENDS, "copy", **form)
     assert named(told.new) == {"variable": ("net/two/b",)}
     answers.handle(p.Clone(*ENDS, "copy", **form))  # type: ignore[arg-type]
-    assert [v.name for v in editor.copies["copy"].variables] == ["copy/net/two/b:0"]
-    assert (told.line,) == editor.lines
+    assert [v.name for v in editor["copy"].variables] == ["copy/net/two/b:0"]
+    assert (told.line,) == editor.history.lines
     assert told.line.endswith('variables={"net": "shared", "net/two/b": "own"})')
 
 
@@ -88,10 +88,10 @@ def test_the_line_of_a_preview_makes_the_same_clone(
     told = previewed(answers, *ENDS, "copy", others=("net/one/b", "net/two/w"), init="initial")
     places: dict[str, object] = {"editor": editor}
     exec(told.line, places)
-    copy = editor.copies["copy"]
+    copy = editor["copy"]
     assert places["copy"] is copy
     assert copy.shared == ("net/one/b", "net/two/w")
-    assert editor.lines == (told.line,)
+    assert editor.history.lines == (told.line,)
     ours, theirs = session.run(["net/logits:0", copy["net/logits:0"]], {"x:0": batch})
     np.testing.assert_array_equal(ours, theirs)  # the initialisers have seeds
     assert len(read(copy.variables, session)) == 2
@@ -106,7 +106,7 @@ def test_chosen_ops_are_previewed_and_cloned_without_a_boundary(answers: Request
     assert isinstance(reply, p.SceneReply)
     assert "2 variables of its own" in text_of(reply)
     assert reply.focus == "copy"
-    assert len(editor.copies["copy"].ops) == told.ops
+    assert len(editor["copy"].ops) == told.ops
 
 
 def test_several_copies_are_named_in_the_preview_and_the_notice(answers: RequestHandler, editor: GraphEditor) -> None:
@@ -118,7 +118,7 @@ def test_several_copies_are_named_in_the_preview_and_the_notice(answers: Request
     assert isinstance(reply, p.SceneReply)
     assert "into 3 scopes, 'tower_0' to 'tower_2'" in text_of(reply)
     assert "4 variables each of their own, not initialized" in text_of(reply)
-    assert list(editor.copies) == list(told.scopes)
+    assert list(editor.core.executor.copies) == list(told.scopes)
     assert editor.graph.get_operation_by_name("tower_2/net/logits").device == "/device:CPU:0"
 
 
@@ -174,7 +174,7 @@ def test_half_of_control_flow_is_refused_and_the_whole_is_offered_and_works(
     whole = previewed(answers, (), (), "copy")
     assert whole.refusal == ""
     answers.handle(p.Clone((), (), "copy"))
-    ours, theirs = half.session.run([out, half.copies["copy"][out]], {"x:0": 2.0})
+    ours, theirs = half.session.run([out, half["copy"][out]], {"x:0": 2.0})
     assert ours == theirs
 
 
@@ -202,7 +202,7 @@ def test_a_table_and_a_queue_can_be_shared_too() -> None:
     assert named(shared.shared) == {"hash table": (told.states[0].name,)}
     assert shared.new == ()
     answers.handle(p.Clone(("words",), ("ids",), "copy", others=(told.states[0].name,)))
-    assert session.run(editor.copies["copy"]["ids:0"], {"words:0": ["b", "c"]}).tolist() == [2, -1]
+    assert session.run(editor["copy"]["ids:0"], {"words:0": ["b", "c"]}).tolist() == [2, -1]
 
 
 def test_switches_of_variables_that_are_not_in_the_part_do_not_matter(answers: RequestHandler) -> None:
@@ -265,7 +265,7 @@ def test_a_function_s_body_is_cloned_as_a_module_that_the_notice_names() -> None
     assert text_of(reply).endswith(
         "It is a module, which is not drawn; a cell has it by that name in the editor's copies."
     )
-    module = editor.copies["copy"]
+    module = editor["copy"]
     np.testing.assert_array_equal(module(tf.eye(2)), weights)
     weights.assign(weights * 0.0)
     np.testing.assert_array_equal(module(tf.eye(2)), [[1.0, 2.0], [3.0, 4.0]])

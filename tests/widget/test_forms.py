@@ -12,6 +12,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import v1
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits import registry
 from tfgraphwidget.errors import GraphEditError, InvalidArgument, UnknownName
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_buttons import BUTTONS
@@ -149,11 +150,11 @@ def test_an_op_is_replaced_by_a_type_with_attributes_undone_and_replayed(
     made = editor.graph.get_operation_by_name("net/hidden/LeakyRelu")
     assert made.get_attr("alpha") == 0.5
     again = tgw.example()
-    again.replay(editor.edits())
-    assert again.lines == editor.lines
+    again.replay(editor.history.records())
+    assert again.history.lines == editor.history.lines
     reply(answers, p.Undo())
     assert RELU in editor.index.ids
-    assert editor.lines == ()
+    assert editor.history.lines == ()
 
 
 def test_a_function_of_the_notebook_is_named_and_only_where_the_message_says_so(
@@ -185,7 +186,7 @@ def test_a_refusal_names_the_field_that_it_is_about(
     with pytest.raises(InvalidArgument) as caught:
         reply(answers, p.Change("replace", (RELU,), ("by", "attributes"), (f'"{op_type}"', attributes)))
     assert answers.refusal_reply(caught.value).argument == argument
-    assert editor.lines == ()
+    assert editor.history.lines == ()
 
 
 def test_functions_and_layers_of_the_notebook_are_told_apart_without_running_them() -> None:
@@ -438,7 +439,7 @@ def test_a_button_of_the_whole_graph_does_its_edit_whatever_is_selected(
         return
     reply(answers, change)
     assert editor.history.done[-1].command.verb() == verb
-    assert editor.undo().startswith(f"editor.{verb}(")
+    assert editor.undo().startswith(f"editor.{registry.commands()[verb].call_name()}(")
 
 
 def test_what_is_fed_beside_a_batch_of_a_fixed_size_is_proposed_of_as_many() -> None:

@@ -206,14 +206,14 @@ def variable_of(editor: GraphEditor) -> str:
 
 def test_a_saved_model_tells_values_and_stack_traces_inside_of_its_functions(saved: str) -> None:
     editor = tgw.edit(saved)
-    assert len(editor.breadcrumb) > 1
+    assert len(editor.view.breadcrumb) > 1
     told = examined(editor, variable_of(editor))
     assert told.value is not None
     assert told.value.value == "[[1., 2., 5.]]"
     assert editor.core.source.graph is None
     product = examined(editor, "product")
     assert any(HERE in line and "in score" in line for line in product.created)
-    editor.leave(0)
+    editor.view.leave(0)
     assert "[[1., 2., 5.]]" in [e.value.value for n in editor.index.names if (e := examined(editor, n)).value]
 
 
@@ -482,7 +482,7 @@ def test_inside_of_a_live_graph_s_functions_the_session_and_the_trace_are_known(
         tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, tf.add(a, v, name="more")), [0, x], name="loop")
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
-        editor.enter("loop", "body")
+        editor.view.enter("loop", "body")
         assert examined(editor, "v").why == "Variable 'v' has no value in this session; run its initializer first."
         session.run(v.initializer)
         value = examined(editor, "v").value
@@ -513,7 +513,7 @@ def test_a_call_tells_the_signatures_of_its_functions() -> None:
     sorts = {sort for sort, _, _ in examined(editor, loop).signature}
     assert sorts == {"body argument", "body result", "cond argument", "cond result"}
     assert examined(editor, "x").signature == ()
-    editor.enter("call")
+    editor.view.enter("call")
     ends = examined(editor, editor.core.view.body.arguments[0].partition(":")[0]).signature
     assert [(sort, text) for sort, _, text in ends] == [("argument", "float32 (3,)"), ("result", "float32 (3,)")]
 

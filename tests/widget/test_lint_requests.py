@@ -29,7 +29,7 @@ def test_a_finding_has_the_button_that_mends_it(editor: tgw.GraphEditor) -> None
     # The closed group that stands for them is lit in the drawing.
     groups = set(finding.ops) - set(editor.index.ids)
     assert groups
-    assert groups <= set(editor.scene().names)
+    assert groups <= set(editor.view.scene().names)
     assert finding.fix is not None
     handler.handle(p.Mend(line=finding.fix.line))
     assert len(editor.history.done) == 1
@@ -52,16 +52,16 @@ def test_likely_inputs_and_outputs_are_proposed_as_a_signature_and_listed_when_t
     (likely,) = reply.signatures
     assert likely.text.startswith("None; likely serving_default: ")
     assert "Mean" in likely.ops
-    editor.add_signature("serving_default")
+    editor.signatures.add("serving_default")
     reply, _ = handler.handle(p.Lint("tflite"))
     assert isinstance(reply, p.LintReply)
     (there,) = reply.signatures
     assert there.text == likely.text.removeprefix("None; likely ")
-    assert there.edit.line == 'editor.remove_signature(name="serving_default")'
+    assert there.edit.line == 'editor.signatures.remove(name="serving_default")'
     listed, _ = handler.handle(p.ListSignatures())
     assert listed == p.SignatureList((there,))
     assert (there.name, likely.name) == ("serving_default", "")
-    assert there.outputs == editor.signatures[0].outputs
+    assert there.outputs == next(iter(editor.signatures.values())).outputs
 
 
 def test_an_edit_that_changes_no_op_says_what_it_did_and_closed_groups_are_named_with_their_ops(
@@ -76,13 +76,13 @@ def test_an_edit_that_changes_no_op_says_what_it_did_and_closed_groups_are_named
     inside = next(name for name in editor.index.names if view.with_closed_groups([name]) != (name,))
     _, group = view.with_closed_groups([inside])
     assert inside in editor.core.view.holding(group).ops
-    editor.open_all()
+    editor.view.expand()
     assert view.with_closed_groups([inside]) == (inside,)
     assert view.with_closed_groups(["nowhere/", "absent"]) == ("nowhere/", "absent")
 
 
 def test_what_a_signature_computes_is_opened_by_its_button(editor: tgw.GraphEditor) -> None:
-    editor.add_signature("serving_default")
+    editor.signatures.add("serving_default")
     handler = RequestHandler(editor)
     reply, _ = handler.handle(p.Lint())
     assert isinstance(reply, p.LintReply)

@@ -29,7 +29,7 @@ def editor() -> GraphEditor:
         loss = tf.reduce_mean(tf.square(tf.add(a, b, name="sum")), name="loss")
         v1.train.GradientDescentOptimizer(0.1).minimize(loss, name="step")
     editor = tgw.edit(graph)
-    editor.open_all()
+    editor.view.expand()
     return editor
 
 
@@ -43,7 +43,7 @@ def requests(editor: GraphEditor) -> RequestHandler:
 
 def marks(editor: GraphEditor) -> dict[str, int]:
     """The marks of ops and closed scopes in the drawing, by name."""
-    scene = editor.scene()
+    scene = editor.view.scene()
     return {
         name: int(mark)
         for name, kind, mark in zip(scene.names, scene.kind, editor.core.paint(scene).mark, strict=True)
@@ -99,7 +99,7 @@ def test_a_scope_is_marked_by_the_tensors_at_its_border(editor: GraphEditor, req
     assert [each.tensor for each in reply.tensors if each.marked] == ["heads/b:0"]
     requests.handle(p.Mark("inputs", "two/"))
     assert (editor.inputs, editor.outputs) == (("one/act:0",), ("heads/b:0",))
-    editor.close("two")
+    editor.view.collapse("two")
     assert marks(editor)["two"] == INPUT_MARK
     assert "two/w" in (editor.selection or editor.ops()).ops
     requests.handle(p.Mark("inputs", "two/"))

@@ -46,7 +46,12 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[Clone]:
 
 def value_of(name: str, editor: GraphEditor) -> np.ndarray:
     """The value of a copied variable."""
-    variables = [variable for copy in editor.copies.values() for variable in copy.variables if variable.name == name]
+    variables = [
+        variable
+        for copy in editor.core.executor.copies.values()
+        for variable in copy.variables
+        if variable.name == name
+    ]
     return read(variables, editor.session)[0]
 
 
@@ -57,7 +62,7 @@ def test_preview_and_click_plan_once_and_bump_one_revision(front: FrontEnd, plan
     reply = front.ask("clone", **FORM)
     assert len(plans) == 1
     assert editor.widget.revision == reply["state"]["revision"] == revision + 1
-    assert len(editor.copies["copy"].ops) == preview["ops"]
+    assert len(editor["copy"].ops) == preview["ops"]
     assert (reply["focus"], reply["edited"]["renamed"]) == ("copy", [])
 
 
@@ -80,11 +85,11 @@ def test_a_click_bumps_one_revision_while_differences_are_shown(front: FrontEnd)
 
 def test_a_click_bumps_one_revision_also_when_the_copy_lies_in_a_closed_scope(front: FrontEnd) -> None:
     editor = front.editor
-    editor.close_all()
+    editor.view.collapse()
     revision = editor.widget.revision
     reply = front.ask("clone", **(FORM | {"into": "net/copy"}))
     assert reply["state"]["revision"] == editor.widget.revision == revision + 1
-    assert "net" in editor.opened
+    assert "net" in editor.view.expanded
 
 
 def test_the_reply_to_a_click_has_what_the_inspector_shows(front: FrontEnd) -> None:
@@ -161,7 +166,7 @@ def test_after_undo_the_same_click_is_planned_again(front: FrontEnd, plans: list
     front.ask("undo")
     front.ask("clone", **(FORM | {"into": "third"}))
     assert [plan.into for plan in plans] == ["copy", "second", "third"]
-    assert list(front.editor.copies) == ["third"]
+    assert list(front.editor.core.executor.copies) == ["third"]
 
 
 def test_a_form_with_shared_state_is_planned_once_beside_the_list_of_that_state(
@@ -172,7 +177,7 @@ def test_a_form_with_shared_state_is_planned_once_beside_the_list_of_that_state(
     assert [plan.variables for plan in plans] == ["own", (("net/one/w", "shared"),)]
     front.ask("clone", **form)
     assert len(plans) == 2
-    assert front.editor.copies["copy"].shared == ("net/one/w",)
+    assert front.editor["copy"].shared == ("net/one/w",)
 
 
 def test_of_several_copies_a_preview_plans_one_and_the_click_all(front: FrontEnd, plans: list[Clone]) -> None:
@@ -180,7 +185,7 @@ def test_of_several_copies_a_preview_plans_one_and_the_click_all(front: FrontEnd
     front.ask("preview", **form)
     front.ask("clone", **form)
     assert len(plans) == 2
-    assert list(front.editor.copies) == ["copy_0", "copy_1", "copy_2"]
+    assert list(front.editor.core.executor.copies) == ["copy_0", "copy_1", "copy_2"]
 
 
 def test_a_call_of_clone_applies_the_plan_of_the_same_call_of_preview(editor: GraphEditor, plans: list[Clone]) -> None:
@@ -231,20 +236,20 @@ def test_a_jump_over_several_renames_lists_the_first_and_the_last_name(front: Fr
     ("inspected", "old", "new"), [("x", "x", "net/two/x"), ("net/one/", "net/one/", "net/two/one")]
 )
 def test_what_is_moved_into_a_closed_scope_is_shown_in_it(front: FrontEnd, inspected: str, old: str, new: str) -> None:
-    front.editor.close_all()
-    front.editor.open("net")
+    front.editor.view.collapse()
+    front.editor.view.expand("net")
     reply = front.ask("change", verb="rename", what=[old], keys=["new"], values=[f'"{new}"'], inspected=inspected)
     assert reply["focus"] == new
-    assert {"net", "net/two"} <= front.editor.opened
-    front.editor.close("net/two")
+    assert {"net", "net/two"} <= front.editor.view.expanded
+    front.editor.view.collapse("net/two")
     assert front.ask("undo", inspected=new)["focus"] == ""
 
 
 def test_what_a_closed_scope_held_before_does_not_open_it(front: FrontEnd) -> None:
-    front.editor.close_all()
+    front.editor.view.collapse()
     rename = {"verb": "rename", "what": ["net/two/add"], "keys": ["new"], "values": ['"net/two/sum"']}
     assert front.ask("change", **rename, inspected="net/two/add")["focus"] == ""
-    assert not front.editor.opened
+    assert not front.editor.view.expanded
 
 
 def test_an_edit_that_removes_what_is_inspected_says_so(front: FrontEnd) -> None:

@@ -164,7 +164,7 @@ def test_an_unknown_graph_is_refused_and_nothing_has_changed(
     for request in (p.Inputs(source), p.Add(source, "more")):
         with pytest.raises(error):
             requests.handle(request)
-    assert editor.lines == ()
+    assert editor.history.lines == ()
 
 
 def uploaded(requests: RequestHandler, path: Path, piece: int) -> p.UploadReply:

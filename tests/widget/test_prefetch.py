@@ -35,7 +35,7 @@ def same(some: Arrays, other: Arrays) -> bool:
 
 def closed(editor: GraphEditor) -> list[str]:
     """The closed scopes and groups of the drawing."""
-    scene = editor.scene()
+    scene = editor.view.scene()
     return [scene.names[item] for item in np.flatnonzero(scene.kind == CLOSED)]
 
 
@@ -50,16 +50,16 @@ def test_what_is_foreseen_is_what_is_drawn_then(name: str, tmp_path: Any) -> Non
         each.handle(p.Open())
         each.handle(chosen)
     for scope in closed(editor)[:12]:
-        before, revision = editor.opened, answers.revision
+        before, revision = editor.view.expanded, answers.revision
         foreseen, data = answers.handle(p.PrefetchScene(scope))
         assert isinstance(foreseen, p.NextScene)
-        assert (editor.opened, answers.revision) == (before, revision)
+        assert (editor.view.expanded, answers.revision) == (before, revision)
         # Whoever looked ahead gets no other drawing than who did not.
         plain = without.handle(p.Toggle(scope))
         assert same(read((foreseen, data)), read(plain)), scope
         toggled = answers.handle(p.Toggle(scope, stamp=foreseen.stamp))
         assert isinstance(toggled[0], p.SelectionReply)
-        assert scope in editor.opened
+        assert scope in editor.view.expanded
         painted = read(toggled)
         assert all(painted[field].tobytes() == read(plain)[field].tobytes() for field in painted)
         for each in (answers, without):
@@ -68,21 +68,21 @@ def test_what_is_foreseen_is_what_is_drawn_then(name: str, tmp_path: Any) -> Non
 
 def test_a_view_that_sees_another_drawing_gets_the_right_one(editor: GraphEditor) -> None:
     answers = RequestHandler(editor)
-    editor.close_all()
+    editor.view.collapse()
     answers.handle(p.Open())
     foreseen, _ = answers.handle(p.PrefetchScene("net"))
     assert isinstance(foreseen, p.NextScene)
-    editor.hide("net/one")  # by another view, or by a cell
+    editor.view.hide("net/one")  # by another view, or by a cell
     toggled = answers.handle(p.Toggle("net", stamp=foreseen.stamp))
     assert isinstance(toggled[0], p.SceneReply)
     assert "net/two" in bytes(read(toggled)["name_bytes"]).decode()
-    assert "net" in editor.opened
+    assert "net" in editor.view.expanded
     # Another view has opened it, and what this one sees is that.
     again = answers.handle(p.PrefetchScene("net/two"))[0]
     assert isinstance(again, p.NextScene)
-    editor.open("net/two")
+    editor.view.expand("net/two")
     assert isinstance(answers.handle(p.Toggle("net/two", stamp=again.stamp))[0], p.SelectionReply)
-    assert "net/two" in editor.opened
+    assert "net/two" in editor.view.expanded
 
 
 def test_nothing_is_foreseen_with_a_layout_of_ones_own(editor: GraphEditor) -> None:
@@ -96,8 +96,8 @@ def test_nothing_is_foreseen_with_a_layout_of_ones_own(editor: GraphEditor) -> N
 def test_what_takes_long_or_is_large_is_not_foreseen(
     editor: GraphEditor, bound: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    editor.close_all()
-    before, after = len(editor.scene()), len(editor.core.view.prefetch("net") or ())
+    editor.view.collapse()
+    before, after = len(editor.view.scene()), len(editor.core.view.prefetch("net") or ())
     monkeypatch.setattr(layout_prefetch, bound, after - before if bound == "_MOST" else after)
     assert editor.core.view.prefetch("net") is not None
     monkeypatch.setattr(layout_prefetch, bound, getattr(layout_prefetch, bound) - 1)

@@ -64,7 +64,7 @@ def test_a_preview_counts_what_the_edit_then_does_and_changes_nothing(
     nodes = list(editor.index.nodes)
     previewed = preview(editor, verb, **options)
     assert editor.index.nodes == nodes
-    assert editor.lines == ()
+    assert editor.history.lines == ()
     assert editor.selection is not None
     assert len(graph.get_operations()) == len(nodes)
     assert set(previewed.names) <= {*editor.index.ids, *(f"{scope}/" for scope in editor.index.scopes.ids)}
@@ -89,10 +89,10 @@ def test_a_preview_of_what_is_refused_has_the_refusal_and_its_field(graph: tf.Gr
     bad = preview(editor, "replace_all", pattern="Relu(x", by="x")
     assert "\n" in bad.refusal
     assert bad.argument == "pattern"
-    assert editor.lines == ()
+    assert editor.history.lines == ()
     # An edit after a preview is an edit.
-    editor.remove_identities()
-    assert len(editor.lines) == 1
+    editor.passes.remove_identities()
+    assert len(editor.history.lines) == 1
 
 
 def test_a_preview_of_replace_all_says_which_matches_stay_and_why(graph: tf.Graph) -> None:
@@ -112,7 +112,7 @@ def test_a_preview_in_a_function_changes_neither_the_function_nor_its_caller() -
     nodes = list(editor.index.nodes)
     assert "removes" in preview(editor, "remove_identities").text.lower()
     assert editor.index.nodes == nodes
-    assert editor.lines == ()
+    assert editor.history.lines == ()
 
 
 def test_a_query_that_is_a_pattern_finds_matches_with_their_ops(graph: tf.Graph) -> None:
@@ -177,4 +177,4 @@ def test_the_optimizer_is_compared_with_and_the_graph_stays(graph: tf.Graph) -> 
     assert painted.state.comparing
     assert painted.state.changes
     assert editor.index.nodes == nodes
-    assert editor.lines == ()
+    assert editor.history.lines == ()

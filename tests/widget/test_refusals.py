@@ -85,7 +85,7 @@ def test_a_button_stands_for_the_line_that_python_names(editor: tgw.GraphEditor)
         editor.bypass("sum")
     done = answer(handler, p.Mend(reply.mends[0].line))
     assert isinstance(done, p.SceneReply)
-    assert editor.lines == ('editor.bypass(what="sum", by="x:0")',)
+    assert editor.history.lines == ('editor.bypass(what="sum", by="x:0")',)
 
 
 PAGE = Path(__file__).parents[2] / "labextension" / "src"
@@ -282,8 +282,8 @@ def test_a_sentence_keeps_its_fields_when_it_becomes_a_part_of_another_one() -> 
     joined = "Not run: " + clone.clause + ", or " + editor_call("leave", "0") + "."
     for copied in (joined, copy.deepcopy(joined), pickle.loads(pickle.dumps(joined))):
         assert (
-            copied
-            == 'Not run: Variable \'w\' has no value; clone with init="initial" or init="none", or editor.leave(0).'
+            copied == "Not run: Variable 'w' has no value; "
+            'clone with init="initial" or init="none", or editor.view.leave(0).'
         )
         assert on_page(copied).endswith("or leave the function in the path above the drawing.")
     assert on_page(clone.partition("; ")[2]) == "choose 'initial values' or 'uninitialized' under Values."
@@ -322,9 +322,9 @@ def test_a_refusal_is_data_of_which_each_mend_can_be_replayed(editor: tgw.GraphE
     assert (row["code"], row["ops"]) == ("several-inputs-fit", ["sum", "x", "square"])
     assert "editor." not in row["sentence"]
     assert [mend["label"] for mend in row["mends"]] == ["Read x:0", "Read square:0"]
-    assert editor.lines == ()
+    assert editor.history.lines == ()
     editor.replay([row["mends"][0]["edit"]])
-    assert editor.lines == (row["mends"][0]["python"],)
+    assert editor.history.lines == (row["mends"][0]["python"],)
 
 
 def test_a_refusal_has_the_code_of_its_case_of_its_class_or_of_its_edit(editor: tgw.GraphEditor) -> None:

@@ -198,9 +198,9 @@ def test_views_in_panes_of_different_shape_keep_drawings_of_their_own() -> None:
         return arrays(handler.handle(request, pane))["box"].tolist()  # type: ignore[no-any-return]
 
     first = boxes(p.Open(alone=True), wide)
-    opened = editor.opened
+    opened = editor.view.expanded
     second = boxes(p.Open(), narrow)
-    assert editor.opened == opened, "the view that was there first has as many scopes open as before"
+    assert editor.view.expanded == opened, "the view that was there first has as many scopes open as before"
     assert second[0][2] / second[0][3] < first[0][2] / first[0][3] / 2
     assert boxes(p.Open(), wide) == first
     # What one of them opens is open in both, where it was and in the shape of each.
@@ -241,17 +241,17 @@ def test_a_selection_is_painted_on_no_drawing_that_another_view_has_changed(
 
 def test_a_cell_draws_the_same_whichever_pane_asked_last(editor: GraphEditor) -> None:
     handler = RequestHandler(editor)
-    editor.open_all()
-    before = editor.scene().box.tolist()
+    editor.view.expand()
+    before = editor.view.scene().box.tolist()
     narrow = arrays(handler.handle(p.Open(), (300.0, 1000.0)))["box"].tolist()
     assert narrow != before
-    assert editor.scene().box.tolist() == before
+    assert editor.view.scene().box.tolist() == before
     with pytest.raises(GraphEditError):
         handler.handle(p.Toggle("nowhere"), (300.0, 1000.0))
     assert editor.core.view.view_spec.aspect > 1
     # The picture of a pane is that of the pane.
     (svg,) = handler.handle(p.Picture("svg"), (300.0, 1000.0))[1]
-    assert svg.decode() != editor.svg()
+    assert svg.decode() != editor.view.to_svg()
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_a_change_of_nothing_named_is_one_of_the_selection(answers: RequestHandl
 def test_a_change_that_no_method_takes_is_refused(answers: RequestHandler, editor: GraphEditor) -> None:
     with pytest.raises(GraphEditError, match="reload the page"):
         answers.handle(p.Change("rename", ("net/logits",), ("colour",), ("red",)))
-    assert editor.lines == ()
+    assert editor.history.lines == ()
 
 
 def test_a_refusal_offers_mends_and_one_of_them_is_done(mlp: tf.Graph) -> None:
@@ -319,7 +319,7 @@ def test_a_refusal_offers_mends_and_one_of_them_is_done(mlp: tf.Graph) -> None:
         answers.handle(p.Change("connect", ("wide:0", "narrow"), ("k",), ("0",)))
     refused = answers.refusal_reply(caught.value)
     assert [offer.text for offer in refused.mends] == ["Insert a Cast"]
-    assert editor.lines == ()
+    assert editor.history.lines == ()
     reply = drawn(answers.handle(p.Mend(refused.mends[0].line)))
     assert reply.state.code == (refused.mends[0].line,)
     assert editor.graph.get_operation_by_name("narrow").inputs[0].op.type == "Cast"
@@ -340,8 +340,8 @@ def test_history_goes_to_and_fro(answers: RequestHandler) -> None:
 
 
 def test_targets_are_told_why_they_cannot_read_a_tensor(answers: RequestHandler, editor: GraphEditor) -> None:
-    editor.open("net/two")
-    editor.close("net/one")
+    editor.view.expand("net/two")
+    editor.view.collapse("net/one")
     answers.handle(p.Open())
     told, _ = answers.handle(p.Targets("net/logits"))
     assert isinstance(told, p.RewireTargets)
@@ -382,7 +382,7 @@ def test_the_panel_s_forms_are_calls(answers: RequestHandler, asked: p.Change, l
 
 
 def test_differences_are_painted_and_follow_edits(answers: RequestHandler, editor: GraphEditor) -> None:
-    editor.open("net/two")
+    editor.view.expand("net/two")
     answers.handle(p.Open())
     reply, _ = answers.handle(p.Compare(show=True))
     assert isinstance(reply, p.SelectionReply)
@@ -408,7 +408,7 @@ def test_a_difference_that_a_cell_shows_stays_what_it_is(answers: RequestHandler
 
 
 def test_what_an_op_gives_is_looked_at_in_a_run(answers: RequestHandler, editor: GraphEditor) -> None:
-    editor.open("net/two", "net/one")
+    editor.view.expand("net/two", "net/one")
     # Not behind a Relu: some processors' give 0 for a NaN.
     editor.probe(["net/one/MatMul", "net/two/out"], {"x:0": [[np.nan] * 3, [1.0, 2.0, 3.0]]})
     painted = arrays(answers.handle(p.Open()))
@@ -430,7 +430,7 @@ def test_what_an_op_gives_is_looked_at_in_a_run(answers: RequestHandler, editor:
 
 def test_the_script_is_the_editor_s(answers: RequestHandler, editor: GraphEditor) -> None:
     answers.handle(p.Change("bypass", ("net/two/out",)))
-    assert answers.handle(p.Script()) == (p.ScriptReply(editor.code()), [])
+    assert answers.handle(p.Script()) == (p.ScriptReply(editor.to_script().text), [])
 
 
 def test_messages_decode_to_the_requests_they_name() -> None:

@@ -58,7 +58,7 @@ def harmless(tmp_path: Path) -> Path:
 
 def effects_drawn(editor: GraphEditor) -> dict[str, int]:
     """The bits of each item of the drawing that has some."""
-    scene = editor.scene()
+    scene = editor.view.scene()
     bits = editor.core.paint(scene).effects.tolist()
     return {name: bit for name, bit in zip(scene.names, bits, strict=True) if bit}
 
@@ -155,17 +155,17 @@ def test_each_box_that_is_or_holds_or_calls_such_an_op_is_marked(strange: Path) 
     editor = tgw.edit(strange)
     calls = [name for name in editor.index.names if name.startswith("StatefulPartitionedCall")]
     assert len(calls) == 2
-    editor.close_all()
+    editor.view.collapse()
     assert effects_drawn(editor) == dict.fromkeys(["", "log", *calls], WRITES)
-    editor.open("log")
+    editor.view.expand("log")
     assert effects_drawn(editor) == dict.fromkeys(["", "log", *calls, "log/write"], WRITES)
-    editor.enter(calls[1])
+    editor.view.enter(calls[1])
     assert effects_drawn(editor) == {"": WRITES, "WriteFile": WRITES}
 
 
 def test_marks_follow_edits(strange: Path) -> None:
     editor = tgw.edit(strange)
-    editor.open("log")
+    editor.view.expand("log")
     editor.rename("log/write", "log/kept")
     assert effects_drawn(editor)["log/kept"] == WRITES
     editor.remove("log/kept")
@@ -223,7 +223,7 @@ def test_two_effects_of_a_scope_are_both_told(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph, tf.name_scope("copy"):
         tf.io.write_file("to", tf.io.read_file("from", name="read"), name="write")
     editor = tgw.edit(saved(graph, tmp_path))
-    editor.close_all()
+    editor.view.collapse()
     assert effects_drawn(editor)["copy"] == READS | WRITES
     reply, _ = RequestHandler(editor).handle(p.Open())
     assert state_of(reply).untrusted.startswith("Ops of this file may read files or write files (2 ops)")
@@ -231,6 +231,6 @@ def test_two_effects_of_a_scope_are_both_told(tmp_path: Path) -> None:
 
 def test_a_saved_picture_has_the_warning_sign(strange: Path) -> None:
     editor = tgw.edit(strange)
-    with_sign = editor.svg().count(">!<")
+    with_sign = editor.view.to_svg().count(">!<")
     editor.trusted = True
-    assert (with_sign, editor.svg().count(">!<")) == (3, 0)  # the op or its scope, and the two calls
+    assert (with_sign, editor.view.to_svg().count(">!<")) == (3, 0)  # the op or its scope, and the two calls

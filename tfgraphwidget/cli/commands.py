@@ -47,9 +47,9 @@ def print_code(options: argparse.Namespace) -> int:
         editor = _open_editor(options)
         editor.replay(options.edits)
     if options.json:
-        print_output(json.dumps({"python": editor.code(), "edits": editor.edits()}, indent=1))
+        print_output(json.dumps({"python": editor.to_script().text, "edits": editor.history.records()}, indent=1))
     else:
-        print_output(editor.code().removesuffix("\n"))
+        print_output(editor.to_script().text.removesuffix("\n"))
     return 0
 
 
@@ -79,7 +79,7 @@ def export(options: argparse.Namespace) -> int:
         if options.edits is not None:
             editor.replay(options.edits)
         else:
-            editor.leave(0)  # of a SavedModel the whole, not the function where a signature's work is done
+            editor.view.leave(0)  # of a SavedModel the whole, not the function where a signature's work is done
         tell("Writing")
         ends: dict[str, Any] = {"inputs": _names(options.inputs), "outputs": _names(options.outputs)}
         if (
@@ -120,7 +120,7 @@ def print_diff(options: argparse.Namespace) -> int:
         after = _open_editor(argparse.Namespace(file=options.after, **how))
         before: object = options.before
         if options.signature is None:
-            after.leave(0)
+            after.view.leave(0)
         if any(how.values()):
             before = _open_editor(argparse.Namespace(file=options.before, **how))
         else:
@@ -198,9 +198,9 @@ def _signature_name(editor: GraphEditor) -> str:
 def _other_signatures(editor: GraphEditor, options: argparse.Namespace) -> list[GraphEditor]:
     """Editors of the further signatures of a SavedModel, whose functions are not the one that `editor` is in."""
     is_chosen = editor.core.source.signature is not None
-    if options.signature is not None or (is_chosen and len(editor.breadcrumb) == 1):
+    if options.signature is not None or (is_chosen and len(editor.view.breadcrumb) == 1):
         return []
-    names = [signature.name for signature in editor.signatures if signature.name != _signature_name(editor)]
+    names = [name for name in editor.signatures if name != _signature_name(editor)]
     others = [_open_editor(argparse.Namespace(**{**vars(options), "signature": name})) for name in names]
     by_function = {other.core.navigator.function: other for other in reversed(others)}
     by_function.pop(editor.core.navigator.function, None)  # in a graph of TensorFlow 1 all of them lie in one graph
@@ -232,7 +232,7 @@ def _remove_unused(editor: GraphEditor, ends: set[str]) -> None:
 
 def _named_ends(editor: GraphEditor, fixes: Iterable[Command]) -> set[str]:
     """The ops that signatures and fixes name as outputs: the fixes may take away what reads them."""
-    names = [tensor for signature in editor.signatures for _, tensor in signature.outputs]
+    names = [tensor for signature in editor.signatures.values() for _, tensor in signature.outputs]
     names += [name for fix in fixes for name in getattr(fix, "outputs", ())]
     return {split_tensor(name)[0] for name in names}
 
@@ -339,7 +339,7 @@ def _check_outputs(
 
 
 def _signature_ends(editor: GraphEditor, name: str) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
-    signature = next(signature for signature in editor.signatures if signature.name == name)
+    signature = editor.signatures[name]
     return {name: (dict(signature.inputs), dict(signature.outputs))}
 
 

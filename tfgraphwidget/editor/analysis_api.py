@@ -12,7 +12,7 @@ from tfgraphwidget import argument_checks, edits, export, lint, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError, WrongType
-from tfgraphwidget.graph import Difference, Signature, difference, effects_of
+from tfgraphwidget.graph import Difference, difference, effects_of
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorKey, TensorsLike
@@ -406,21 +406,6 @@ class AnalysisAPI(ArgumentChecks):
         return executor.preview(edit)
 
     # Signatures and functions
-
-    @property
-    def signatures(self) -> tuple[Signature, ...]:
-        """The signatures of a SavedModel or MetaGraphDef after the edits.
-
-        `tgw.edit(path, signature=name)` opens one.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> import tempfile
-        >>> path = editor.save(tempfile.mkdtemp() + "/saved/", "x:0", "net/logits:0")
-        >>> tgw.edit(path).signatures
-        (Signature(name='serving_default', inputs=(('x', 'x:0'),), outputs=(('logits', 'net/logits:0'),)),)
-        """
-        return self._core.executor.signatures
 
     def module(self, name: str = "edited") -> Module:
         """Make a tf.Module of the current function or graph as edited.

@@ -144,7 +144,8 @@ def method_of(
         core: EditorCore = self._core
         return result(core, edits.command_of(command, core.arguments, *positional, **keywords), chosen)
 
-    function = FunctionType(method.__code__, globals(), name, None, method.__closure__)
+    code = method.__code__.replace(co_name=name)  # by which a refusal and a traceback name the call
+    function = FunctionType(code, globals(), name, None, method.__closure__)
     text = inspect.getdoc(command) or ""
     function.__doc__ = edits.call_documentation(
         documentation.replace("{arguments}", edits.arguments_section(text)) if documentation else text,
@@ -152,6 +153,7 @@ def method_of(
     )
     function.__signature__ = whole  # type: ignore[attr-defined]
     function.__qualname__ = f"GraphEditor.{name}"
+    function.__dict__["call_name"] = command.call_name() if result in _OPTIONS else name
     operands = edits.operand_kinds.operands_of(command)
     meanings = {field: operand.meaning for field, operand in operands.items() if operand.meaning}
     if meanings:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Any
 
 from tfgraphwidget import edits
 from tfgraphwidget.argument_checks import ArgumentChecks
+from tfgraphwidget.editor.history_api import EditHistory
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.transaction import one_thread
 from tfgraphwidget.graph import Selection, selectors
 from tfgraphwidget.tf_types import (
     OpsLike,
 )
-
-if TYPE_CHECKING:
-    from tfgraphwidget.editor.edited_graph import Copies
 
 
 class EditAPI(ArgumentChecks, inside=one_thread):
@@ -103,45 +100,10 @@ class EditAPI(ArgumentChecks, inside=one_thread):
             ...     editor.connect("wide/Cast:0", "net/logits", 0)
             ... except tgw.GraphEditError as error:
             ...     report = editor.edit(error.mends[0])
-            >>> editor.lines[-1]
+            >>> editor.history.lines[-1]
             'editor.connect(source="wide/Cast:0", target="net/logits", k=0, mend="Cast")'
         """
         return self._core.executor.edit(command, renew=renew)
-
-    def reserve(self, names: Iterable[str]) -> None:
-        """Reserve names, in any case, so that ops of later edits do not take them.
-
-        The names of ops that were undone in a live graph are reserved like that, because TensorFlow cannot remove the
-        ops. Where names in `code()` depend on it, it has this line, so that it makes a graph with the same names.
-
-        Args:
-            names: Names of ops.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.reserve(["net/hidden/relu_placeholder"])
-            >>> editor.detach("net/hidden/Relu", inputs=False).added
-            ('net/hidden/Relu_placeholder_1',)
-        """
-        self._core.target.reserve(str(name).lower() for name in ([names] if isinstance(names, str) else names))
-
-    def free_scope(self, wanted: str = "copy") -> str:
-        """Find a name scope that is not taken.
-
-        Args:
-            wanted: The name to begin with.
-
-        Returns:
-            `wanted`, or with a number appended.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.free_scope("net"), editor.free_scope("twin")
-            ('net_1', 'twin')
-        """
-        return self._core.executor.free_scope(wanted)
 
     # The history
 
@@ -189,30 +151,9 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         """
         return self._core.executor.redo()
 
-    def jump(self, to: object) -> str:
-        """Undo or redo several edits; if one of them fails or is interrupted, none are.
-
-        Args:
-            to: The number of edits of the history that are done afterwards.
-
-        Returns:
-            The line of code of the last edit that was undone or redone, or "".
-
-        Raises:
-            NothingTo: There are not so many edits.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> report = editor.rename("loss", "mean_loss"), editor.bypass("net/hidden/Relu")
-            >>> editor.jump(1)
-            'editor.bypass(what="net/hidden/Relu")'
-        """
-        return self._core.executor.jump(to)
-
     @property
-    def history(self) -> edits.History:
-        """The edits that are done and undone.
+    def history(self) -> EditHistory:
+        """The edits that are done and undone, as they are now.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
@@ -221,40 +162,22 @@ class EditAPI(ArgumentChecks, inside=one_thread):
           0  as it was opened
         ▸ 1  editor.rename(old="loss", new="mean_loss")
         """
-        return self._core.executor.history
+        return EditHistory(self._core, self._core.executor.history)
 
-    @property
-    def lost(self) -> tuple[str, ...]:
-        """The state that the session lost in the last edit, undo or redo: one sentence each.
+    def __getitem__(self, scope: str) -> Any:
+        """The clone or added graph of a name scope: after a click on Clone, `editor["copy"]`.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> report = editor.bypass("net/hidden/Relu")
-        >>> editor.lost
-        ()
+        Args:
+            scope: The name scope.
+
+        Raises:
+            UnknownName: No edit that is done has made a copy of that name scope.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+            >>> editor["copy"]
+            <Copy 'copy': 22 ops, 3 variables of its own>
         """
-        return self._core.executor.lost
-
-    @property
-    def copies(self) -> Copies:
-        """The clones and added graphs by name scope: after a click on Clone, `editor.copies["copy"]`.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
-        >>> editor.copies
-        {'copy': <Copy 'copy': 22 ops, 3 variables of its own>}
-        """
-        return self._core.executor.copies
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The Python lines of the edits that are done, one for each; `editor` is this editor.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> report = editor.bypass("net/hidden/Relu")
-        >>> editor.lines
-        ('editor.bypass(what="net/hidden/Relu")',)
-        """
-        return tuple(step.line for step in self._core.executor.history.done)
+        return self._core.executor.copies[scope]

@@ -5,8 +5,13 @@ What type checkers see of them is in `edit_methods.pyi`, which `python -m tests.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tfgraphwidget.editor import command_methods
 from tfgraphwidget.editor.command_methods import EditMethod
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.state import EditorCore
 
 
 class EditMethods:
@@ -82,17 +87,20 @@ class EditMethods:
     set_constant = EditMethod()
     replace_input = EditMethod()
 
-    add_signature = EditMethod()
-    rename_signature = EditMethod()
-    order_signature = EditMethod()
-    remove_signature = EditMethod()
-
     freeze = EditMethod()
     strip_training = EditMethod()
-    fold_batch_norm = EditMethod()
 
 
-class PassMethods:
+class SignatureMethods:
+    """Edits of the signatures. Each can be undone."""
+
+    add = EditMethod("add_signature")
+    rename = EditMethod("rename_signature")
+    reorder = EditMethod("order_signature")
+    remove = EditMethod("remove_signature")
+
+
+class Passes:
     """Edits of the whole graph and of the functions that it calls. Each can be undone.
 
     Passes leave the ops that others name: those of signatures, collections and the marked boundary, variables, and ops
@@ -100,8 +108,12 @@ class PassMethods:
     functions that the graph calls are changed too: their calls call new functions.
     """
 
+    def __init__(self, core: EditorCore) -> None:
+        self._core = core
+
     remove_identities = EditMethod()
     merge_duplicates = EditMethod()
+    fold_batch_norm = EditMethod()
     fold_constants = EditMethod()
     remove_devices = EditMethod()
     remove_attr = EditMethod()

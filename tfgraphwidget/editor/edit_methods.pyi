@@ -17,6 +17,7 @@ from tfgraphwidget.tf_types import (
     TensorSpec,
 )
 
+from .state import EditorCore
 from .traced_growth import GrowthResult
 
 class EditMethods:
@@ -200,19 +201,6 @@ class EditMethods:
         mend: Literal["", "Cast"] = "",
         renew: edits.Renew = "always",
     ) -> edits.Edits: ...
-    def add_signature(
-        self, name: str, inputs: object = None, outputs: object = None, *, renew: edits.Renew = "always"
-    ) -> edits.Edits: ...
-    def rename_signature(self, name: str, new: str, *, renew: edits.Renew = "always") -> edits.Edits: ...
-    def order_signature(
-        self,
-        name: str,
-        inputs: str | Iterable[str] = (),
-        outputs: str | Iterable[str] = (),
-        *,
-        renew: edits.Renew = "always",
-    ) -> edits.Edits: ...
-    def remove_signature(self, name: str, *, renew: edits.Renew = "always") -> edits.Edits: ...
     def freeze(
         self,
         outputs: OpsLike | None = None,
@@ -224,9 +212,24 @@ class EditMethods:
         renew: edits.Renew = "always",
     ) -> edits.Edits: ...
     def strip_training(self, outputs: OpsLike | None = None, *, renew: edits.Renew = "always") -> edits.Edits: ...
-    def fold_batch_norm(self, what: OpsLike | None = None, *, renew: edits.Renew = "always") -> edits.Edits: ...
 
-class PassMethods:
+class SignatureMethods:
+    def add(
+        self, name: str, inputs: object = None, outputs: object = None, *, renew: edits.Renew = "always"
+    ) -> live.Copy | Any: ...
+    def rename(self, name: str, new: str, *, renew: edits.Renew = "always") -> edits.Edits: ...
+    def reorder(
+        self,
+        name: str,
+        inputs: str | Iterable[str] = (),
+        outputs: str | Iterable[str] = (),
+        *,
+        renew: edits.Renew = "always",
+    ) -> edits.Edits: ...
+    def remove(self, name: str, *, renew: edits.Renew = "always") -> edits.Edits: ...
+
+class Passes:
+    def __init__(self, core: EditorCore) -> None: ...
     def remove_identities(
         self,
         also: str | Iterable[str] = (),
@@ -238,6 +241,7 @@ class PassMethods:
     def merge_duplicates(
         self, *, keep: OpsLike | None = None, functions: bool = True, renew: edits.Renew = "always"
     ) -> edits.Edits: ...
+    def fold_batch_norm(self, what: OpsLike | None = None, *, renew: edits.Renew = "always") -> edits.Edits: ...
     def fold_constants(
         self,
         limit: int = 102400,

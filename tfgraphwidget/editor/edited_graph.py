@@ -98,7 +98,7 @@ class EditedGraph:
         if len(self.navigator.path) > 1:
             return (
                 f"{self.view.title!r} is the body of a function, which runs only as a part of the graph that "
-                "calls it; leave it" + either(" (editor.leave(0))", "") + " for the graph itself."
+                "calls it; leave it" + either(" (editor.view.leave(0))", "") + " for the graph itself."
             )
         # A library of ops may have been loaded since: an edit tries again, and says why not.
         return self.source.refusal or self.target.live_refusal

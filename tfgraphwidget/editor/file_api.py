@@ -316,20 +316,23 @@ class FileAPI(ArgumentChecks):
 
     # The edits as code and data
 
-    def code(self) -> str:
+    def to_script(self, file: str = "values.npz") -> edits.serialization.Script:
         """Write a Python script that opens what was opened and makes the edits again; it gives an equal graph.
 
-        The script contains what only this process has: the source of functions, and arrays up to 1 MB. For larger
-        arrays use `script`. A live graph must be the default one where the script runs.
+        The script contains what only this process has: the source of functions, and arrays up to 1 MB. A live graph
+        must be the default one where it runs. `editor.save("edits.py")` writes it to a file.
+
+        Args:
+            file: The NumPy archive from which the script reads arrays over 1 MB.
 
         Returns:
-            The text of the script.
+            Its `text`, and the `arrays` for the file.
 
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
             >>> report = editor.bypass("net/hidden/Relu")
-            >>> print(editor.code())
+            >>> print(editor.to_script().text)
             import tensorflow as tf
             import tfgraphwidget as tgw
             <BLANKLINE>
@@ -340,57 +343,22 @@ class FileAPI(ArgumentChecks):
             <BLANKLINE>
             editor.bypass(what="net/hidden/Relu")
             <BLANKLINE>
-        """
-        return self.script().text
-
-    def script(self, file: str = "values.npz") -> edits.serialization.Script:
-        """Write the script of `code`, with arrays over 1 MB in a separate file.
-
-        Args:
-            file: The NumPy archive from which the script reads them.
-
-        Returns:
-            Its `text`, and the `arrays` for the file.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
             >>> import numpy as np
             >>> report = editor.set_constant("x:0", np.zeros([100_000, 4]))
-            >>> {name: array.shape for name, array in editor.script("zeros.npz").arrays.items()}
+            >>> {name: array.shape for name, array in editor.to_script("zeros.npz").arrays.items()}
             {'x:0': (100000, 4)}
         """
         from tfgraphwidget.editor import saving
 
         return saving.script_of(self._core, file)
 
-    def edits(self) -> list[dict[str, Any]]:
-        """Write the edits that are done as data for JSON; `replay` makes them again.
-
-        `editor.save("edits.json")` writes them to a file.
-
-        Returns:
-            One dict for each edit.
-
-        Raises:
-            GraphEditError: An edit contains what only this process has: a Python function, another graph.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> report = editor.rename("net/logits", "net/scores")
-            >>> editor.edits()
-            [{'verb': 'rename', 'given': {'old': 'net/logits', 'new': 'net/scores'}}]
-        """
-        return edits.serialization.records_of(self._core.executor.history.done)
-
     def replay(self, edits: object) -> int:
-        """Make edits on the current graph that `edits()` or `save` wrote: all of them, or none.
+        """Make edits on the current graph that `history.records()` or `save` wrote: all of them, or none.
 
         No code is run. Paths in the edits (a checkpoint, a graph that is added) are read.
 
         Args:
-            edits: What `edits()` returned, or the path of a JSON file.
+            edits: What `history.records()` returned, or the path of a JSON file.
 
         Returns:
             The number of edits. The graph of the last one is the current one then.
@@ -403,7 +371,7 @@ class FileAPI(ArgumentChecks):
             >>> editor = tgw.example()
             >>> report = editor.rename("net/logits", "net/scores")
             >>> other = tgw.example()
-            >>> other.replay(editor.edits()), other.lines
+            >>> other.replay(editor.history.records()), other.lines
             (1, ('editor.rename(old="net/logits", new="net/scores")',))
         """
         from tfgraphwidget.editor import replay

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor.analysis_api import AnalysisAPI
 from tfgraphwidget.editor.command_methods import method_of
 from tfgraphwidget.editor.edit_api import EditAPI
-from tfgraphwidget.editor.edit_methods import EditMethods, PassMethods
+from tfgraphwidget.editor.edit_methods import EditMethods, Passes
 from tfgraphwidget.editor.file_api import FileAPI
 from tfgraphwidget.editor.pattern_api import PatternAPI
 from tfgraphwidget.editor.selection_api import SelectionAPI
+from tfgraphwidget.editor.signature_api import Signatures
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.transaction import Listeners
-from tfgraphwidget.editor.view_api import ViewAPI
+from tfgraphwidget.editor.view_api import View
 from tfgraphwidget.edits import registry
 from tfgraphwidget.layout import Layout
 from tfgraphwidget.naming import count_text
+from tfgraphwidget.optional_packages import import_package
 from tfgraphwidget.visible import build_visible_graph, default_open
 
 if TYPE_CHECKING:
@@ -29,27 +29,8 @@ if TYPE_CHECKING:
 _PACKAGE = __name__.partition(".")[0]
 _MOST_PICTURED = 3_000  # items: a notebook should stay small
 
-_DEPRECATED = {
-    "colours": "colors",
-    "doors": "called_functions",
-    "room": "core.view",
-    "changed": "core.listeners.notify",
-    "fresh": "core.executor.latest_ops",
-    "do": "core.executor.clone",
-    "told": "core.executor.preview",
-    "read_only": "core.executor.read_only",
-    "default_init": "core.executor.default_init",
-    "outermost": "core.target.index",
-    "is_behind": "core.target.is_behind",
-    "paint": "core.paint",
-    "tints": "core.coloring.tints",
-    "likely": "core.view.prefetch_candidates",
-    "foresee": "core.view.prefetch",
-}
-"""Old names of members, and what they are called now."""
 
-
-class GraphEditor(SelectionAPI, ViewAPI, EditMethods, EditAPI, PassMethods, PatternAPI, AnalysisAPI, FileAPI):
+class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, FileAPI):
     """Shows, selects from and edits a graph; made by `tfgraphwidget.edit`.
 
     Where ops and tensors are arguments, names are accepted ("net/dense/MatMul", "x:0"), and so are `tf.Operation`s,
@@ -57,14 +38,16 @@ class GraphEditor(SelectionAPI, ViewAPI, EditMethods, EditAPI, PassMethods, Patt
 
     By task, in the order of the methods below:
         select: find, ops, scope, between, upstream, downstream, where, mark, selection
-        look: draw, svg, enter, leave, open, close, reveal, hide, pin, color_by
         edit: clone, preview, add, insert, replace, replace_all, remove, bypass, reroute, connect, rename, set_attr,
-            freeze, strip_training, add_signature
-        apply and undo: edit, set_trainable, undo, redo, history, lines
-        rewrite all of it: fold_constants, merge_duplicates, change_batch_size, cast, quantize_weights
+            freeze, strip_training
+        apply and undo: edit, set_trainable, undo, redo, history
         find a pattern: match, like
-        examine: inspect, diff, compare, probe, cost, measure, optimized, table, lint, summary, impact, signatures
-        save and replay: save, extract, split, code, replay, to_bytes, networkx, refresh
+        examine: inspect, diff, compare, probe, cost, measure, optimized, table, lint, summary, impact
+        save and replay: save, extract, split, to_script, replay, to_bytes, networkx, refresh
+        editor.view, what is drawn: expand, collapse, reveal, hide, enter, leave, pin, color_by, direction, to_svg
+        editor.passes, the whole graph: fold_constants, merge_duplicates, change_batch_size, cast, quantize_weights
+        editor.signatures, by name: add, rename, reorder, remove, open
+        editor.history, a sequence of steps: done, undone, lines, goto, records, lost
 
     Args:
         source: What `tfgraphwidget.sources.open_source` opened.
@@ -84,6 +67,67 @@ class GraphEditor(SelectionAPI, ViewAPI, EditMethods, EditAPI, PassMethods, Patt
             from tfgraphwidget.editor import archive
 
             self._core = archive.resume(self._core, lambda current: EditorCore.of(current, show, layout))
+
+    @property
+    def view(self) -> View:
+        """What is drawn of the graph, where and how, and which function is the current graph.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.view.collapse("net")
+        >>> sorted(editor.view.expanded)
+        ['cross_entropy', 'net/hidden']
+        """
+        return View(self._core)
+
+    @property
+    def passes(self) -> Passes:
+        """Edits of the whole graph and of the functions that it calls.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.freeze("net/logits:0", "x:0")
+        >>> editor.passes.cast("float16").notes[1]
+        '3 constants: 256 → 128 bytes.'
+        """
+        return Passes(self._core)
+
+    @property
+    def signatures(self) -> Signatures:
+        """The signatures by name, with methods that add, rename, reorder, remove and open them.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.signatures.add("net", outputs={"logits": "net/logits:0"})
+        >>> editor.signatures["net"].outputs
+        (('logits', 'net/logits:0'),)
+        """
+        return Signatures(self._core)
+
+    def draw(self, ax: Any = None, *, dark: bool = False) -> Any:
+        """Draw with matplotlib. In a notebook, a new figure is shown below the cell.
+
+        Args:
+            ax: The Axes to draw into, one unit per pixel; None for a new figure.
+            dark: Use the colors of the dark theme.
+
+        Returns:
+            The Axes. Those of a new figure are shown as their picture, so that the last line of a cell prints no text.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> import tempfile
+            >>> editor.draw().figure.savefig(tempfile.mkdtemp() + "/graph.png")
+        """
+        import_package("matplotlib", "draw needs matplotlib")
+        from tfgraphwidget.scene.rendering import matplotlib_axes
+
+        scene = self.view.scene()
+        axes = matplotlib_axes.draw(scene, ax, paint=self._core.paint(scene), dark=dark)
+        if ax is None and isinstance(axes, matplotlib_axes.GraphAxes):
+            axes.show_in_notebook()
+        return axes
 
     @property
     def core(self) -> EditorCore:
@@ -147,15 +191,12 @@ class GraphEditor(SelectionAPI, ViewAPI, EditMethods, EditAPI, PassMethods, Patt
     if not TYPE_CHECKING:  # of which type checkers know nothing: they see misspelled names
 
         def __getattr__(self, name: str) -> Any:
-            """The method of a registered command that has none of its own, or what has another name now."""
+            """The method of a registered command that has none of its own."""
             registration = registry.registration_of(name)
-            if registration is not None:
+            if registration is not None and not registration.kind.method:
                 return method_of(registration.kind, name).__get__(self)
-            if name not in _DEPRECATED:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            new = _DEPRECATED[name]
-            warnings.warn(f"GraphEditor.{name} is now editor.{new}.", DeprecationWarning, stacklevel=2)
-            return attrgetter(new)(self)
+            method = "" if registration is None else f"; it is editor.{registration.kind.method}"
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{method}")
 
     def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
         """Pickle as `to_bytes` writes it; `copy.deepcopy` comes here too."""

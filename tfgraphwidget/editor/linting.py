@@ -73,10 +73,12 @@ def _other_graphs(core: EditorCore) -> Iterator[lint.Body]:
     called, called_before = (set(reachable_functions(i.functions, i.extras, i.nodes)) for i in (outermost, first))
     replaced = called_before - called  # TensorFlow imports a file with functions that nothing calls, as they are
     if core.index is not outermost:
-        yield lint.Body(outermost, " of the outermost graph", "editor.leave(0)")
+        yield lint.Body(outermost, " of the outermost graph", "editor.view.leave(0)")
     for name in sorted(outermost.functions - replaced - {current}):
         index, results = function_graph(name, core.target.body, outermost)
-        yield lint.Body(index, f" of function {name!r}", f"editor.enter({name!r})", is_function=True, results=results)
+        yield lint.Body(
+            index, f" of function {name!r}", f"editor.view.enter({name!r})", is_function=True, results=results
+        )
 
 
 def _conversion(core: EditorCore, target: Target, save: Callable[[Path, float], object] | None) -> lint.Conversion:

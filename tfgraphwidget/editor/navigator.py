@@ -116,7 +116,7 @@ class Navigator:
             if depth is None:
                 raise NothingTo(
                     f"leave: the current graph is the top level ({self.path[0]}); "
-                    + in_cell("enter a function first: editor.enter(op).")
+                    + in_cell("enter a function first: editor.view.enter(op).")
                 )
             raise NothingTo(f"leave({depth}): depth must be 0 to {len(self.stack) - 1} for {' / '.join(self.path)}.")
         self.stack = self.stack[: to + 1]

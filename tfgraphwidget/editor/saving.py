@@ -186,7 +186,7 @@ def _notices_of_a_function(core: EditorCore, path: Path) -> tuple[str, ...]:
         return ()
     sentence = (
         f"What was written is function {here[-1]!r} alone, which is open; "
-        + editor_call("leave", f"{len(entrance) - 1}")
+        + editor_call("view.leave", f"{len(entrance) - 1}")
         + ", and save again, to write the graph that calls it."
     )
     return (sentence,)

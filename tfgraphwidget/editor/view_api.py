@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.errors import GraphEditError, UnknownName
+from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import FunctionRef
-from tfgraphwidget.naming import did_you_mean
-from tfgraphwidget.optional_packages import import_package
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.scene.coloring import Legend
 from tfgraphwidget.tf_types import OpLike
 from tfgraphwidget.visible import Direction
 
 
-class ViewAPI(ArgumentChecks):
-    """Enters functions, and opens, hides, pins, colors and draws the items of the current graph."""
+class View(ArgumentChecks):
+    """Enters functions, and expands, hides, pins, colors and draws the items of the current graph."""
 
-    _core: EditorCore
+    def __init__(self, core: EditorCore) -> None:
+        self._core = core
 
     # The current graph
 
@@ -30,7 +27,7 @@ class ViewAPI(ArgumentChecks):
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> editor.breadcrumb
+        >>> editor.view.breadcrumb
         ('Graph',)
         """
         return self._core.navigator.path
@@ -52,7 +49,7 @@ class ViewAPI(ArgumentChecks):
             >>> import tensorflow as tf
             >>> fn = tf.function(lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]), autograph=False)
             >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([], tf.float32)])
-            >>> [function.label for function in editor.called_functions("while")]
+            >>> [function.label for function in editor.view.called_functions("while")]
             ['body', 'cond']
         """
         return self._core.navigator.called_functions(self._core.arguments.name(op))
@@ -77,8 +74,8 @@ class ViewAPI(ArgumentChecks):
             >>> import tensorflow as tf
             >>> fn = tf.function(lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]), autograph=False)
             >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([], tf.float32)])
-            >>> editor.enter("while", "body")
-            >>> editor.breadcrumb
+            >>> editor.view.enter("while", "body")
+            >>> editor.view.breadcrumb
             ("tf.function '<lambda>'", 'while:body')
         """
         core = self._core
@@ -101,62 +98,33 @@ class ViewAPI(ArgumentChecks):
             >>> import tensorflow as tf
             >>> fn = tf.function(lambda x: tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [x]), autograph=False)
             >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([], tf.float32)])
-            >>> editor.enter("while", "body")
-            >>> editor.leave()
-            >>> editor.breadcrumb
+            >>> editor.view.enter("while", "body")
+            >>> editor.view.leave()
+            >>> editor.view.breadcrumb
             ("tf.function '<lambda>'",)
         """
         self._core.navigator.leave(depth)
         self._core.listeners.notify()
 
-    def open_signature(self, name: str) -> None:
-        """Show what a signature of the file computes: the body of its function, or the graph with its ends marked.
-
-        A file opens by itself on "serving_default", or on its only signature.
-
-        Args:
-            name: The name of the signature: `signatures` lists them.
-
-        Raises:
-            UnknownName: There is no such signature.
-
-        Example:
-            >>> import tempfile, tfgraphwidget as tgw
-            >>> folder = tempfile.mkdtemp() + "/model"
-            >>> ends = {"embed": ("x:0", "net/hidden/Relu:0"), "classify": ("x:0", "net/logits:0")}
-            >>> path = tgw.example().save(folder, signatures=ends)
-            >>> editor = tgw.edit(folder)
-            >>> editor.open_signature("embed")
-            >>> editor.inputs, editor.outputs
-            (('x:0',), ('net/hidden/Relu:0',))
-        """
-        core = self._core
-        signatures = {signature.name: signature for signature in core.executor.signatures}
-        if name not in signatures:
-            some = f"the graph has {', '.join(map(repr, signatures))}" if signatures else "the graph has none"
-            raise UnknownName(f"There is no signature {name!r}: {some}{did_you_mean(name, signatures)}")
-        core.navigator.open_signature(core.source, signatures[name])
-        core.listeners.notify()
-
-    # Open and closed scopes
+    # Expanded scopes
 
     @property
-    def opened(self) -> frozenset[str]:
-        """The names of the scopes and groups that are open in the drawing.
+    def expanded(self) -> frozenset[str]:
+        """The names of the scopes and groups that are expanded in the drawing.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> sorted(editor.opened)
+        >>> sorted(editor.view.expanded)
         ['cross_entropy', 'net', 'net/hidden']
         """
         return self._core.view.opened
 
-    def open(self, *scopes: str, deep: bool = False) -> None:
-        """Open name scopes or groups in the drawing, and the scopes around them.
+    def expand(self, *scopes: str, deep: bool = False) -> None:
+        """Expand name scopes or groups in the drawing, and the scopes around them.
 
         Args:
-            scopes: Names of scopes or groups.
-            deep: Open everything inside them too.
+            scopes: Names of scopes or groups; none for all.
+            deep: Expand everything inside them too.
 
         Raises:
             UnknownName: There is no such scope or group.
@@ -165,19 +133,22 @@ class ViewAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> editor.open("net/hidden")
-            >>> "net/hidden/Relu" in editor.scene().names
+            >>> editor.view.expand("net/hidden")
+            >>> "net/hidden/Relu" in editor.view.scene().names
             True
         """
-        self._core.view.open(scopes, deep=deep)
+        if scopes:
+            self._core.view.open(scopes, deep=deep)
+        else:
+            self._core.view.open_all()
         self._core.listeners.notify()
 
-    def close(self, *scopes: str, deep: bool = False) -> None:
-        """Close name scopes or groups in the drawing.
+    def collapse(self, *scopes: str, deep: bool = False) -> None:
+        """Collapse name scopes or groups in the drawing.
 
         Args:
-            scopes: Names of scopes or groups.
-            deep: Close everything inside them too.
+            scopes: Names of scopes or groups; none for all.
+            deep: Collapse everything inside them too.
 
         Raises:
             UnknownName: There is no such scope or group.
@@ -185,40 +156,14 @@ class ViewAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> editor.close("net", deep=True)
-            >>> "net" in editor.opened
+            >>> editor.view.collapse("net", deep=True)
+            >>> "net" in editor.view.expanded
             False
         """
-        self._core.view.close(scopes, deep=deep)
-        self._core.listeners.notify()
-
-    def open_all(self) -> None:
-        """Open every name scope and group.
-
-        Raises:
-            GraphEditError: More than 250,000 ops and scopes would be drawn.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.open_all()
-            >>> {"net", "net/hidden"} <= editor.opened
-            True
-        """
-        self._core.view.open_all()
-        self._core.listeners.notify()
-
-    def close_all(self) -> None:
-        """Close every name scope and group.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.close_all()
-            >>> editor.opened
-            frozenset()
-        """
-        self._core.view.close_all()
+        if scopes:
+            self._core.view.close(scopes, deep=deep)
+        else:
+            self._core.view.close_all()
         self._core.listeners.notify()
 
     def reveal(self, name: str) -> str:
@@ -236,8 +181,8 @@ class ViewAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> editor.close_all()
-            >>> editor.reveal("net/hidden/Relu:0"), sorted(editor.opened)
+            >>> editor.view.collapse()
+            >>> editor.view.reveal("net/hidden/Relu:0"), sorted(editor.view.expanded)
             ('net/hidden/Relu', ['net', 'net/hidden'])
         """
         view = self._core.view
@@ -260,8 +205,8 @@ class ViewAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> editor.hide("net/hidden", editor.ops("labels"))
-            >>> sorted(editor.hidden), editor.hidden_ops
+            >>> editor.view.hide("net/hidden", editor.ops("labels"))
+            >>> sorted(editor.view.hidden), editor.core.view.hidden_ops
             (['labels', 'net/hidden'], 16)
         """
         items = self._core.arguments.items
@@ -280,23 +225,23 @@ class ViewAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> editor.show_only("net")
-            >>> len(editor.index) - editor.hidden_ops
+            >>> editor.view.show_only("net")
+            >>> len(editor.index) - editor.core.view.hidden_ops
             22
         """
         items = self._core.arguments.items
         self._core.view.show_only(tuple(name for some in what for name in items(some)))
         self._core.listeners.notify()
 
-    def show_all(self) -> None:
-        """Draw hidden items again.
+    def show(self) -> None:
+        """Draw all hidden items again.
 
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> editor.hide("net")
-            >>> editor.show_all()
-            >>> editor.hidden_ops
+            >>> editor.view.hide("net")
+            >>> editor.view.show()
+            >>> editor.core.view.hidden_ops
             0
         """
         self._core.view.hidden = frozenset()
@@ -308,23 +253,11 @@ class ViewAPI(ArgumentChecks):
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> editor.hide("net")
-        >>> editor.hidden
+        >>> editor.view.hide("net")
+        >>> editor.view.hidden
         frozenset({'net'})
         """
         return self._core.view.hidden
-
-    @property
-    def hidden_ops(self) -> int:
-        """The number of ops that are left out of the drawing.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.hide("net")
-        >>> editor.hidden_ops
-        22
-        """
-        return self._core.view.hidden_ops
 
     # Placement
 
@@ -334,8 +267,8 @@ class ViewAPI(ArgumentChecks):
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> editor.direction = "right"
-        >>> editor.direction
+        >>> editor.view.direction = "right"
+        >>> editor.view.direction
         'right'
         """
         return self._core.view.direction
@@ -361,8 +294,8 @@ class ViewAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> editor.pin("loss", 700, 300)
-            >>> scene = editor.scene()
+            >>> editor.view.pin("loss", 700, 300)
+            >>> scene = editor.view.scene()
             >>> left, top, width, height = scene.box[scene.names.index("loss")].tolist()
             >>> left + width / 2, top + height / 2
             (700.0, 300.0)
@@ -380,10 +313,10 @@ class ViewAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> before = editor.svg()
-            >>> editor.pin("loss", 700, 300)
-            >>> editor.unpin("loss")
-            >>> editor.svg() == before
+            >>> before = editor.view.to_svg()
+            >>> editor.view.pin("loss", 700, 300)
+            >>> editor.view.unpin("loss")
+            >>> editor.view.to_svg() == before
             True
         """
         self._core.view.unpin(name)
@@ -416,23 +349,12 @@ class ViewAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> editor.color_by({"net/hidden": 0.25, "net/logits": 1.0})
-            >>> editor.legend.low, editor.legend.high
+            >>> editor.view.color_by({"net/hidden": 0.25, "net/logits": 1.0})
+            >>> editor.view.legend.low, editor.view.legend.high
             ('0.25', '1')
         """
         self._core.coloring.color_by(by, batch)
         self._core.listeners.notify()
-
-    @property
-    def colors(self) -> tuple[str, ...]:
-        """The names that `color_by` takes, those that you added last.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.colors[:5]
-        ('type', 'device', 'structure', 'dtype', 'scope')
-        """
-        return self._core.coloring.names
 
     @property
     def legend(self) -> Legend | None:
@@ -440,8 +362,8 @@ class ViewAPI(ArgumentChecks):
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> editor.color_by("parameters")
-        >>> editor.legend
+        >>> editor.view.color_by("parameters")
+        >>> editor.view.legend
         Legend(by='parameters', entries=(), low='8', high='64', notice='')
         """
         return self._core.coloring.legend
@@ -451,7 +373,7 @@ class ViewAPI(ArgumentChecks):
     def scene(self) -> scenes.Scene:
         """Lay out the drawing, as in a wide pane: a narrow pane of the page has a drawing of its own.
 
-        `draw`, `svg` and `save` draw the same; the page's *Export* draws what its pane shows.
+        `editor.draw`, `to_svg` and `editor.save` draw the same; the page's *Export* draws what its pane shows.
 
         Returns:
             The drawing as arrays; `box` is float32 [items, 4]: left, top, width, height in pixels. See `scene.scene`.
@@ -459,38 +381,13 @@ class ViewAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> scene = editor.scene()
+            >>> scene = editor.view.scene()
             >>> len(scene.names) == len(scene), scene.box.shape[1], scene.box.dtype
             (True, 4, dtype('float32'))
         """
         return self._core.view.scene()
 
-    def draw(self, ax: Any = None, *, dark: bool = False) -> Any:
-        """Draw with matplotlib. In a notebook, a new figure is shown below the cell.
-
-        Args:
-            ax: The Axes to draw into, one unit per pixel; None for a new figure.
-            dark: Use the colors of the dark theme.
-
-        Returns:
-            The Axes. Those of a new figure are shown as their picture, so that the last line of a cell prints no text.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> import tempfile
-            >>> editor.draw().figure.savefig(tempfile.mkdtemp() + "/graph.png")
-        """
-        import_package("matplotlib", "draw needs matplotlib")
-        from tfgraphwidget.scene.rendering import matplotlib_axes
-
-        scene = self.scene()
-        axes = matplotlib_axes.draw(scene, ax, paint=self._core.paint(scene), dark=dark)
-        if ax is None and isinstance(axes, matplotlib_axes.GraphAxes):
-            axes.show_in_notebook()
-        return axes
-
-    def svg(self, *, dark: bool = False) -> str:
+    def to_svg(self, *, dark: bool = False) -> str:
         """Draw as SVG.
 
         Args:
@@ -502,7 +399,7 @@ class ViewAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> editor.svg().startswith("<svg ")
+            >>> editor.view.to_svg().startswith("<svg ")
             True
         """
         from tfgraphwidget.scene.rendering import svg

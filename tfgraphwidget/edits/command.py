@@ -184,11 +184,13 @@ class Planner(Protocol):
 class Command(ABC):
     """An edit as a value: a frozen dataclass whose fields are the arguments of the editor's method.
 
-    The annotation of a field says its kind, see `operand_kinds`. `asks_for_session` says that the edit of a file
+    The annotation of a field says its kind, see `operand_kinds`. `method` is the editor's method that does it, such as
+    "signatures.add"; "" for the one of the verb's name. `asks_for_session` says that the edit of a file
     is another one where a session holds its graph. `keeps_values` says that no edit of the kind changes what a tensor
     that stays computes, so that the gradients in the graph stay right.
     """
 
+    method: ClassVar[str] = ""
     asks_for_session: ClassVar[bool] = False
     keeps_values: ClassVar[bool] = False
 
@@ -274,8 +276,13 @@ class Command(ABC):
 
     @classmethod
     def verb(cls) -> str:
-        """The name of the editor's method: "set_attr" for SetAttr."""
+        """The name of the command in JSON and messages: "set_attr" for SetAttr."""
         return _WORD.sub("_", cls.__name__).lower()
+
+    @classmethod
+    def call_name(cls) -> str:
+        """The name of the editor's method in code: "set_attr", "passes.fold_constants"."""
+        return cls.method or cls.verb()
 
     def code(self, writer: ValueWriter | None = None, *, renewed: bool = True, where: str = "") -> str:
         """The call of the editor's method: `copy = editor.clone(inputs=["x:0"], outputs=["y:0"], into="copy")`.
@@ -290,7 +297,7 @@ class Command(ABC):
         """
         command = self.as_called()
         options = filter(None, [arguments(command, writer), "" if renewed else 'renew="never"'])
-        call, name = f"editor.{command.verb()}({', '.join(options)})", command.result_name()
+        call, name = f"editor.{command.call_name()}({', '.join(options)})", command.result_name()
         return (f"{name} = {call}" if name else call) + (f"  # in {where}" if where else "")
 
     def sentence(self) -> str:

@@ -51,7 +51,7 @@ class Step:
 class History:
     """Steps in the order they were done; `undone` has the one to redo next at its end.
 
-    It prints with the number of each step, which `editor.jump` takes, and a mark where one is.
+    It prints with the number of each step, which `editor.history.goto` takes, and a mark where one is.
     """
 
     done: tuple[Step, ...] = ()

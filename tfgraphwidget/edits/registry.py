@@ -24,7 +24,7 @@ Others are known when their module has been imported:
 >>> editor = tgw.example()
 >>> editor.annotate("x", text="fed by the reader").notes
 ('x: fed by the reader',)
->>> editor.lines
+>>> editor.history.lines
 ('editor.annotate(op="x", text="fed by the reader")',)
 >>> unregister("annotate")
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command
@@ -23,7 +24,7 @@ _OF_TENSORFLOW = "__saved_model_"
 @register
 @dataclass(frozen=True)
 class AddSignature(Command):
-    """Give the graph a signature, by which a saved model can be called; `editor.signatures` lists them.
+    """Give the graph a signature, by which a saved model can be called; `editor.signatures` has them by name.
 
     In the body of a function that the graph calls, the part between the tensors is copied to the graph, where it
     shares the variables of the function.
@@ -43,10 +44,12 @@ class AddSignature(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> report = editor.add_signature("features", outputs={"hidden": "net/hidden/Relu:0"})
+        >>> report = editor.signatures.add("features", outputs={"hidden": "net/hidden/Relu:0"})
         >>> editor.signatures
         (Signature(name='features', inputs=(('x', 'x:0'),), outputs=(('hidden', 'net/hidden/Relu:0'),)),)
     """
+
+    method: ClassVar[str] = "signatures.add"
 
     name: str
     inputs: kinds.KeyedTensors = ()
@@ -121,11 +124,13 @@ class RemoveSignature(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> report = editor.add_signature("net", outputs={"logits": "net/logits:0"})
-        >>> report = editor.remove_signature("net")
+        >>> report = editor.signatures.add("net", outputs={"logits": "net/logits:0"})
+        >>> report = editor.signatures.remove("net")
         >>> editor.signatures
         ()
     """
+
+    method: ClassVar[str] = "signatures.remove"
 
     name: kinds.SignatureName
 
@@ -162,11 +167,13 @@ class RenameSignature(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> report = editor.add_signature("net", outputs={"logits": "net/logits:0"})
-        >>> report = editor.rename_signature("net", "serving_default")
+        >>> report = editor.signatures.add("net", outputs={"logits": "net/logits:0"})
+        >>> report = editor.signatures.rename("net", "serving_default")
         >>> [signature.name for signature in editor.signatures]
         ['serving_default']
     """
+
+    method: ClassVar[str] = "signatures.rename"
 
     name: kinds.SignatureName
     new: str
@@ -211,11 +218,13 @@ class OrderSignature(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> report = editor.add_signature("loss", outputs=["loss"])
-        >>> report = editor.order_signature("loss", inputs=["labels", "x"])
+        >>> report = editor.signatures.add("loss", outputs=["loss"])
+        >>> report = editor.signatures.reorder("loss", inputs=["labels", "x"])
         >>> editor.signatures[0].inputs
         (('labels', 'labels:0'), ('x', 'x:0'))
     """
+
+    method: ClassVar[str] = "signatures.reorder"
 
     name: str
     inputs: kinds.Texts = ()
@@ -266,7 +275,7 @@ def signature_of(name: str, signatures: Iterable[Signature]) -> Signature:
         there = (
             f"it has {names_text(list(by_name))}"
             if by_name
-            else ("it has none: " + editor_call("add_signature") + " adds one")
+            else ("it has none: " + editor_call("signatures.add") + " adds one")
         )
         raise UnknownName(f"The graph has no signature {name!r}; " + there + did_you_mean(name, by_name))
     return by_name[name]

@@ -222,7 +222,9 @@ class Difference:
     def __repr__(self) -> str:
         if not self:
             whole = (
-                "which alone was compared; " + editor_call("leave", "0") + ", and compare again, for the whole graph"
+                "which alone was compared; "
+                + editor_call("view.leave", "0")
+                + ", and compare again, for the whole graph"
             )
             return (f"No difference in {self.function!r}, " + whole + ".") if self.function else "No difference."
         groups: list[tuple[str, Sequence[object], Sequence[object]]] = [

@@ -147,7 +147,7 @@ def _open_reply(what: Panel | Document, request: Request) -> dict[str, object]:
     """The reply that makes the page show an editor's widget; `direction` applies to a new editor."""
     editor, direction = what.editor, request.get("direction")
     if what.is_new and direction in ("down", "right"):
-        editor.direction = direction
+        editor.view.direction = direction
     return {**what.status(), "type": "opened", "model_id": editor.widget.model_id}
 
 

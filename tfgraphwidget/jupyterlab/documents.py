@@ -217,7 +217,7 @@ class Document:
         if not _same(commands[:base], self._base):
             return None, f"{self.path.name} was saved with edits that are undone now; save again to keep this."
         try:
-            edits = self.editor.edits()[base:]
+            edits = self.editor.history.records()[base:]
         except GraphEditError as error:
             return None, on_page(error.sentence)
         if _length(edits) > _MOST_STORED:

@@ -89,7 +89,7 @@ def missing_inputs(context: LintContext) -> Iterator[Finding]:
                 f"hold; {kind} {name!r} stands for it. "
                 + ways
                 + ", or keep it"
-                + either(f" (editor.remove_attr({MISSING_INPUT!r}, {name!r})).", "."),
+                + either(f" (editor.passes.remove_attr({MISSING_INPUT!r}, {name!r})).", "."),
                 [readers[0], op],
             )
 

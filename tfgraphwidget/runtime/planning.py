@@ -241,7 +241,7 @@ class SourceContext:
         if self.depth == MAX_DEPTH:
             raise GraphEditError(
                 f"Op {op!r} calls a function that lies in {MAX_DEPTH} others, one in the other, which is "
-                "deeper than an edit reaches; " + in_cell("edit that function itself: editor.enter(op)."),
+                "deeper than an edit reaches; " + in_cell("edit that function itself: editor.view.enter(op)."),
                 [op],
             )
         inner = CalleeContext(self._source, self._body, self.index, op, label, shapes)

@@ -6,6 +6,7 @@ import ast
 import inspect
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.editor import preview_call
@@ -17,6 +18,7 @@ from tfgraphwidget.edits import (
     command_of,
     counts_text,
     match_texts,
+    registry,
     shape_texts,
 )
 from tfgraphwidget.edits.rewire import refusals, why_not
@@ -92,7 +94,9 @@ class EditRequests:
 
     def _call(self, request: p.Call, editor: GraphEditor) -> Callable[[], Any]:
         """The call of an editor's method that a request describes, bound to its arguments. Raises GraphEditError."""
-        method = getattr(editor, request.verb)
+        registration = registry.registration_of(request.verb)
+        assert registration is not None  # a message has the verb of a command
+        method = attrgetter(registration.kind.call_name())(editor)
         keys = {
             key: self._namespace.value(value) if key in request.variables else parsed_value(value)
             for key, value in zip(request.keys, request.values, strict=False)

@@ -89,7 +89,7 @@ class Inspector:
 
     def legend(self) -> p.Legend | None:
         """The legend of the drawing."""
-        legend = self._editor.legend
+        legend = self._editor.view.legend
         if legend is None:
             return None
         entries = tuple(p.Entry(entry.label, entry.tint, entry.ops) for entry in legend.entries)

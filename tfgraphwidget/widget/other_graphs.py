@@ -124,7 +124,7 @@ class OtherGraphs:
             output = outputs[0] if len(outputs) == len(ends) == 1 else ""
             output = f"{output}:0" if output in own.ids else output
             joints.append(p.Joint(tensor, tensor_type(index, tensor), output or same))
-        return p.Joints(tuple(joints), self._editor.free_scope(Path(name).stem or "model"))
+        return p.Joints(tuple(joints), self._editor.core.executor.free_scope(Path(name).stem or "model"))
 
     def add(self, request: p.Add) -> tuple[str, str]:
         """Add another graph; what was done, in words, and the item to bring into view. Raises GraphEditError.
@@ -138,7 +138,9 @@ class OtherGraphs:
         copy = self._editor.add(source, request.into or None, connect, session=session)
         report: Preview = copy.report
         suffix = f", {len(connect)} of its inputs joined" if connect else ""
-        return f"Added {count_text(len(report.ops), 'op')} as {copy.scope!r}{suffix}.", self._editor.reveal(copy.scope)
+        return f"Added {count_text(len(report.ops), 'op')} as {copy.scope!r}{suffix}.", self._editor.view.reveal(
+            copy.scope
+        )
 
     def comparable(self, name: str) -> object:
         """The object that a file or variable name means, as `editor.diff` takes it. Raises UnknownName."""

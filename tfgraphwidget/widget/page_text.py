@@ -31,20 +31,22 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})  # what holds no sentenc
 CONTROLS = {
     "add": "Add a model …",
     "clone": "Clone",
-    "color_by": "Color by",
+    "view.color_by": "Color by",
     "compare": "Compare with …",
     "connect": "drag from the dot below an op",
     "cost": "the tab Costs",
     "detach": "Detach",
-    "edits": "Export",
+    "history.records": "Export",
     "find": "the search",
-    "leave": "leave the function in the path above the drawing",
+    "view.leave": "leave the function in the path above the drawing",
     "measure": "Measure time",
     "probe": "Values",
     "reroute": "drag from the dot below an op",
     "save": "Export",
 }
 """The control of a method; that of an edit with a button is in its registration, see `control`."""
+_VERBS = {"signatures.add": "add_signature", "signatures.remove": "remove_signature"}
+"""The verb of a command whose method has another name."""
 CLONE_FIELDS = {"init": "Values", "variables": "Variables"}
 """The field of the form of Clone for an option."""
 CLONE_CHOICES = {
@@ -106,5 +108,5 @@ def control(verb: str) -> str:
     Returns:
         What the control says.
     """
-    button = BUTTONS.get(verb)
+    button = BUTTONS.get(_VERBS.get(verb, verb))
     return button.name if button else CONTROLS.get(verb, "")

@@ -35,7 +35,7 @@ def picture_reply(editor: GraphEditor, request: p.Picture) -> tuple[p.PictureRep
             + editor_call("save", f"'graph.{request.suffix}'")
             + " in a cell."
         )
-    title = re.sub(r"[^\w.-]+", "_", last_part(editor.breadcrumb[-1])) or "graph"
+    title = re.sub(r"[^\w.-]+", "_", last_part(editor.view.breadcrumb[-1])) or "graph"
     return p.PictureReply(f"{title}.{request.suffix}"), [data]
 
 

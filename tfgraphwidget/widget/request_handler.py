@@ -143,7 +143,7 @@ class RequestHandler:
             case p.Lint() | p.ListSignatures():
                 return self._edits.check(request)
             case p.FindEditOps(step):
-                names = edited_names(self._editor.index, self._editor.history, step)
+                names = edited_names(self._editor.index, self._core.executor.history, step)
                 return p.EditOps(self._core.view.with_closed_groups(names))
             case p.Palette():
                 return self._ops.palette(request)
@@ -158,7 +158,7 @@ class RequestHandler:
             case p.Names() | p.Inputs() | p.Locate() | p.Upload():
                 return self._others.reply(request)
             case p.Script(for_cell):
-                code = self._editor.code()
+                code = self._editor.to_script().text
                 return p.ScriptReply(code_for_cell(code, self._core.source) if for_cell else code)
             case p.ListFormats() | p.Export() | p.Download():
                 return self._export(request)
@@ -197,7 +197,7 @@ class RequestHandler:
                 self._editor.trusted = True
                 return TRUSTED
             case p.Color(by):
-                self._editor.color_by(by)
+                self._editor.view.color_by(by)
             case p.Boundary() | p.Mark() | p.Select() | p.Derive():
                 self._select(request)
         return ""
@@ -218,18 +218,20 @@ class RequestHandler:
         match request:
             case p.Toggle(scope, deep, stamp):
                 # A user who sees it closed means to open it, also when another view was quicker.
-                (editor.close if scope in editor.opened and not stamp else editor.open)(scope, deep=deep)
+                (editor.view.collapse if scope in editor.view.expanded and not stamp else editor.view.expand)(
+                    scope, deep=deep
+                )
                 return self._drawing(stamp=stamp)
             case p.Reveal(name):
-                return self._drawing(focus=editor.reveal(name))
+                return self._drawing(focus=editor.view.reveal(name))
             case p.SelectMatching():
                 return self._drawing() if select_matching(editor, request) else self._painting()
             case p.Enter(op, label):
-                editor.enter(op, label)
+                editor.view.enter(op, label)
             case p.Leave(depth):
-                editor.leave(depth)
+                editor.view.leave(depth)
             case p.OpenSignature(name):
-                editor.open_signature(name)
+                editor.signatures.open(name)
             case p.Refresh():
                 editor.refresh()
             case p.Open(alone=True) if self._pane is not None:
@@ -243,24 +245,24 @@ class RequestHandler:
         editor = self._editor
         match request:
             case p.ExpandAll(everything):
-                (editor.open_all if everything else editor.close_all)()
+                (editor.view.expand if everything else editor.view.collapse)()
             case p.Hide(verb, names):
                 self._hide(verb, names)
             case p.SetDirection(direction):
-                editor.direction = direction
+                editor.view.direction = direction
             case p.Pin(name, x, y):
-                editor.pin(name, x, y)
+                editor.view.pin(name, x, y)
             case p.Unpin(name):
-                editor.unpin(name)
+                editor.view.unpin(name)
 
     def _hide(self, verb: str, names: tuple[str, ...]) -> None:
         editor = self._editor
         if verb == "nothing":
-            editor.show_all()
+            editor.view.show()
         else:
             if not names and editor.selection is None:
                 raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
-            (editor.hide if verb == "hide" else editor.show_only)(*(names or (editor.selection,)))
+            (editor.view.hide if verb == "hide" else editor.view.show_only)(*(names or (editor.selection,)))
 
     def _apply_edit(self, request: p.Edit) -> Answer:
         """The reply to an edit, with what the panels show of it: one message, and one revision for other views."""
@@ -278,7 +280,7 @@ class RequestHandler:
             name, inspected = by_new_name(request.inspected, renamed), None
             with contextlib.suppress(GraphEditError):  # the edit has removed it
                 if was_drawn and not (focus or new_op) and not self._core.view.is_open_around(name):
-                    focus = self._editor.reveal(name)  # it was moved into a closed scope
+                    focus = self._editor.view.reveal(name)  # it was moved into a closed scope
         if name:
             with contextlib.suppress(GraphEditError):  # the edit has removed it
                 inspected = self._inspector.inspect(name, self._edits.probe_text)
@@ -308,10 +310,10 @@ class RequestHandler:
                 editor.redo()
                 text = f"Done again: {editor.history.done[-1].sentence}."
             case p.Jump(to):
-                editor.jump(to)
+                editor.history.goto(to)
                 edits = len(editor.history.done) + len(editor.history.undone)
                 text = f"Now after edit {to:,} of {edits:,}." if to else "Now as it was opened."
-        return " ".join([text, *editor.lost]), ""
+        return " ".join([text, *editor.history.lost]), ""
 
     def _clone(self, request: p.Clone) -> tuple[str, str]:
         copies = self._core.executor.clone(self._clones.command(request))
@@ -319,7 +321,7 @@ class RequestHandler:
         assert hasattr(first, "report")  # the page clones into no other function: what that gives has none
         text = summary(first.report, request.init)
         if isinstance(first, Copy):
-            return text, self._editor.reveal(first.scope)
+            return text, self._editor.view.reveal(first.scope)
         # The clone of a function's body stands in no graph. The line of the history would make it a second time.
         return f"{text} It is a module, which is not drawn; a cell has it by that name in the editor's copies.", ""
 
@@ -361,7 +363,7 @@ class RequestHandler:
         selection, history = editor.selection, editor.history
         return p.State(
             revision=self.revision,
-            path=editor.breadcrumb,
+            path=editor.view.breadcrumb,
             warnings=editor.notices,
             untrusted=untrusted_sentences(editor),
             # The clone of a function's body is a tf.Module; the body itself stays as it is.
@@ -375,7 +377,7 @@ class RequestHandler:
             selected_variables=count_variables(index, selection.ids) if selection else 0,
             selected_trainable=count_trainable(index, selection.ids) if selection else 0,
             values=executor.default_init(),
-            proposal=editor.free_scope(),
+            proposal=editor.core.executor.free_scope(),
             undo=history.done[-1].line if history.done else "",
             redo=history.undone[-1].line if history.undone else "",
             code=tuple(step.line for step in history.done),
@@ -385,10 +387,10 @@ class RequestHandler:
             comparison=self._edits.comparison(),
             changes=self._edits.changes(),
             offers=self._edits.offers(),
-            colors=editor.colors,
+            colors=editor.core.coloring.names,
             legend=self._inspector.legend(),
-            hidden=editor.hidden_ops,
-            direction=editor.direction,
+            hidden=editor.core.view.hidden_ops,
+            direction=editor.view.direction,
             likely=self._likely,
             pinned=len(self._core.view.pinned),
         )

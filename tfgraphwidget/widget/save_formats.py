@@ -190,7 +190,7 @@ def _outputs_text(editor: GraphEditor) -> str:
 
 def _notebook_stem(editor: GraphEditor) -> str:
     """The beginning of proposed names for what is shown: "graph" for a graph without a name."""
-    title = PurePath(editor.breadcrumb[-1]).name
+    title = PurePath(editor.view.breadcrumb[-1]).name
     stem = next((title.removesuffix(kind.suffix) for kind in _ALL if title.endswith(kind.suffix)), title)
     return re.sub(r"\W+", "_", stem).strip("_").lower() or "graph"
 

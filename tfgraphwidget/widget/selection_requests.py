@@ -258,9 +258,9 @@ def select_matching(editor: GraphEditor, request: p.SelectMatching) -> bool:
     ops, old = editor.find(request.text), editor.selection
     match request.use:
         case "hide":
-            editor.hide(ops)
+            editor.view.hide(ops)
         case "only":
-            editor.show_only(ops)
+            editor.view.show_only(ops)
         case "add":
             editor.selection = ops if old is None else old | ops
         case "select":

@@ -140,7 +140,7 @@ describe("dragging a box", () => {
     expect(store.value.itemMove).toEqual({ item: 3, dx: 20, dy: 15 });
     send("pointerup", 50, 40);
     expect(store.value.itemMove).toBeNull();
-    // net/dense: its middle was at (120, 163), in net, which begins at (40, 100): editor.pin asks for the drawing's.
+    // net/dense: its middle was at (120, 163), in net, which begins at (40, 100): editor.view.pin asks for the drawing's.
     expect(put).toEqual([[3, 140, 178]]);
   });
 

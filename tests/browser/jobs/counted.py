@@ -100,5 +100,5 @@ class Hand:
         """The lines of code of the edits, once there are so many."""
         expect(self.root.locator(".tgw-step")).to_have_count(count + 1)
         self.widget.settled()
-        lines: list[str] = self.widget.notebook.kernel_eval("list(editor.lines)")
+        lines: list[str] = self.widget.notebook.kernel_eval("list(editor.history.lines)")
         return lines

@@ -35,7 +35,7 @@ sess = v1.Session(graph=graph)
 with graph.as_default():
     sess.run(v1.global_variables_initializer())
 editor = tgw.edit(graph, session=sess)
-editor.close_all()
+editor.view.collapse()
 editor.widget.height = 600
 """
 RECTANGLES = """(root, name) => {

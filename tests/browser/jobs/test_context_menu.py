@@ -34,7 +34,7 @@ sess = v1.Session(graph=graph)
 with graph.as_default():
     sess.run(v1.global_variables_initializer())
 editor = tgw.edit(graph, session=sess)
-editor.open("one")
+editor.view.expand("one")
 editor.widget.height = 600
 
 def start(source, target):
@@ -60,7 +60,7 @@ with tf.Graph().as_default() as graph:
             h = tf.nn.relu(tf.tanh(h, name="tanh"), name="act")
     tf.negative(h, name="y")
 editor = tgw.edit(graph)
-editor.close_all()
+editor.view.collapse()
 editor.widget.height = 600
 """
 
@@ -139,7 +139,7 @@ def test_ops_are_bypassed_marked_and_renamed(hand: Hand) -> None:
     # To another scope it is moved; it is shown there, though the scope was closed.
     hand.widget.click("two", double=True)
     hand.widget.settled()
-    assert "two" not in hand.widget.notebook.kernel_eval("list(editor.opened)")
+    assert "two" not in hand.widget.notebook.kernel_eval("list(editor.view.expanded)")
     hand.right_click("z")
     hand.choose("Move to scope …")
     expect(hand.menu.get_by_role("textbox", name="Scope")).to_have_value("")
@@ -483,7 +483,9 @@ def test_keys_open_the_menu_of_scopes_that_are_drawn_as_one(
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
     hand = Hand(Widget(notebook, root))
-    group = notebook.kernel_eval("next(n for n, m in zip(editor.scene().names, editor.scene().members) if m == 6)")
+    group = notebook.kernel_eval(
+        "next(n for n, m in zip(editor.view.scene().names, editor.view.scene().members) if m == 6)"
+    )
     # From the op before it, with the keys alone.
     hand.widget.click("x")
     hand.widget.settled()
@@ -506,7 +508,7 @@ def test_keys_open_the_menu_of_scopes_that_are_drawn_as_one(
     shoot(page, "menu_fold_dark")
     page.keyboard.press("Enter")  # Expand
     hand.widget.settled()
-    assert group in notebook.kernel_eval("list(editor.opened)")
+    assert group in notebook.kernel_eval("list(editor.view.expanded)")
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ sess = v1.Session(graph=graph)
 with graph.as_default():
     sess.run(v1.global_variables_initializer())
 editor = tgw.edit(graph, session=sess)
-editor.close_all()
+editor.view.collapse()
 editor.widget.height = 600
 """
 
@@ -71,7 +71,7 @@ def test_the_most_expensive_layer_is_one_click_away(page: Page, jupyter_server: 
     # A row shows its op in the drawing; what is selected there is the row that is marked.
     hand.click(rows.nth(1))
     hand.widget.settled()
-    assert "conv2" in notebook.kernel_eval("list(editor.opened)")
+    assert "conv2" in notebook.kernel_eval("list(editor.view.expanded)")
     expect(rows.nth(1)).to_have_attribute("aria-selected", "true")
     hand.widget.click("conv2/Relu")
     hand.widget.settled()

@@ -113,7 +113,7 @@ def test_a_graph_is_checked_mended_and_given_a_signature_whose_ends_are_ordered(
         shoot(root, f"deploy_signature_{'dark' if dark else 'light'}")
     hand.click(whole.get_by_role("button", name="Apply"))
     assert hand.clicks - clicks == 3
-    assert hand.lines(3)[2] == f'editor.order_signature(name="serving_default", inputs=["{order[1]}", "{order[0]}"])'
+    assert hand.lines(3)[2] == f'editor.signatures.reorder(name="serving_default", inputs=["{order[1]}", "{order[0]}"])'
 
     # Keys are edited at the same place; two alike are refused in the form.
     hand.click(whole.get_by_role("button", name="Order signature …"))
@@ -124,7 +124,7 @@ def test_a_graph_is_checked_mended_and_given_a_signature_whose_ends_are_ordered(
     keys.first.fill("offset")
     hand.press("Enter")
     hand.lines(4)
-    signature = hand.widget.notebook.kernel_eval("editor.signatures[0].inputs")
+    signature = hand.widget.notebook.kernel_eval("list(editor.signatures.values())[0].inputs")
     assert [key for key, _ in signature] == ["offset", order[0]]
 
     # A signature is renamed, and removed, by one that is chosen.
@@ -135,12 +135,12 @@ def test_a_graph_is_checked_mended_and_given_a_signature_whose_ends_are_ordered(
     expect(whole.get_by_role("textbox", name="New name")).to_have_value("serving_default")  # selected: it is replaced
     hand.type("scores")
     hand.press("Enter")
-    assert hand.lines(5)[4] == 'editor.rename_signature(name="serving_default", new="scores")'
+    assert hand.lines(5)[4] == 'editor.signatures.rename(name="serving_default", new="scores")'
     hand.click(whole.get_by_role("button", name="Remove signature …"))
     expect(chosen).to_have_value("scores")
     expect(chosen).to_be_focused()
     hand.click(whole.get_by_role("button", name="Apply"))
-    assert hand.lines(6)[5] == 'editor.remove_signature(name="scores")'
+    assert hand.lines(6)[5] == 'editor.signatures.remove(name="scores")'
     hand.click(whole.get_by_role("button", name="Remove signature …"))
     expect(whole.get_by_role("alert").filter(has_text="The graph has no signature")).to_be_visible()
     expect(whole.get_by_role("button", name="Apply")).to_be_disabled()
@@ -162,7 +162,7 @@ def test_what_a_converter_refuses_is_lit_and_its_options_are_in_the_form(
     hand.press("Enter")
     expect(form.get_by_role("alert")).to_contain_text("Igamma", timeout=120_000)
     shoot(root, "deploy_refused_light")
-    assert hand.widget.notebook.kernel_eval("editor.lines") == []
+    assert hand.widget.notebook.kernel_eval("editor.history.lines") == []
     assert not (jupyter_server.root / "graph.tflite").exists()
     expect(form.get_by_role("alert")).to_contain_text("choose a boundary without it, or put another op in its place")
     hand.press("Escape")

@@ -52,7 +52,7 @@ def test_a_file_with_edits_is_opened_edited_and_saved(page: Page, jupyter_server
     dialog.get_by_role("button", name="Save", exact=True).click()
     dialog.get_by_role("button", name="Replace").click()
     expect(toolbar.locator(".tgw-file-news")).to_contain_text("Saved as work.tgw", timeout=120_000)
-    assert len(tgw.edit(folder / "work.tgw").lines) == 2
+    assert len(tgw.edit(folder / "work.tgw").history.lines) == 2
 
     # Closed without a question, it goes on with both edits.
     page.evaluate("window.jupyterapp.shell.currentWidget.close()")

@@ -40,7 +40,7 @@ def test_what_is_open_at_first_can_be_read_in_its_pane(page: Page, jupyter_serve
     root = notebook.run_cell(1).locator(".tfgraphwidget")
     root.scroll_into_view_if_needed()
     widget = Widget(notebook, root)
-    assert notebook.kernel_eval("sorted(editor.opened)") == []
+    assert notebook.kernel_eval("sorted(editor.view.expanded)") == []
     assert widget.number("zoom") >= READABLE
     record_texts(page)
     set_theme(page, dark=True)

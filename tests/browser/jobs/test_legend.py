@@ -112,7 +112,9 @@ def test_a_part_is_cloned_with_ten_keys_and_each_mark_is_explained(page: Page, j
     # Where nothing is written on it, the pointer is on the drawing.
     assert root.locator(".tgw-legend").evaluate(THROUGH)
     hint = root.locator(".tgw-tooltip-marks")
-    closed = notebook.kernel_eval("next(n for n, k in zip(editor.scene().names, editor.scene().kind) if k == 1)")
+    closed = notebook.kernel_eval(
+        "next(n for n, k in zip(editor.view.scene().names, editor.view.scene().kind) if k == 1)"
+    )
     box = root.evaluate(AT_REST, closed)
     page.mouse.move(box["x"], box["y"] + box["height"] / 2 + 3)
     expect(hint).to_contain_text(STACK)

@@ -30,9 +30,9 @@ sess = v1.Session(graph=graph)
 with graph.as_default():
     sess.run(v1.global_variables_initializer())
 editor = tgw.edit(graph, session=sess)
-editor.open_all()
-editor.close("conv3")
-editor.close("heads")
+editor.view.expand()
+editor.view.collapse("conv3")
+editor.view.collapse("heads")
 editor.widget.height = 600
 """
 

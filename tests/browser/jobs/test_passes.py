@@ -25,7 +25,7 @@ with tf.Graph().as_default() as graph:
             h = tf.identity(tf.nn.relu(tf.matmul(h, w, name="product"), name="act"), name="same")
     y = tf.identity(h, name="y")
 editor = tgw.edit(graph)
-editor.open_all()
+editor.view.expand()
 editor.widget.height = 600
 """
 
@@ -82,10 +82,10 @@ def test_an_edit_of_the_whole_graph_is_previewed_applied_and_undone(hand: Hand) 
         set_theme(hand.page, dark=dark)
         hand.widget.settled()
         shoot(root, f"passes_preview_{'dark' if dark else 'light'}")
-    assert hand.widget.notebook.kernel_eval("editor.lines") == []
+    assert hand.widget.notebook.kernel_eval("editor.history.lines") == []
     hand.click(whole.get_by_role("button", name="Apply"))
     assert hand.clicks - clicks == 2
-    assert hand.lines(1) == ["editor.remove_identities()"]
+    assert hand.lines(1) == ["editor.passes.remove_identities()"]
     expect(hand.widget.status).to_contain_text("4 ops removed")
     shoot(root, "passes_applied_dark")
     hand.page.keyboard.press("Control+z")
@@ -141,4 +141,4 @@ def test_a_refusal_a_form_and_escape_leave_the_graph_as_it_was(hand: Hand) -> No
     shoot(root, "passes_optimized_light")
     hand.click(hand.widget.status.get_by_role("button", name="Open in a cell"))
     expect(hand.page.locator(".jp-Cell .cm-content").filter(has_text="editor.optimized()")).to_be_visible()
-    assert hand.widget.notebook.kernel_eval("editor.lines") == []
+    assert hand.widget.notebook.kernel_eval("editor.history.lines") == []

@@ -27,8 +27,8 @@ with tf.Graph().as_default() as graph:
     tf.tanh(graph.get_tensor_by_name("dense2/biased:0"), name="tapped")
     y = tf.identity(tf.identity(h, name="same"), name="y")
 editor = tgw.edit(graph)
-editor.open_all()
-editor.close("dense4")
+editor.view.expand()
+editor.view.collapse("dense4")
 editor.widget.height = 600
 
 

@@ -262,7 +262,7 @@ with tf.Graph().as_default() as graph:
         y = tf.add_n([tf.negative(x, name=f"negative_{k}") for k, x in enumerate(xs)], name="all")
     z = tf.multiply(y, w, name="z")
 editor = tgw.edit(graph)
-editor.close_all()
+editor.view.collapse()
 editor.widget.height = 600
 """
 

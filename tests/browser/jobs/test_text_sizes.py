@@ -32,7 +32,7 @@ with tf.Graph().as_default() as graph:
     loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels, logits), name="loss")
     v1.train.AdamOptimizer(0.1).minimize(loss, name="step")
 editor = tgw.edit(graph)
-editor.open_all()
+editor.view.expand()
 editor.widget.height = 790
 """
 ZOOMS = (0.35, 0.5, 0.7, 0.9, 1.2)

@@ -109,7 +109,7 @@ def test_the_branch_that_switches_take_stays(build: Build, chosen: bool) -> None
     expected = run(graph_def)
     editor = tgw.edit(graph_def)
     before = [op.op for op in graph_def.node].count("Merge")
-    editor.fold_constants()
+    editor.passes.fold_constants()
     written = v1.GraphDef(node=editor.index.nodes, versions=graph_def.versions)
     merges = [node.op for node in written.node].count("Merge")
     loops = [node.op for node in written.node].count("LoopCond")
@@ -133,7 +133,7 @@ def test_a_live_graph_runs_differentiates_and_is_saved_without_the_other_branch(
     values = session.run(["y:0", slope], {"x:0": FEED})
     graph = graph_of(build, chosen)
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
-    editor.fold_constants()
+    editor.passes.fold_constants()
     assert "Exp" not in editor.index.types or not chosen
     assert len(editor.index) < len(tgw.edit(graph_of(build, chosen)).index)
     with graph.as_default():
@@ -151,15 +151,15 @@ def test_switches_stay_where_the_predicate_is_fed_or_the_other_branch_is_needed(
         x = v1.placeholder(tf.float32, [3], name="x")
         plain(x, v1.placeholder_with_default(True, [], name="fed"))
     with pytest.raises(GraphEditError, match="leave it out"):
-        tgw.edit(graph.as_graph_def()).fold_constants()
+        tgw.edit(graph.as_graph_def()).passes.fold_constants()
     meta = v1.MetaGraphDef(graph_def=graph_of(plain, True).as_graph_def())
     call = meta.signature_def["call"]
     call.inputs["x"].name, call.outputs["other"].name = "x:0", "cond/Exp:0"
     editor = tgw.edit(meta)
-    editor.fold_constants()
+    editor.passes.fold_constants()
     assert "Merge" in editor.index.types
     keeping = tgw.edit(graph_of(plain, True).as_graph_def())
-    keeping.fold_constants(keep=["cond/Merge"])
+    keeping.passes.fold_constants(keep=["cond/Merge"])
     assert "Merge" in keeping.index.types
 
 
@@ -192,14 +192,14 @@ def test_a_functional_conditional_becomes_a_call_of_the_branch_that_is_taken(bui
     graph_def = graph.as_graph_def()
     expected = run(graph_def)
     editor = tgw.edit(graph_def)
-    report = editor.fold_constants()
+    report = editor.passes.fold_constants()
     types = set(editor.index.types)
     assert types.isdisjoint({"If", "StatelessIf", "Case", "StatelessCase"})
     assert not types.isdisjoint({"PartitionedCall", "StatefulPartitionedCall"})
     assert report.notes[0].startswith("Of 1 conditional the branch that is taken stayed: 1 ")
     np.testing.assert_array_equal(run(editor.graph.as_graph_def()), expected)
     live = tgw.edit(graph, session=v1.Session(graph=graph))
-    live.fold_constants()
+    live.passes.fold_constants()
     np.testing.assert_array_equal(live.session.run("y:0", {"x:0": FEED}), expected)
 
 
@@ -217,7 +217,7 @@ def test_a_predicate_that_is_no_bool_is_taken_as_tensorflow_takes_it(predicate: 
     expected = run(graph_def)
     np.testing.assert_allclose(expected, FEED * 2 if taken else np.exp(FEED), rtol=1e-5)
     editor = tgw.edit(graph_def)
-    editor.fold_constants()
+    editor.passes.fold_constants()
     np.testing.assert_array_equal(run(editor.graph.as_graph_def()), expected)
 
 
@@ -225,7 +225,7 @@ def test_a_conditional_in_a_function_is_folded_there() -> None:
     spec = tf.TensorSpec([3], tf.float32, "x")
     function = tf.function(lambda x: functional(x, tf.constant(True)), input_signature=[spec])
     editor = tgw.edit(function)
-    editor.fold_constants()
+    editor.passes.fold_constants()
     assert {"If", "StatelessIf"}.isdisjoint(editor.index.types)
     output = editor.index.names[-1]
     np.testing.assert_array_equal(editor.probe([output], {"x:0": FEED})[output].value, FEED * 2)

@@ -71,7 +71,7 @@ def test_a_cast_halves_the_file_and_says_by_how_much_outputs_differ(
     graph_def, net = model
     editor = tgw.edit(graph_def)
     before = size(editor, tmp_path)
-    report = editor.cast(dtype, feeds=net.feeds)
+    report = editor.passes.cast(dtype, feeds=net.feeds)
     assert size(editor, tmp_path) < 0.6 * before
     assert any(note.startswith("Kept in float32: ") for note in report.notes)
     assert "y:0" in report.notes[-1]
@@ -80,7 +80,7 @@ def test_a_cast_halves_the_file_and_says_by_how_much_outputs_differ(
     assert difference.largest is not None
     assert 0 < difference.largest < tolerance
     with pytest.raises(GraphEditError, match=r"^cast: "):
-        editor.cast(dtype)
+        editor.passes.cast(dtype)
     editor.undo()
     assert not editor.diff()
 
@@ -107,7 +107,7 @@ def test_a_cast_computes_what_float32_does_on_rounded_tensors(model: tuple[Any, 
     """So what it differs by is rounding alone, also where a deep network makes much of it."""
     graph_def, net = model
     editor = tgw.edit(graph_def)
-    editor.cast("float16")
+    editor.passes.cast("float16")
     index = editor.index
     half = {name for op, name in enumerate(index.names) if "float16" in index.dtypes(op) and index.types[op] != "Cast"}
     difference = editor.compare(net.feeds, "y:0").largest
@@ -119,14 +119,14 @@ def test_a_cast_computes_what_float32_does_on_rounded_tensors(model: tuple[Any, 
 
 def test_ends_are_cast_on_demand(model: tuple[Any, Network]) -> None:
     editor = tgw.edit(model[0])
-    editor.cast("float16", ends="cast")
+    editor.passes.cast("float16", ends="cast")
     dtypes = {name: editor.index.dtypes(editor.index.op(name))[0] for name in ("x", "y")}
     assert dtypes == {"x": "float16", "y": "float16"}
 
 
 def test_what_is_kept_stays_float32(model: tuple[Any, Network]) -> None:
     editor = tgw.edit(model[0])
-    editor.cast("float16", keep=["MatMul", "x"])
+    editor.passes.cast("float16", keep=["MatMul", "x"])
     products = editor.of_type("MatMul").ops
     assert products
     assert {editor.index.dtypes(editor.index.op(op))[0] for op in products} == {"float32"}
@@ -138,7 +138,7 @@ def test_each_network_runs_in_half_precision_on_a_live_graph(name: str) -> None:
     net = NETWORKS[name]()
     before, editor = net.run(), net.edit()
     try:
-        editor.cast("float16")
+        editor.passes.cast("float16")
     except GraphEditError as error:
         pytest.fail(str(error))
     renamed = dict(editor.history.done[-1].patch.output_renames)
@@ -166,20 +166,20 @@ def masked(x: Any) -> Any:
 def test_a_loop_of_tensorflow_2_that_reads_a_large_number_stays_float32_and_says_so() -> None:
     net = network(lambda x: tf.nn.relu(masked(tf.nn.relu(x))[0]) * 2.0, control_flow_v2=True)
     editor = tgw.edit(net.graph.as_graph_def())
-    report = editor.cast("float16")
+    report = editor.passes.cast("float16")
     assert any("stay float32: they read numbers outside of float16" in note for note in report.notes)
     after = editor.compare(net.feeds, list(net.outputs))
     assert all(np.isfinite(each.largest) and each.largest < 0.02 for each in after.outputs)
     net = network(lambda x: tf.nn.softmax(tf.nn.relu(x) - masked(x)[1]), control_flow_v2=True)
     editor = tgw.edit(net.graph.as_graph_def())
-    editor.cast("float16")
+    editor.passes.cast("float16")
     assert not any(each.largest for each in editor.compare(net.feeds, list(net.outputs)).outputs)
 
 
 def test_a_mask_of_a_large_number_stays_float32_also_in_a_loop() -> None:
     net = network(masked)
     editor = tgw.edit(net.graph.as_graph_def())
-    editor.cast("float16")
+    editor.passes.cast("float16")
     assert "Relu" in {kind for kind, op in zip(editor.index.types, editor.index.names, strict=True)
                       if editor.index.dtypes(editor.index.op(op))[:1] == ("float16",)}  # fmt: skip
     after = editor.compare(net.feeds, list(net.outputs))
@@ -192,7 +192,7 @@ def test_ops_without_a_kernel_for_half_precision_stay_float32() -> None:
         scores = tf.nn.relu(v1.placeholder(tf.float32, [5], "scores"))
         tf.identity(tf.image.non_max_suppression(tf.nn.relu(boxes), scores, 2), "y")
     editor = tgw.edit(graph.as_graph_def())
-    editor.cast("float16")
+    editor.passes.cast("float16")
     dtypes = {node.op: node.attr["T"].type for node in editor.index.nodes if node.op in ("Relu", "NonMaxSuppressionV3")}
     assert dtypes == {"Relu": tf.float16.as_datatype_enum, "NonMaxSuppressionV3": tf.float32.as_datatype_enum}
     feeds = {"boxes:0": [[k, k, k + 1, k + 1] for k in range(5)], "scores:0": [0.1, 0.9, 0.2, 0.8, 0.3]}
@@ -203,30 +203,30 @@ def test_quantized_weights_take_a_quarter_and_rounded_ones_compress(model: tuple
     graph_def, net = model
     editor = tgw.edit(graph_def)
     before = size(editor, tmp_path)
-    editor.quantize_weights(feeds=net.feeds)
+    editor.passes.quantize_weights(feeds=net.feeds)
     assert size(editor, tmp_path) < 0.4 * before
     difference = editor.compare(net.feeds, "y:0")
     assert difference.largest is not None
     assert 0 < difference.largest < 0.2
     with pytest.raises(GraphEditError, match=r"^quantize_weights: the graph has no float32 constant"):
-        editor.quantize_weights()
+        editor.passes.quantize_weights()
     editor.undo()
     compressed = [len(gzip.compress(editor.save(tmp_path / "saved.pb", verify=False).read_bytes()))]
-    editor.round_weights(4, feeds=net.feeds)
+    editor.passes.round_weights(4, feeds=net.feeds)
     compressed.append(len(gzip.compress(editor.save(tmp_path / "saved.pb", verify=False).read_bytes())))
     assert compressed[1] < 0.5 * compressed[0]
     with pytest.raises(GraphEditError, match=r"^round_weights: "):
-        editor.round_weights(4)
+        editor.passes.round_weights(4)
 
 
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (lambda editor: editor.cast("float64"), "the dtype must be 'float16' or 'bfloat16'"),
-        (lambda editor: editor.cast("float16", ends="maybe"), "give 'keep' or 'cast'"),
-        (lambda editor: editor.round_weights(0), "give 1 to 16 bits"),
-        (lambda editor: editor.quantize_weights(minimum=0), "give a number of elements from 1 on"),
-        (lambda editor: editor.quantize_weights(), "makes constants of the variables"),
+        (lambda editor: editor.passes.cast("float64"), "the dtype must be 'float16' or 'bfloat16'"),
+        (lambda editor: editor.passes.cast("float16", ends="maybe"), "give 'keep' or 'cast'"),
+        (lambda editor: editor.passes.round_weights(0), "give 1 to 16 bits"),
+        (lambda editor: editor.passes.quantize_weights(minimum=0), "give a number of elements from 1 on"),
+        (lambda editor: editor.passes.quantize_weights(), "makes constants of the variables"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(call: Callable[[Any], Any], why: str) -> None:

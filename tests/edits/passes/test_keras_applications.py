@@ -70,7 +70,7 @@ def applied(editor: tgw.GraphEditor, after_each: Callable[[str], object] = str) 
     done = []
     for title in EXACT:
         try:
-            getattr(editor, title)()
+            getattr(editor.passes, title)()
         except GraphEditError as error:
             assert str(error).endswith("."), error  # noqa: PT017 - most have something to do
             continue

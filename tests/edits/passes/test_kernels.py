@@ -57,7 +57,7 @@ def test_what_is_folded_is_what_tensorflow_computes() -> None:
         with v1.Session() as session:
             expected = session.run(results)
     editor = tgw.edit(graph.as_graph_def())
-    editor.fold_constants()
+    editor.passes.fold_constants()
     for name, array in zip(names, expected, strict=True):
         op = editor.index.op(name.partition(":")[0])
         assert editor.index.types[op] == "Const", name

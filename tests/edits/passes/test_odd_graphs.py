@@ -16,17 +16,17 @@ from tfgraphwidget.errors import GraphEditError
 
 v1 = tf.compat.v1
 ALL: dict[str, Callable[[tgw.GraphEditor], Any]] = {
-    "remove_identities": lambda editor: editor.remove_identities(),
-    "remove_devices": lambda editor: editor.remove_devices(),
-    "merge_duplicates": lambda editor: editor.merge_duplicates(),
-    "fold_constants": lambda editor: editor.fold_constants(),
-    "sort": lambda editor: editor.sort(),
-    "obfuscate_names": lambda editor: editor.obfuscate_names(),
-    "rename_type": lambda editor: editor.rename_type("Relu", "Relu6"),
-    "change_batch_size": lambda editor: editor.change_batch_size(2),
-    "cast": lambda editor: editor.cast("float16"),
-    "round_weights": lambda editor: editor.round_weights(2),
-    "quantize_weights": lambda editor: editor.quantize_weights(),
+    "remove_identities": lambda editor: editor.passes.remove_identities(),
+    "remove_devices": lambda editor: editor.passes.remove_devices(),
+    "merge_duplicates": lambda editor: editor.passes.merge_duplicates(),
+    "fold_constants": lambda editor: editor.passes.fold_constants(),
+    "sort": lambda editor: editor.passes.sort(),
+    "obfuscate_names": lambda editor: editor.passes.obfuscate_names(),
+    "rename_type": lambda editor: editor.passes.rename_type("Relu", "Relu6"),
+    "change_batch_size": lambda editor: editor.passes.change_batch_size(2),
+    "cast": lambda editor: editor.passes.cast("float16"),
+    "round_weights": lambda editor: editor.passes.round_weights(2),
+    "quantize_weights": lambda editor: editor.passes.quantize_weights(),
 }
 
 
@@ -96,7 +96,7 @@ READING: dict[str, Callable[[tgw.GraphEditor], Any]] = {
 EVERY = {
     **ALL,
     **READING,
-    "fold_batch_norm": lambda editor: editor.fold_batch_norm(),
+    "fold_batch_norm": lambda editor: editor.passes.fold_batch_norm(),
     "strip_training": lambda editor: editor.strip_training(),
     "replace_input": lambda editor: editor.replace_input("x:0", [3], fix=True),
     "replace_all": lambda editor: editor.replace_all("Relu(x)", "Relu6(x)", functions=True),
@@ -134,14 +134,14 @@ def test_a_pass_after_a_refusal_and_in_a_function_body_works() -> None:
     net = NETWORKS["functions"]()
     editor = tgw.edit(net.graph.as_graph_def())
     with pytest.raises(GraphEditError, match="name a type that it has"):
-        editor.rename_type("Rellu", "Relu6")
-    op = next(name for name in editor.index.names if editor.called_functions(name))
-    editor.enter(op)
-    editor.remove_identities()
+        editor.passes.rename_type("Rellu", "Relu6")
+    op = next(name for name in editor.index.names if editor.view.called_functions(name))
+    editor.view.enter(op)
+    editor.passes.remove_identities()
     assert len(editor.history.done) == 1
-    editor.leave(0)
+    editor.view.leave(0)
     before = net.run()
-    editor.rename_type("Relu", "Relu6")
+    editor.passes.rename_type("Relu", "Relu6")
     assert not any(kind == "Relu" for kind in editor.index.types)
     np.testing.assert_allclose(editor.session.run("y:0", {"x:0": np.abs(X) * 0}), before[0] * 0 + 8.0, atol=20.0)
 
@@ -154,8 +154,8 @@ def test_an_op_that_signatures_collections_or_the_marks_name_stays() -> None:
         tf.add_n([named, marked, plain], "y")
     editor = tgw.edit(graph)
     editor.mark([], "marked:0")
-    assert editor.remove_identities().removed == ("plain",)
-    assert editor.lines[-1] == 'editor.remove_identities(keep=["marked"])'
+    assert editor.passes.remove_identities().removed == ("plain",)
+    assert editor.history.lines[-1] == 'editor.passes.remove_identities(keep=["marked"])'
 
 
 def test_the_values_of_variables_stay_in_a_running_session() -> None:
@@ -164,11 +164,11 @@ def test_the_values_of_variables_stay_in_a_running_session() -> None:
         for variable in v1.global_variables():
             variable.load(np.full([4, 4], 0.5, np.float32), net.session)
     before, editor = net.run(), net.edit()
-    editor.remove_identities()
-    editor.cast("float16")
+    editor.passes.remove_identities()
+    editor.passes.cast("float16")
     with net.graph.as_default():
         assert all((value == 0.5).all() for value in net.session.run(v1.global_variables()))
-    editor.jump(0)
+    editor.history.goto(0)
     for one, other in zip(before, net.run(), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -179,7 +179,7 @@ def test_a_new_op_is_not_named_like_a_scope() -> None:
         sums = tf.add(tf.constant(1.0), tf.constant(2.0), "sum")
         tf.multiply(tf.nn.relu(x * sums, "sum_1/relu"), tf.constant(2.0), "y")
     editor = tgw.edit(graph)
-    editor.fold_constants()
+    editor.passes.fold_constants()
     assert "sum_2" in editor.index.ids
     with v1.Session(graph=graph) as session:
         assert session.run("y:0", {"x:0": [1, -1]}).tolist() == [6, 0]
@@ -196,7 +196,7 @@ def test_folding_leaves_what_fails_what_is_large_and_what_is_random() -> None:
         fine = tf.concat([tf.constant([1, 2]) * 3, tf.shape(x)], 0, name="fine")
         tf.identity(x + fails + large[0] + drawn + stateless + default + fine[:2], "y")
     editor = tgw.edit(graph.as_graph_def())
-    report = editor.fold_constants()
+    report = editor.passes.fold_constants()
     types = {name: editor.index.types[editor.index.op(name)] for name in ("fails", "large", "default")}
     assert types == {"fails": "FloorDiv", "large": "Range", "default": "PlaceholderWithDefault"}
     assert any("failed and stayed: 'fails' (FloorDiv): division by zero" in note for note in report.notes)
@@ -204,7 +204,7 @@ def test_folding_leaves_what_fails_what_is_large_and_what_is_random() -> None:
     assert {"RandomUniformInt", "StatelessRandomUniformIntV2"} <= set(editor.index.types)
     assert "fine" not in editor.index.ids, "its slice is constant"
     editor.undo()
-    editor.fold_constants(1 << 20)
+    editor.passes.fold_constants(1 << 20)
     assert "Range" not in editor.index.types
 
 
@@ -228,7 +228,7 @@ def test_the_old_batch_normalization_is_folded_behind_both_convolutions(*, scale
     node.attr["variance_epsilon"].f, node.attr["scale_after_normalization"].b = 0.01, scales
     del old.node[[each.name for each in old.node].index("layer")]
     editor = tgw.edit(old)
-    editor.fold_batch_norm()
+    editor.passes.fold_batch_norm()
     assert "BatchNormWithGlobalNormalization" not in editor.index.types
     feeds = {"x:0": rng.normal(size=(2, 4, 4, 2)).astype(np.float32)}
     with v1.Session(graph=graph) as session:
@@ -247,11 +247,11 @@ def test_the_batch_size_of_all_inputs_changes_with_the_constants_that_hold_it() 
         tf.reshape(a + b, [4, 3, 2], name="y")
         tf.multiply(rate, 2.0, "twice")
     editor = tgw.edit(graph)
-    editor.change_batch_size(8)
+    editor.passes.change_batch_size(8)
     assert editor.index.shape(editor.index.op("y"), 0) == (8, 3, 2)
     with pytest.raises(GraphEditError, match="the batch size is 8 already"):
-        editor.change_batch_size(8)
-    editor.change_batch_size(None)
+        editor.passes.change_batch_size(8)
+    editor.passes.change_batch_size(None)
     assert editor.index.shape(editor.index.op("a"), 0) == (None, 6)
 
 
@@ -261,7 +261,7 @@ def test_obfuscated_names_and_contents_leave_the_structure(tmp_path: Path) -> No
     path.write_bytes(net.graph.as_graph_def().SerializeToString())
     editor = tgw.edit(path)
     types = sorted(editor.index.types)
-    report = editor.obfuscate_names(contents=True)
+    report = editor.passes.obfuscate_names(contents=True)
     assert sorted(editor.index.types) == types
     assert report.notes[-1].startswith("These stay: op types")
     written = editor.save(tmp_path / "bug.pb", verify=False).read_bytes()
@@ -279,7 +279,7 @@ def test_graphs_whose_functions_have_the_same_names_are_edited_undone_and_edited
     dtypes: tuple[Literal["float16", "bfloat16"], ...] = ("float16", "bfloat16")
     for _ in range(2):
         for editor, dtype in zip(editors, dtypes, strict=True):
-            editor.cast(dtype)
+            editor.passes.cast(dtype)
             editor.undo()
             editor.redo()
             editor.undo()
@@ -306,8 +306,8 @@ def normalized(x: Any, kernel: Any, scale: Any) -> Any:
 @pytest.mark.parametrize(
     ("layer", "edit"),
     [
-        (normalized, lambda editor: editor.fold_batch_norm()),
-        (lambda x, _, scale: x * tf.exp(scale), lambda editor: editor.fold_constants()),
+        (normalized, lambda editor: editor.passes.fold_batch_norm()),
+        (lambda x, _, scale: x * tf.exp(scale), lambda editor: editor.passes.fold_constants()),
     ],
     ids=["fold_batch_norm", "fold_constants"],
 )

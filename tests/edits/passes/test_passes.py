@@ -18,14 +18,14 @@ from tfgraphwidget.errors import GraphEditError
 
 v1 = tf.compat.v1
 PASSES: dict[str, Callable[[tgw.GraphEditor], Any]] = {
-    "remove_identities": lambda editor: editor.remove_identities(
+    "remove_identities": lambda editor: editor.passes.remove_identities(
         also=["CheckNumerics", "StopGradient", "NoOp", "Assert", "PreventGradient", "Snapshot"]
     ),
-    "remove_devices": lambda editor: editor.remove_devices(),
-    "merge_duplicates": lambda editor: editor.merge_duplicates(),
-    "fold_constants": lambda editor: editor.fold_constants(),
-    "sort": lambda editor: editor.sort(),
-    "obfuscate_names": lambda editor: editor.obfuscate_names(),
+    "remove_devices": lambda editor: editor.passes.remove_devices(),
+    "merge_duplicates": lambda editor: editor.passes.merge_duplicates(),
+    "fold_constants": lambda editor: editor.passes.fold_constants(),
+    "sort": lambda editor: editor.passes.sort(),
+    "obfuscate_names": lambda editor: editor.passes.obfuscate_names(),
 }
 
 
@@ -100,7 +100,7 @@ def test_a_pass_on_a_file_keeps_what_the_file_computes(network: Network, name: s
             starters = [name for name in ("init", "init_all_tables") if name in network.graph._nodes_by_name]
             session.run([names.get(starter, starter) for starter in starters])
             same(session.run(fetches, feeds), network.run())
-    edits = editor.edits()
+    edits = editor.history.records()
     again = tgw.edit(path)
     assert again.replay(edits) == 1
     assert list(again.index.nodes) == list(editor.index.nodes)
@@ -163,7 +163,7 @@ def test_what_can_be_fetched_in_an_imported_conditional_can_be_after_renames_and
     editor = tgw.edit(graph)
     names = list(editor.index.names)
     before = fetchable(names)
-    editor.obfuscate_names()
+    editor.passes.obfuscate_names()
     renamed = dict(editor.history.done[-1].patch.renamed)
     assert fetchable([renamed.get(name, name) for name in names]) == before
     editor.undo()
@@ -182,7 +182,7 @@ def test_a_file_without_values_keeps_what_its_session_was_given_while_names_are_
     editor = tgw.edit(graph.as_graph_def())
     editor.session.run("w/Assign")
     before = editor.session.run("y:0")
-    new = dict(editor.obfuscate_names().renamed)["y"]
+    new = dict(editor.passes.obfuscate_names().renamed)["y"]
     assert new != "y"
     same(editor.session.run([f"{new}:0"]), [before])
     editor.undo()
@@ -199,7 +199,7 @@ def test_undo_of_obfuscated_names_keeps_what_the_session_was_given_since(resourc
         table.insert(v1.placeholder(tf.string, [], name="word"), tf.constant(7, tf.int64), name="insert")
         tf.identity(table.lookup(tf.constant("new")), name="number")
     editor = tgw.edit(graph.as_graph_def())
-    names = dict(editor.obfuscate_names().renamed)
+    names = dict(editor.passes.obfuscate_names().renamed)
     editor.session.run(names["w/Assign"])
     editor.session.run(names["insert/LookupTableInsertV2"], {f"{names['word']}:0": "new"})
     given = editor.session.run(f"{names['y']}:0")
@@ -228,7 +228,7 @@ def test_state_that_a_function_shares_with_the_graph_keeps_its_key_while_names_a
         with tf.control_dependencies([variable.initializer]):
             tf.identity(read(), name="y")
     editor = tgw.edit(graph.as_graph_def())
-    names = dict(editor.obfuscate_names().renamed)
+    names = dict(editor.passes.obfuscate_names().renamed)
     keys = [editor.index.nodes[editor.index.op(names[name])].attr["shared_name"].s for name in ("w", "v")]
     assert keys[0] == b"w"
     assert keys[1].startswith(b"key_")

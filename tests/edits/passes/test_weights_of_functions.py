@@ -85,7 +85,7 @@ def test_a_frozen_function_is_quantized_runs_and_is_saved(make: Callable[[], Any
     editor = tgw.edit(function)
     if make is not constant:
         editor.freeze()
-    editor.quantize_weights()
+    editor.passes.quantize_weights()
     np.testing.assert_allclose(editor.function()(tf.constant(X)), wanted, atol=TOLERANCE)
     largest = editor.compare({"x:0": X}).largest
     assert largest is not None
@@ -109,9 +109,9 @@ def test_a_file_with_nested_functions_stores_each_kernel_once(
     module.function, module.kept = function, list(function.get_concrete_function().variables)
     tf.saved_model.save(module, str(tmp_path / "export"), signatures=function)
     editor = tgw.edit(tmp_path / "export")
-    editor.leave(0)
+    editor.view.leave(0)
     editor.freeze()
-    report = getattr(editor, verb)()
+    report = getattr(editor.passes, verb)()
     assert sum(note.startswith("1 constant") for note in report.notes) == 1
     editor.save(tmp_path / "f.pb", frozen=True)
     assert len(large_constants(tmp_path / "f.pb")) == 1
@@ -123,7 +123,7 @@ def test_a_keras_model_is_frozen_and_quantized() -> None:
     model = keras.Sequential(layers)
     editor = tgw.edit(model)
     editor.freeze()
-    editor.quantize_weights()
+    editor.passes.quantize_weights()
     np.testing.assert_allclose(editor.function()(tf.constant(X)), model(X), atol=0.05)
 
 

@@ -68,22 +68,22 @@ def file() -> Any:
 
 
 PASSES: dict[str, Callable[[tgw.GraphEditor], object]] = {
-    "fold_constants": lambda editor: editor.fold_constants(),
-    "merge_duplicates": lambda editor: editor.merge_duplicates(),
-    "remove_identities": lambda editor: editor.remove_identities(),
-    "rename_type": lambda editor: editor.rename_type("Relu", "Relu6"),
-    "obfuscate_names": lambda editor: editor.obfuscate_names(),
-    "change_batch_size": lambda editor: editor.change_batch_size(3),
-    "cast": lambda editor: editor.cast("float16"),
-    "round_weights": lambda editor: editor.round_weights(4),
-    "quantize_weights": lambda editor: editor.quantize_weights(),
-    "fold_batch_norm": lambda editor: editor.fold_batch_norm(),
+    "fold_constants": lambda editor: editor.passes.fold_constants(),
+    "merge_duplicates": lambda editor: editor.passes.merge_duplicates(),
+    "remove_identities": lambda editor: editor.passes.remove_identities(),
+    "rename_type": lambda editor: editor.passes.rename_type("Relu", "Relu6"),
+    "obfuscate_names": lambda editor: editor.passes.obfuscate_names(),
+    "change_batch_size": lambda editor: editor.passes.change_batch_size(3),
+    "cast": lambda editor: editor.passes.cast("float16"),
+    "round_weights": lambda editor: editor.passes.round_weights(4),
+    "quantize_weights": lambda editor: editor.passes.quantize_weights(),
+    "fold_batch_norm": lambda editor: editor.passes.fold_batch_norm(),
     "replace_all": lambda editor: editor.replace_all("Relu(x)", "Relu6(x)"),
     "replace_all by a tensor": lambda editor: editor.replace_all("Identity(x)", "x"),
     "replace_all until fixed": lambda editor: editor.replace_all("Mul(Relu(x), y)", "Relu(Mul(y, x))", until="fixed"),
-    "remove_devices": lambda editor: editor.remove_devices(),
-    "remove_attr": lambda editor: editor.remove_attr("data_format"),
-    "sort": lambda editor: editor.sort(),
+    "remove_devices": lambda editor: editor.passes.remove_devices(),
+    "remove_attr": lambda editor: editor.passes.remove_attr("data_format"),
+    "sort": lambda editor: editor.passes.sort(),
 }
 
 
@@ -143,7 +143,7 @@ def test_edits_are_the_same_in_another_process_as_json_and_as_code_and_again_aft
         assert after != before, name
         expected[name] = [after, after, before, after, before]
         editor.save(tmp_path / f"{name}.json")
-        (tmp_path / f"{name}.py").write_text(editor.code())
+        (tmp_path / f"{name}.py").write_text(editor.to_script().text)
     command = [sys.executable, "-c", REPLAY, str(tmp_path)]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-2000:]
@@ -155,7 +155,7 @@ def test_folded_weights_are_those_of_the_batch_normalization() -> None:
     editor = tgw.edit(file())
     values = {name: tf_protos.array_of(editor.index.nodes[editor.index.ids[name]].attr["value"].tensor)
               for name in ("weights", "scale", "offset", "mean", "variance")}  # fmt: skip
-    editor.fold_batch_norm()
+    editor.passes.fold_batch_norm()
     assert "FusedBatchNormV3" not in editor.index.types
     factor = values["scale"] / np.sqrt(values["variance"] + 0.001)
     conv = editor.index.nodes[editor.index.op("conv")]

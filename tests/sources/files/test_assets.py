@@ -61,13 +61,13 @@ def moved(request: pytest.FixtureRequest, tmp_path: Path) -> GraphEditor:
     (tmp_path / "words").unlink()
     (tmp_path / "made").rename(tmp_path / "moved")
     editor = tgw.edit(tmp_path / "moved")
-    editor.leave(0)
+    editor.view.leave(0)
     return editor
 
 
 def ends(editor: GraphEditor) -> tuple[str, str]:
     """Input and output of the one signature."""
-    (signature,) = editor.signatures
+    (signature,) = tuple(editor.signatures.values())
     return signature.inputs[0][1], signature.outputs[0][1]
 
 

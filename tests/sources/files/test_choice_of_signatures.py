@@ -65,17 +65,17 @@ def two(tmp_path: Path) -> Path:
 
 def test_signatures_of_tensorflow_1_lie_in_one_graph_and_mark_their_ends(counter: Path) -> None:
     editor = tgw.edit(counter)
-    assert editor.breadcrumb == (str(counter),)
+    assert editor.view.breadcrumb == (str(counter),)
     assert (editor.inputs, editor.outputs) == ((), ())
-    assert [signature.name for signature in editor.signatures] == ["add", "get"]
+    assert [signature.name for signature in tuple(editor.signatures.values())] == ["add", "get"]
     assert "'add' and 'get', and none named 'serving_default'" in editor.notices[0]
-    editor.open_signature("add")
+    editor.signatures.open("add")
     assert (editor.inputs, editor.outputs) == (("delta:0",), ("sum:0",))
-    editor.open_signature("get")
+    editor.signatures.open("get")
     assert editor.outputs == ("now:0",)
     assert tgw.edit(counter, signature="add").notices == ()
     with pytest.raises(UnknownName, match=r"no signature 'gett': the graph has 'add', 'get'; did you mean 'get'"):
-        editor.open_signature("gett")
+        editor.signatures.open("gett")
 
 
 def test_an_edit_keeps_all_signatures(counter: Path, tmp_path: Path) -> None:
@@ -89,9 +89,9 @@ def test_an_edit_keeps_all_signatures(counter: Path, tmp_path: Path) -> None:
 
 def test_each_function_is_opened_by_its_signature_and_edited_there(two: Path, tmp_path: Path) -> None:
     editor = tgw.edit(two)
-    assert len(editor.breadcrumb) == 1
-    editor.open_signature("g")
-    assert len(editor.breadcrumb) == 3
+    assert len(editor.view.breadcrumb) == 1
+    editor.signatures.open("g")
+    assert len(editor.view.breadcrumb) == 3
     editor.replace(editor.find("type:Elu").ops[0], "Relu")
     x = np.array([-1.0, 1.0], np.float32)
     assert np.array_equal(editor.function()(x=x), [2, 3])
@@ -102,10 +102,10 @@ def test_each_function_is_opened_by_its_signature_and_edited_there(two: Path, tm
     assert np.array_equal(loaded.g(x)["z"], [2, 3])
     assert np.array_equal(loaded.f(x)["y"], [0, 2])
     again = tgw.edit(two)
-    again.replay(editor.edits())
+    again.replay(editor.history.records())
     assert again.core.target.index.functions == editor.core.target.index.functions
     names: dict[str, tgw.GraphEditor] = {}
-    exec(editor.code(), names)
+    exec(editor.to_script().text, names)
     assert names["editor"].core.target.index.functions == editor.core.target.index.functions
 
 

@@ -48,7 +48,7 @@ def pb(folder: Path) -> Path:
 @pytest.mark.parametrize("suffix", [".pb", ".meta"])
 def test_unknown_fields_and_values_survive_an_edit(make: Any, suffix: str, tmp_path: Path) -> None:
     editor = tgw.edit(make(tmp_path))
-    assert editor.scene()
+    assert editor.view.scene()
     assert "future" in repr(editor.inspect("y"))
     editor.rename("y", "renamed")
     saved = editor.save(tmp_path / f"edited{suffix}")

@@ -85,13 +85,13 @@ def test_a_checkpoint_of_the_old_model_gives_the_edited_one_its_values(saved: Pa
     editor = tgw.edit(saved, checkpoint=checkpoint)
     assert editor.notices == ()
     assert editor.module()(X).numpy().tolist() == wanted
-    editor.leave(0)
-    ((_, x),), ((_, y),) = editor.signatures[0].inputs, editor.signatures[0].outputs
+    editor.view.leave(0)
+    ((_, x),), ((_, y),) = next(iter(editor.signatures.values())).inputs, next(iter(editor.signatures.values())).outputs
     assert editor.session.run(y, {x: X}).tolist() == wanted
     editor.save(tmp_path / "unedited/")
     for name, edit in {"edited": lambda e: e.insert(y, tf.negative), "frozen": lambda e: e.freeze()}.items():
         editor = tgw.edit(saved, checkpoint=checkpoint)
-        editor.leave(0)
+        editor.view.leave(0)
         edit(editor)
         editor.save(tmp_path / name)
     for name, sign in {"unedited": 1, "edited": -1, "frozen": 1}.items():

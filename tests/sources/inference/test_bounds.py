@@ -182,12 +182,12 @@ def test_scopes_lie_in_each_other_to_a_bounded_depth_and_the_rest_is_the_ops_own
     assert len(tree.names) == DEEPEST + 1
     assert max(map(len, tree.names)) == 2 * DEEPEST - 1
     assert Op(editor.index, 0).scope == tree.names[-1]
-    editor.open_all()
-    assert name in editor.scene().names
+    editor.view.expand()
+    assert name in editor.view.scene().names
 
 
 def test_hundreds_of_scopes_in_each_other_are_opened_all_at_once() -> None:
     names = ["/".join(["s", *"s" * depth, "x"]) for depth in range(2 * DEEPEST)]
     editor = tgw.edit(graph_of(*(node(name, "Placeholder", dtype=tf.float32) for name in names)))
-    editor.open_all()
-    assert set(names) <= set(editor.scene().names)
+    editor.view.expand()
+    assert set(names) <= set(editor.view.scene().names)

@@ -255,7 +255,7 @@ class CalledFunction:
             raise GraphEditError(
                 f"add_signature({signature.name!r}): function {self.function!r} was entered by its name, so "
                 "that it is not known which variables it is given; "
-                + in_cell("enter it through an op that calls it: editor.enter(op).")
+                + in_cell("enter it through an op that calls it: editor.view.enter(op).")
             )
         return copy_for_signature(self.index, origins, self.edition.ends[0], signature, self.root.index)
 

@@ -172,6 +172,6 @@ def _check_copied(index: GraphIndex, ops: Mask) -> None:
     if state:
         raise NotClonable(
             f"Variable {state[0]!r} is not given by a call that is known here, so its value cannot be found; "
-            + in_cell("enter the function through the op that calls it: editor.enter(op)."),
+            + in_cell("enter the function through the op that calls it: editor.view.enter(op)."),
             state,
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -73,10 +74,12 @@ class FoldBatchNorm(Command):
         ...     four = [tf.ones([4])] * 4
         ...     _ = tf.compat.v1.nn.fused_batch_norm(y, *four, is_training=False, name="norm")
         >>> editor = tgw.edit(graph)
-        >>> report = editor.fold_batch_norm()
+        >>> report = editor.passes.fold_batch_norm()
         >>> report.changed, "norm" in report.removed
         (('conv',), True)
     """
+
+    method: ClassVar[str] = "passes.fold_batch_norm"
 
     what: kinds.OpsOrAll = ()
 

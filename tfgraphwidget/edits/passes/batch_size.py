@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import ClassVar
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import operand_kinds as kinds
@@ -40,10 +41,12 @@ class ChangeBatchSize(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> report = editor.change_batch_size(8)
+        >>> report = editor.passes.change_batch_size(8)
         >>> editor.index.shape(editor.index.op("net/logits"), 0)
         (8, 3)
     """
+
+    method: ClassVar[str] = "passes.change_batch_size"
 
     size: int | None
     inputs: kinds.Names = ()

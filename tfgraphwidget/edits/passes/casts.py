@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
@@ -70,10 +70,12 @@ class Cast(Pass):
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> report = editor.freeze("net/logits:0", "x:0")
-        >>> report = editor.cast("float16", feeds={"x:0": [[1, 2, 3, 4]]})
+        >>> report = editor.passes.cast("float16", feeds={"x:0": [[1, 2, 3, 4]]})
         >>> report.notes[1]
         '3 constants: 256 → 128 bytes.'
     """
+
+    method: ClassVar[str] = "passes.cast"
 
     dtype: Annotated[Literal["float16", "bfloat16"], kinds.Operand('Literal["float16", "bfloat16"] | DTypeLike')]
     _: KW_ONLY

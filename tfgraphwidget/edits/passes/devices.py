@@ -30,9 +30,11 @@ class RemoveDevices(Pass):
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> report = editor.place("net/hidden/Relu", "/cpu:0")
-        >>> editor.remove_devices().changed
+        >>> editor.passes.remove_devices().changed
         ('net/hidden/Relu',)
     """
+
+    method: ClassVar[str] = "passes.remove_devices"
 
     keeps_values: ClassVar[bool] = True
 

@@ -55,9 +55,11 @@ class MergeDuplicates(Pass):
         ...     x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
         ...     y = tf.add(tf.nn.relu(x, name="a"), tf.nn.relu(x, name="b"), name="y")
         >>> editor = tgw.edit(graph)
-        >>> editor.merge_duplicates().removed
+        >>> editor.passes.merge_duplicates().removed
         ('b',)
     """
+
+    method: ClassVar[str] = "passes.merge_duplicates"
 
     keeps_values: ClassVar[bool] = True
 

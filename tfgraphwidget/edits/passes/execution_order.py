@@ -32,10 +32,12 @@ class Sort(Command):
         >>> del graph_def.node[:]
         >>> graph_def.node.extend(nodes)
         >>> editor = tgw.edit(graph_def)
-        >>> report = editor.sort()
+        >>> report = editor.passes.sort()
         >>> editor.index.is_sorted()
         True
     """
+
+    method: ClassVar[str] = "passes.sort"
 
     keeps_values: ClassVar[bool] = True
 

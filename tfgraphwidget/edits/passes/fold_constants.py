@@ -84,10 +84,12 @@ class FoldConstants(Pass):
         ...     x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
         ...     y = tf.add(x, tf.constant(1.0) + tf.constant(2.0), name="y")
         >>> editor = tgw.edit(graph.as_graph_def())
-        >>> report = editor.fold_constants()
+        >>> report = editor.passes.fold_constants()
         >>> report.notes
         ('1 op became a constant: 1 AddV2.',)
     """
+
+    method: ClassVar[str] = "passes.fold_constants"
 
     keeps_values: ClassVar[bool] = True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import operand_kinds as kinds
@@ -57,9 +58,11 @@ class RemoveIdentities(Pass):
         ...     x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
         ...     y = tf.add(tf.identity(x, name="same"), 1.0, name="y")
         >>> editor = tgw.edit(graph)
-        >>> editor.remove_identities().removed
+        >>> editor.passes.remove_identities().removed
         ('same',)
     """
+
+    method: ClassVar[str] = "passes.remove_identities"
 
     also: kinds.Texts = ()
     _: KW_ONLY

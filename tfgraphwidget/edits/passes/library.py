@@ -43,6 +43,8 @@ class RemoveFunctions(Command):
         ("Removed 'unused'.",)
     """
 
+    method: ClassVar[str] = "passes.remove_functions"
+
     keeps_values: ClassVar[bool] = True
 
     def sentence(self) -> str:
@@ -59,7 +61,7 @@ class RemoveFunctions(Command):
         if context.function:
             raise GraphEditError(
                 "The library of functions is that of the whole graph; leave the function first: "
-                + editor_call("leave", "")
+                + editor_call("view.leave", "")
                 + "."
             )
         called = reachable_functions(index.functions, index.extras, index.nodes)
@@ -87,10 +89,12 @@ class RemoveCollection(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> report = editor.remove_collection("train_op")
+        >>> report = editor.passes.remove_collection("train_op")
         >>> editor.graph.get_collection("train_op")
         []
     """
+
+    method: ClassVar[str] = "passes.remove_collection"
 
     keys: Annotated[tuple[str, ...], kinds.Operand(is_positional=True)]
     keeps_values: ClassVar[bool] = True
@@ -122,7 +126,7 @@ class RemoveCollection(Command):
 @register
 @dataclass(frozen=True)
 class RemoveAttr(Command):
-    """Remove an attribute of ops, as of what was placed on a TPU: `editor.remove_attr("_tpu_replicate")`.
+    """Remove an attribute of ops, as of what was placed on a TPU: `editor.passes.remove_attr("_tpu_replicate")`.
 
     Args:
         name: The attribute, one that the op type does not need.
@@ -139,9 +143,11 @@ class RemoveAttr(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> editor.remove_attr("_class").changed[0]
+        >>> editor.passes.remove_attr("_class").changed[0]
         'net/hidden/w/Initializer/Const'
     """
+
+    method: ClassVar[str] = "passes.remove_attr"
 
     name: str
     what: kinds.PartOrAll = ()

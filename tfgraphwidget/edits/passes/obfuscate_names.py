@@ -44,10 +44,12 @@ class ObfuscateNames(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.edit(tgw.example().graph.as_graph_def())
-        >>> report = editor.obfuscate_names()
+        >>> report = editor.passes.obfuscate_names()
         >>> editor.of_type("Relu").ops
         ('scope_1/scope_1/Relu_1',)
     """
+
+    method: ClassVar[str] = "passes.obfuscate_names"
 
     keeps_values: ClassVar[bool] = True
 

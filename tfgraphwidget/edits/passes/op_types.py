@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.context import PlanContext
@@ -40,9 +41,11 @@ class RenameType(Pass):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.edit(tgw.example().graph.as_graph_def())
-        >>> editor.rename_type("Relu", "Relu6").changed[0]
+        >>> editor.passes.rename_type("Relu", "Relu6").changed[0]
         'net/hidden/Relu'
     """
+
+    method: ClassVar[str] = "passes.rename_type"
 
     old: str
     new: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -44,9 +44,11 @@ class RoundWeights(Pass):
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> report = editor.freeze("net/logits:0", "x:0")
-        >>> editor.round_weights(4, minimum=16).notes[0].partition(",")[0]
+        >>> editor.passes.round_weights(4, minimum=16).notes[0].partition(",")[0]
         '2 constants rounded'
     """
+
+    method: ClassVar[str] = "passes.round_weights"
 
     bits: int = 8
     _: KW_ONLY
@@ -98,9 +100,11 @@ class QuantizeWeights(Pass):
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> report = editor.freeze("net/logits:0", "x:0")
-        >>> editor.quantize_weights(minimum=16, per_channel=False).notes[0].partition(";")[0]
+        >>> editor.passes.quantize_weights(minimum=16, per_channel=False).notes[0].partition(";")[0]
         '2 constants: 224 → 72 bytes'
     """
+
+    method: ClassVar[str] = "passes.quantize_weights"
 
     _: KW_ONLY
     minimum: int = _MINIMUM

@@ -81,7 +81,7 @@ class OutputUses:
                 yield (
                     tensor,
                     f"signature {signature.name!r}",
-                    (editor_call("remove_signature", f"{signature.name!r}") + " first"),
+                    (editor_call("signatures.remove", f"{signature.name!r}") + " first"),
                 )
         owner = f"function {context.function!r}" if context.function else "a signature"
         yield from ((tensor, owner, _REPLACE) for tensor in context.external_tensors)

@@ -135,7 +135,7 @@ class ReplaceAll(Command):
         >>> print(report)
         replaced 1 of 1 match
         1 op added, 1 op removed, 1 op changed
-        >>> editor.lines[-1]
+        >>> editor.history.lines[-1]
         'editor.replace_all(pattern="Relu(x)", by="LeakyRelu(x, alpha=0.1)", into="leaky")'
     """
 

@@ -411,7 +411,8 @@ def records_from(edits: object) -> tuple[EditRecord, ...]:
         edits = _edits_of(edits)
     if not isinstance(edits, list | tuple):
         raise WrongType(
-            "edits", f"A {type(edits).__name__} is no list of edits; give what " + editor_call("edits", "") + " gave."
+            "edits",
+            f"A {type(edits).__name__} is no list of edits; give what " + editor_call("history.records", "") + " gave.",
         )
     return tuple(_record_from(edit, number) for number, edit in enumerate(edits, 1))
 
@@ -467,7 +468,11 @@ def _record_from(edit: object, number: int) -> EditRecord:
         fields = dict(_fields(registration.kind, fields_json))
     except (NotDecodable, RecursionError) as error:
         verb_text = "" if registration is None else f" ({registration.verb})"
-        end = "" if str(error).endswith(("?", ".")) else ("; give what " + editor_call("edits", "") + " returned.")
+        end = (
+            ""
+            if str(error).endswith(("?", "."))
+            else ("; give what " + editor_call("history.records", "") + " returned.")
+        )
         raise GraphEditError(f"Edit {number}{verb_text} cannot be read: {error}" + end) from None
     options = tuple(rooms), edit.get("renew", "always"), tuple(names), edit.get("imported", False)
     return EditRecord(registration.kind, fields, *options)

@@ -333,7 +333,7 @@ def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str 
         if step.imported and not is_imported:
             body.append("editor.graph  # TensorFlow holds the graph from here on, and cannot change all of it in place")
         if more := [name for name in step.reserved if name not in reserved]:
-            body.append(f"editor.reserve({literal(more)})")
+            body.append(f"editor.history.reserve({literal(more)})")
         is_imported, reserved = is_imported or step.imported, reserved | set(more)
         changed = bool(step.patch.changed)
         call_text = step.command.code(writer, renewed=step.renewed or not changed, where=step.where)
@@ -346,10 +346,10 @@ def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str 
 def _moves(here: tuple[str, ...], there: tuple[str, ...]) -> list[str]:
     """The lines that go from one open function to another, by the titles on the way."""
     shared = sum(1 for k in range(1, min(len(here), len(there)) + 1) if here[:k] == there[:k])
-    moves = [f"editor.leave({shared - 1})"] if shared < len(here) else []
+    moves = [f"editor.view.leave({shared - 1})"] if shared < len(here) else []
     for op, label, everywhere in map(Entrance.of, there[shared:]):
         arguments = [literal(op), *([literal(label)] if label else []), *(["everywhere=True"] if everywhere else [])]
-        moves.append(f"editor.enter({', '.join(arguments)})")
+        moves.append(f"editor.view.enter({', '.join(arguments)})")
     return moves
 
 

@@ -594,7 +594,7 @@ class ObjectGraphEdit:
                 self.notices.append(
                     f"{names_text(paths)} of the saved object is unchanged, because a signature that was not "
                     "edited calls it too; "
-                    + in_cell("enter it by editor.enter(op, everywhere=True) to edit it for all calls.")
+                    + in_cell("enter it by editor.view.enter(op, everywhere=True) to edit it for all calls.")
                 )
 
     def _paths(self, function: str) -> tuple[str, ...]:

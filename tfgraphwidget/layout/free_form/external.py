@@ -142,7 +142,7 @@ def _call_layout(layout: Layout, graph: nx.DiGraph) -> Points:
     if not callable(layout):
         raise GraphEditError(
             f"The layout is a {layout_name}, which cannot be called. {_WAY_OUT}"
-            + either(" editor.pin puts single ops somewhere.", "")
+            + either(" editor.view.pin puts single ops somewhere.", "")
         )
     try:
         answer = layout(graph)

@@ -189,7 +189,7 @@ def _check(
             raise NotClonable(
                 f"Variable {name!r} is a TensorFlow 1 reference variable, which no function can capture; clone "
                 "the op that calls the function: "
-                + editor_call("leave", "0")
+                + editor_call("view.leave", "0")
                 + ", then "
                 + editor_call("clone", "...")
                 + ".",

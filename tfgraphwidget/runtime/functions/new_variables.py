@@ -46,7 +46,7 @@ def with_constants(patch: Patch) -> Patch:
     if other:
         raise GraphEditError(
             f"The function reads {other[0]!r}, which is no variable, and calls pass on variables only; insert "
-            "it in the function that was opened: " + editor_call("leave", "0") + "."
+            "it in the function that was opened: " + editor_call("view.leave", "0") + "."
         )
     if not values:
         return patch

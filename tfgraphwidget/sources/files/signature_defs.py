@@ -113,7 +113,7 @@ def choice_notice(signatures: Sequence[Signature], where: str) -> str:
         f"{where} has the signatures {names_text(names)}, and none named {_DEFAULT!r}, so it opened as a "
         "whole; "
         + either(
-            f"editor.open_signature({names[0]!r}) shows what that one computes, and signature={names[0]!r} opens it "
+            f"editor.signatures.open({names[0]!r}) shows what that one computes, and signature={names[0]!r} opens it "
             "there.",
             "'Check the graph' in the tab Op lists them, and 'Open' shows what one computes.",
         )
