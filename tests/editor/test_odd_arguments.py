@@ -365,7 +365,9 @@ def outcome(method: Callable[..., Any], call: Call) -> tuple[str, bool]:
         method(*given, **options)
     except GraphEditError as error:
         is_public = not method.__name__.startswith("_") and method is not answered
-        right = is_sentence(str(error)) and (not is_public or starts_with_call(str(error), method.__name__))
+        right = is_sentence(str(error)) and (
+            not is_public or starts_with_call(str(error), getattr(method, "call_name", method.__name__))
+        )
         return "" if right else f"no sentence: {str(error)[:300]!r}", True
     except TypeError as error:
         if any(words in str(error) for words in UNKNOWN_TO_PYTHON):
@@ -731,7 +733,7 @@ def calls_of_others(folder: Path) -> dict[str, tuple[Callable[[], Any], dict[str
             "__or__": ((OTHER[0].scope("net"),), {}), "__and__": ((OTHER[0].scope("net"),), {}),
             "__sub__": ((OTHER[0].scope("net"),), {}), "__contains__": (("x",), {}),
         }),
-        "copies of an editor": (lambda: OTHER[0].copies, {"__getitem__": (("copy",), {})}),
+        "copies of an editor": (lambda: OTHER[0].core.executor.copies, {"__getitem__": (("copy",), {})}),
         "package": (lambda: tgw, package),
     }  # fmt: skip
 

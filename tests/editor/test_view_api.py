@@ -162,10 +162,10 @@ def test_the_picture_has_the_colours_that_were_asked_for(seen: GraphEditor) -> N
 @pytest.mark.parametrize(
     "change",
     [
-        lambda e: e.hide("net/one"),
-        lambda e: e.pin("net", 9, 9),
+        lambda e: e.view.hide("net/one"),
+        lambda e: e.view.pin("net", 9, 9),
         lambda e: setattr(e, "direction", "right"),
-        lambda e: e.color_by("dtype"),
+        lambda e: e.view.color_by("dtype"),
     ],
 )
 def test_views_are_told_of_it(seen: GraphEditor, change: Callable[[GraphEditor], None]) -> None:

@@ -158,7 +158,7 @@ def test_an_array_over_a_megabyte_is_read_from_a_file_beside(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     replay = replayed(written, wide())["editor"]
     with replay.graph.as_default():
-        kernel, bias = replay.session.run(replay.copies["copy"].variables)
+        kernel, bias = replay.session.run(replay["copy"].variables)
     assert np.array_equal(kernel, value)
     assert (bias == 1).all()
 
@@ -255,8 +255,8 @@ def test_edits_in_rooms_lead_there_and_back(tmp_path: Path) -> None:
     assert text.rstrip().endswith('editor.view.leave(0)\neditor.rename(old="x", new="input")')
     replay = replayed(text)["editor"]
     assert not difference(editor.index, replay.index)
-    replay.enter(call)
-    replay.enter(loop, "body")
+    replay.view.enter(call)
+    replay.view.enter(loop, "body")
     assert not difference(inner, replay.index)
 
 

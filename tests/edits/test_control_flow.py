@@ -564,11 +564,11 @@ def live_names(graph: tf.Graph) -> set[str]:
     ("edit", "why"),
     [
         (
-            lambda e: e.rename_type("Enter", "Exit"),
+            lambda e: e.passes.rename_type("Enter", "Exit"),
             "cannot become Exit: a while loop or conditional needs its",
         ),
         (
-            lambda e: e.rename_type("NextIteration", "Identity"),
+            lambda e: e.passes.rename_type("NextIteration", "Identity"),
             "cannot become Identity: .* Identity ops have no",
         ),
         (lambda e: e.replace("z", "Exit"), "of type Exit would be alone, and is a part of a while loop only"),

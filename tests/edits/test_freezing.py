@@ -12,6 +12,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import INCEPTION, build_mlp, fill, initialised, v1
+from tests.nothing import says_nothing
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.freeze import results
 from tfgraphwidget.errors import GraphEditError, SessionRefused
@@ -72,8 +73,7 @@ def test_what_is_no_constant_yet_is_not_said_to_be_no_batch_normalization() -> N
         mean, variance = tf.cond(is_training, lambda: tuple(tf.nn.moments(y, [0])), lambda: (ones[0] + 0, ones[1] + 0))
         tf.nn.batch_normalization(y, mean, variance, *ones[2:], 1e-3)
     editor = tgw.edit(graph, session=initialised(graph))
-    with pytest.raises(GraphEditError, match=r"no batch normalization whose parameters are constants here"):
-        editor.passes.fold_batch_norm()
+    says_nothing(editor.passes.fold_batch_norm(), "no batch normalization whose parameters are constants")
 
 
 def test_a_live_graph_is_frozen_and_thawed(trained: tuple[tf.Graph, v1.Session], tmp_path: Path) -> None:
@@ -200,8 +200,7 @@ def test_a_graph_that_would_compute_nothing_is_refused(
 
 
 def test_nothing_to_strip_is_said(line: tf.Graph) -> None:
-    with pytest.raises(GraphEditError, match="nothing to strip"):
-        tgw.edit(line).strip_training("c:0")
+    says_nothing(tgw.edit(line).strip_training("c:0"), "needs every op of the graph")
 
 
 # Batch normalisation
@@ -275,8 +274,7 @@ def test_of_what_a_normalisation_leaves_out_the_defaults_are_meant(is_live: bool
     training = tgw.edit(graph_def)
     before = [node.SerializeToString(deterministic=True) for node in training.index.nodes]
     for _ in range(2):
-        with pytest.raises(GraphEditError, match="it is in training mode"):
-            training.passes.fold_batch_norm()
+        says_nothing(training.passes.fold_batch_norm(), "it is in training mode")
     assert [node.SerializeToString(deterministic=True) for node in training.index.nodes] == before
 
 
@@ -298,15 +296,12 @@ def test_a_normalisation_that_cannot_be_folded_is_named() -> None:
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
         v1.nn.fused_batch_norm(x, tf.ones(3), tf.zeros(3), tf.zeros(3), tf.ones(3), is_training=False, name="bn")
-    with pytest.raises(GraphEditError, match=r"'bn' cannot be folded: 'x'"):
-        tgw.edit(graph).passes.fold_batch_norm()
+    says_nothing(tgw.edit(graph).passes.fold_batch_norm(), r"'bn' cannot be folded: 'x'")
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 8, 8, 3], name="x")
         v1.nn.fused_batch_norm(x, tf.ones(3), tf.zeros(3), name="bn")
-    with pytest.raises(GraphEditError, match="training mode"):
-        tgw.edit(graph).passes.fold_batch_norm()
-    with pytest.raises(GraphEditError, match="no batch normalization"):
-        tgw.edit(tf.Graph()).passes.fold_batch_norm()
+    says_nothing(tgw.edit(graph).passes.fold_batch_norm(), "training mode")
+    says_nothing(tgw.edit(tf.Graph()).passes.fold_batch_norm(), "no batch normalization")
 
 
 # Extract
@@ -354,7 +349,7 @@ def test_an_extract_is_no_edit_of_the_graph_and_nobody_is_told_of_one() -> None:
     with pytest.raises(GraphEditError):
         editor.extract("x:0", "gone:0")
     assert told == []
-    assert editor.history is history
+    assert editor.history == history
     editor.redo()
     assert told == [1]
 

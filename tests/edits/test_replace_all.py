@@ -14,6 +14,7 @@ import tensorflow as tf
 import tfgraphwidget as tgw
 from tests.conftest import v1
 from tests.edits.drafts import ran, saved, written
+from tests.nothing import says_nothing
 from tfgraphwidget.errors import GraphEditError, InvalidArgument
 
 X = {"x:0": np.array([[1.0, -2.0]], np.float32)}
@@ -271,8 +272,7 @@ def test_a_match_whose_inside_is_read_waited_for_or_returned_is_left_and_says_wh
 def test_a_match_whose_inside_a_signature_gives_is_left_and_says_so() -> None:
     editor = tgw.edit(graph_of(silu_as_y).as_graph_def())
     editor.signatures.add("inner", {"x": "x:0"}, {"gate": "Sigmoid:0"})
-    with pytest.raises(GraphEditError, match="'Sigmoid:0' inside is an output of the model"):
-        editor.replace_all("Mul(x, Sigmoid(x))", "Relu(x)")
+    says_nothing(editor.replace_all("Mul(x, Sigmoid(x))", "Relu(x)"), "'Sigmoid:0' inside is an output of the model")
     editor.signatures.remove("inner")
     assert len(editor.replace_all("Mul(x, Sigmoid(x))", "Relu(x)").replaced) == 1
 
@@ -364,8 +364,7 @@ def test_where_chooses_matches_and_an_error_in_it_is_a_refusal() -> None:
     assert [each.ops for each in report.replaced] == [("block1/Sigmoid",)]
     with pytest.raises(GraphEditError, match="where= raised AttributeError at 'block0/Sigmoid:0'"):
         editor.replace_all("Sigmoid(x)", tf.tanh, where=lambda m: m.z)
-    with pytest.raises(GraphEditError, match="where= accepts"):
-        editor.replace_all("Sigmoid(x)", tf.tanh, where=lambda _: False)
+    says_nothing(editor.replace_all("Sigmoid(x)", tf.tanh, where=lambda _: False), "where= accepts")
     with pytest.raises(GraphEditError, match=r"edits\.py"):
         editor.history.records()
 
@@ -374,8 +373,7 @@ def test_where_chooses_matches_and_an_error_in_it_is_a_refusal() -> None:
 def test_ops_with_side_effects_are_replaced_only_if_asked() -> None:
     graph = graph_of(lambda x: tf.identity(x + v1.random_uniform([2], seed=1), "y"))
     editor = tgw.edit(graph)
-    with pytest.raises(GraphEditError, match="has side effects; effects=True replaces"):
-        editor.replace_all("RandomUniform(x)", tf.zeros)
+    says_nothing(editor.replace_all("RandomUniform(x)", tf.zeros), "has side effects; effects=True replaces")
     assert editor.replace_all("RandomUniform(x)", tf.zeros, effects=True).replaced
 
 
@@ -449,11 +447,6 @@ def test_a_function_itself_is_edited_and_its_callers_are_not(tmp_path: Path) -> 
 
 
 REFUSED: list[tuple[str, Any, str]] = [
-    (
-        "Mul(x, Sigmoid(x))",
-        "Cast(x, DstT='int32')",
-        "is int32, and op 'block1/Add' reads 'block0/Mul:0', which is float32",
-    ),
     ("Mul(x, Sigmoid(x))", "Relu(z)", "The pattern has no tensor 'z'; it names 'x'"),
     ("Mul(x, Sigmoid(x))", "Relu(x, a=$p)", r"The pattern names no attribute \$p"),
     ("Mul(x, Sigmoid(x))", "Mul|Add(x, x)", "must be one op type"),
@@ -462,11 +455,6 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("Mul(x, Sigmoid(x))", "x; x", "returns 2 tensors, and the pattern has 1 output;"),
     ("Mul(x, Sigmoid(x))", lambda x: x[9, 9, 9], "raised"),
     ("Mul(x, Sigmoid(x))", lambda x: tf.Variable(tf.zeros([2])) * x, "variables of its own"),
-    (
-        "Mul(x, Tanh(x))",
-        "x",
-        "Nothing matches 'Mul.x, Tanh.x..'; change the pattern. The closest: 'block0/Sigmoid' is Sigmoid where",
-    ),
     ("Mul(x, Sigmod(x))", "x", "There is no op type 'Sigmod'; did you mean 'Sigmoid'"),
     ("*", "x", "matches everything"),
 ]
@@ -484,6 +472,20 @@ def test_a_replacement_that_cannot_be_right_is_refused_and_changes_nothing(
     names = list(blocks.index.names)
     with pytest.raises(GraphEditError, match=why):
         blocks.replace_all(pattern, by)
+    assert blocks.index.names == names
+    assert not blocks.history.done
+
+
+@pytest.mark.parametrize(
+    ("pattern", "by", "why"),
+    [
+        ("Mul(x, Tanh(x))", "x", "Nothing matches 'Mul.x, Tanh.x..'. The closest: 'block0/Sigmoid' is Sigmoid where"),
+        ("Mul(x, Sigmoid(x))", "Cast(x, DstT='int32')", "int32, and op 'block1/Add' reads 'block0/Mul:0', which is"),
+    ],
+)
+def test_where_nothing_fits_nothing_is_done(blocks: tgw.GraphEditor, pattern: str, by: str, why: str) -> None:
+    names = list(blocks.index.names)
+    says_nothing(blocks.replace_all(pattern, by), why)
     assert blocks.index.names == names
     assert not blocks.history.done
 
@@ -550,8 +552,10 @@ def test_of_several_outputs_one_may_go_into_the_other_from_outside_unless_that_i
 
     editor = tgw.edit(source)
     nodes = editor.index.nodes
-    with pytest.raises(GraphEditError, match=r"would be a cycle, .*; write a pattern of one output"):
-        editor.replace_all(pattern, lambda x, p, q: tf.unstack(tf.stack([x @ p, x @ q])))
+    says_nothing(
+        editor.replace_all(pattern, lambda x, p, q: tf.unstack(tf.stack([x @ p, x @ q]))),
+        r"would be a cycle, .*; write a pattern of one output",
+    )
     assert (editor.index.nodes, editor.history.done) == (nodes, ())
 
 
@@ -567,8 +571,10 @@ def test_a_cycle_through_control_inputs_is_refused(is_file: bool) -> None:
     graph = graph_of(build)
     editor = tgw.edit(graph.as_graph_def() if is_file else graph)
     nodes = editor.index.nodes
-    with pytest.raises(GraphEditError, match=r"'wait' cannot come after .* would be a cycle"):
-        editor.replace_all("Exp(x); Tanh(x)", lambda x: tf.unstack(tf.stack([tf.sin(x), tf.cos(x)])))
+    says_nothing(
+        editor.replace_all("Exp(x); Tanh(x)", lambda x: tf.unstack(tf.stack([tf.sin(x), tf.cos(x)]))),
+        r"'wait' cannot come after .* would be a cycle",
+    )
     assert (editor.index.nodes, editor.history.done) == (nodes, ())
 
 
@@ -643,8 +649,10 @@ def test_a_match_whose_replacement_has_a_wrong_shape_stays_and_the_others_are_re
 def test_a_wrong_shape_at_every_match_is_refused_and_nothing_changes() -> None:
     editor = tgw.edit(four_layers().as_graph_def())
     before = [node.SerializeToString() for node in editor.index.nodes]
-    with pytest.raises(GraphEditError, match=r"No match is replaced: 'relu1:0': Op .* cannot take .* 1 more match"):
-        editor.replace_all("Relu(x)", "L2Loss(x)", where=lambda match: match.outputs[0] in ("relu1:0", "relu3:0"))
+    says_nothing(
+        editor.replace_all("Relu(x)", "L2Loss(x)", where=lambda match: match.outputs[0] in ("relu1:0", "relu3:0")),
+        r"No match is replaced\.\nnot replaced: 'relu1:0': Op .* cannot take ",
+    )
     assert [node.SerializeToString() for node in editor.index.nodes] == before
     assert not editor.history.done
 

@@ -176,15 +176,15 @@ def test_the_order_of_ends_is_that_of_the_arguments_of_the_module() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "sentence"),
     [
-        (lambda e: e.add_signature("", outputs="loss"), GraphEditError, "no pair|name of a signature"),
-        (lambda e: e.add_signature("__saved_model_init_op", outputs="loss"), GraphEditError, "keeps such names"),
-        (lambda e: e.add_signature("net", outputs="loss"), NameTaken, "'net_1' is free"),
-        (lambda e: e.add_signature("other", outputs="nothing"), UnknownName, "nothing"),
-        (lambda e: e.add_signature("other", inputs="x", outputs={}), GraphEditError, "no outputs"),
-        (lambda e: e.rename_signature("nett", "b"), UnknownName, "did you mean 'net'|it has 'net'"),
-        (lambda e: e.rename_signature("net", "net"), NameTaken, "free"),
-        (lambda e: e.remove_signature("x"), UnknownName, "no signature 'x'"),
-        (lambda e: e.order_signature("net", inputs=["y"]), GraphEditError, "give each of them once"),
+        (lambda e: e.signatures.add("", outputs="loss"), GraphEditError, "no pair|name of a signature"),
+        (lambda e: e.signatures.add("__saved_model_init_op", outputs="loss"), GraphEditError, "keeps such names"),
+        (lambda e: e.signatures.add("net", outputs="loss"), NameTaken, "'net_1' is free"),
+        (lambda e: e.signatures.add("other", outputs="nothing"), UnknownName, "nothing"),
+        (lambda e: e.signatures.add("other", inputs="x", outputs={}), GraphEditError, "no outputs"),
+        (lambda e: e.signatures.rename("nett", "b"), UnknownName, "did you mean 'net'|it has 'net'"),
+        (lambda e: e.signatures.rename("net", "net"), NameTaken, "free"),
+        (lambda e: e.signatures.remove("x"), UnknownName, "no signature 'x'"),
+        (lambda e: e.signatures.reorder("net", inputs=["y"]), GraphEditError, "give each of them once"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_has_changed(call: Any, error: type[Exception], sentence: str) -> None:

@@ -281,6 +281,13 @@ class ArgumentResolver:
         new: tuple[Any, str] = live.traced_ops.shape_and_dtype(spec, shape, dtype)
         return new
 
+    def has_outputs(self) -> bool:
+        """Whether outputs are marked, or the graph seems to have some."""
+        try:
+            return bool(self.outputs(None))
+        except GraphEditError:  # nothing looks like a result
+            return False
+
     def marked_ops(self) -> tuple[str, ...]:
         """The ops of the marked boundary."""
         ids = self._index.ids

@@ -62,6 +62,8 @@ class EditPlanner:
         """
         context, place = self.edited.plan_context(), self.view.target
         planned = runtime.plan(edits.rebind_selections(command, context.index), context)
+        if planned.report.is_nothing:
+            return PlannedEdit(place, edits.Edits.of(planned), lambda _: Outcome(planned))
         if place.boundary is not None:
             edits.check_called(place.index, place.boundary, planned)
         patch = place.fit(planned)

@@ -119,6 +119,8 @@ class EditExecutor(EditedGraph):
         """
         with self.transaction() as steps:
             planned = command.plan_edit(EditPlanner(self, steps, renew))
+            if planned.is_nothing:
+                return (), planned.report
             command = edits.rebind_selections(command, self.index)  # planning may have imported the graph
             with steps.without_interrupts():
                 outcome = planned.apply(steps)

@@ -37,3 +37,8 @@ class PlannedEdit:
     marking: Boundary = ((), ())
     reserved: tuple[str, ...] = ()
     imported: bool = False
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether there is nothing to do, so that nothing is applied or recorded."""
+        return getattr(self.report, "is_nothing", False)

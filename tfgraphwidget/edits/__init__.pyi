@@ -64,6 +64,7 @@ from .patch import State as State
 from .patch import apply_patch as apply_patch
 from .patch import check_unchanged as check_unchanged
 from .patch import dependents_of as dependents_of
+from .patch import nothing_to_do as nothing_to_do
 from .patch import reserved_names as reserved_names
 from .patch import without_hidden as without_hidden
 from .patch import without_uncalled_functions as without_uncalled_functions

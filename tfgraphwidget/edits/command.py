@@ -52,6 +52,7 @@ class Edits:
     renamed: tuple[tuple[str, str], ...] = ()
     replaced: tuple[ReplacedMatch, ...] = ()
     skipped: tuple[SkippedMatch, ...] = ()
+    is_nothing: bool = False
 
     @classmethod
     def of(cls, patch: Patch, lost: tuple[str, ...] = (), notes: tuple[str, ...] = ()) -> Edits:
@@ -76,9 +77,15 @@ class Edits:
             renamed=patch.renamed,
             replaced=patch.report.replaced,
             skipped=patch.report.skipped,
+            is_nothing=patch.report.is_nothing,
         )
 
+    def __bool__(self) -> bool:
+        return not self.is_nothing
+
     def __str__(self) -> str:
+        if self.is_nothing:
+            return "\n".join((*self.notes, *_skipped_texts(self)))
         text = _renaming_text(self.renamed) if self.renamed else counts_text(self)
         return "\n".join((*match_texts(self), text, *shape_texts(self), *self.lost, *self.notes))
 
@@ -110,9 +117,14 @@ def match_texts(report: Edits) -> tuple[str, ...]:
         return ()
     count = len(report.replaced) + len(report.skipped)
     whole = f"replaced {len(report.replaced):,} of {count:,} match{'es' * (count != 1)}"
+    return (whole, *_skipped_texts(report))
+
+
+def _skipped_texts(report: Edits) -> tuple[str, ...]:
+    """Why matches of a pattern were not replaced."""
     reasons = ["not replaced: " + each.why for each in report.skipped[:_MOST]]
     more = [f"and {len(report.skipped) - _MOST:,} more were not replaced"] if len(report.skipped) > _MOST else []
-    return (whole, *reasons, *more)
+    return (*reasons, *more)
 
 
 def shape_texts(report: Edits) -> tuple[str, ...]:

@@ -68,6 +68,9 @@ class Resolver(Protocol):
     def outputs(self, argument: OpsLike | None, *, use_selection: bool = True) -> tuple[str, ...]:
         """The outputs that an `argument` says; for None the marked ones, with `use_selection`, or the likely ones."""
 
+    def has_outputs(self) -> bool:
+        """Whether outputs are marked, or the graph seems to have some."""
+
     def marked_ops(self) -> tuple[str, ...]:
         """The ops of the marked boundary."""
 

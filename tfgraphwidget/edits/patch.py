@@ -176,6 +176,7 @@ class Report:
         constants: The constants that still hold a size that the edit has changed.
         replaced: The matches of a pattern that were replaced.
         skipped: Those that were not.
+        is_nothing: Whether there was nothing to do, for the reason that the notes give: no step of the history.
     """
 
     notes: tuple[str, ...] = ()
@@ -183,6 +184,7 @@ class Report:
     constants: tuple[StaleConstant, ...] = ()
     replaced: tuple[ReplacedMatch, ...] = ()
     skipped: tuple[SkippedMatch, ...] = ()
+    is_nothing: bool = False
 
 
 @dataclass(frozen=True)
@@ -589,3 +591,13 @@ def without_hidden(
 def reserved_names(hidden: set[str]) -> frozenset[str]:
     """The names that hidden ops keep taken, in lower case, with the scopes around them."""
     return frozenset(name.lower() for full in hidden for name in (full, *enclosing_scopes(full)))
+
+
+def nothing_to_do(why: str, skipped: tuple[SkippedMatch, ...] = ()) -> Patch:
+    """The patch of an edit that finds nothing to do, which is a result: it is not recorded.
+
+    Args:
+        why: The reason, in a sentence.
+        skipped: The matches of a pattern that are not replaced.
+    """
+    return Patch(report=Report((why,), skipped=skipped, is_nothing=True))

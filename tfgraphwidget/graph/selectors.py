@@ -87,15 +87,19 @@ def of_type(index: GraphIndex, *types: str) -> Selection:
     Args:
         index: The graph.
         *types: The op types.
+
+    Raises:
+        UnknownName: Neither the graph nor TensorFlow has one of the types.
     """
     kinds, code = index.kinds
     for op_type in types:
-        if _text(op_type, "op type") not in kinds:
+        if _text(op_type, "op type") not in kinds and index.typing.definition(op_type) is None:
+            some = f"; the types here are {', '.join(sorted(kinds))[:200]}" if kinds else ""
             raise UnknownName(
-                f"No op here is of type {op_type!r}"
-                + did_you_mean(op_type, kinds, otherwise=f"the types are {', '.join(sorted(kinds))[:200]}")
+                f"Neither the graph nor TensorFlow has an op type {op_type!r}"
+                + (did_you_mean(op_type, kinds, otherwise=some.removeprefix("; ")) if kinds else ".")
             )
-    mask = np.isin(code, [kinds.index(op_type) for op_type in types])
+    mask = np.isin(code, [kinds.index(op_type) for op_type in types if op_type in kinds])
     return Selection(index, mask, call("of_type", types))
 
 

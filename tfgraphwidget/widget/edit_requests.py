@@ -413,6 +413,9 @@ def outcome_text(sentence: str, report: Edits) -> str:
     >>> outcome_text("Bypassed net", Edits(lost=("Lost.",), notes=("Its gradients, too.",)))
     'Bypassed net. Its gradients, too. Lost.'
     """
+    if report.is_nothing:
+        reasons = ["Not replaced: " + each.why for each in report.skipped[:_MOST_REASONS]]
+        return " ".join(map(on_page, (*report.notes, *reasons)))
     counts, touched = counts_text(report), len(report.added) + len(report.removed) + len(report.changed)
     if not sentence:
         sentence = counts

@@ -267,7 +267,7 @@ class RequestHandler:
     def _apply_edit(self, request: p.Edit) -> Answer:
         """The reply to an edit, with what the panels show of it: one message, and one revision for other views."""
         focus = new_op = ""
-        was_drawn = self._is_drawn(request.inspected)
+        was_drawn, history = self._is_drawn(request.inspected), self._core.executor.history
         with self._core.listeners.collect():
             if isinstance(request, p.Change):
                 text, new_op = self._edits.apply(request)
@@ -281,10 +281,11 @@ class RequestHandler:
             with contextlib.suppress(GraphEditError):  # the edit has removed it
                 if was_drawn and not (focus or new_op) and not self._core.view.is_open_around(name):
                     focus = self._editor.view.reveal(name)  # it was moved into a closed scope
+        is_nothing = self._core.executor.history is history
         if name:
             with contextlib.suppress(GraphEditError):  # the edit has removed it
                 inspected = self._inspector.inspect(name, self._edits.probe_text)
-        return self._drawing(focus=focus, edited=p.EditReport(text, renamed, inspected))
+        return self._drawing(focus=focus, edited=p.EditReport(text, renamed, inspected, is_nothing))
 
     def _is_drawn(self, name: str) -> bool:
         """Whether an op or scope is in the drawing: the scopes around it are open."""

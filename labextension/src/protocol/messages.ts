@@ -153,6 +153,7 @@ export interface EditReport {
   text: string;
   renamed: [string, string][];
   inspected: Omit<InspectReply, "type"> | null;
+  is_nothing: boolean;
 }
 
 /** An op type, or a function of the notebook; `fits` says whether it takes the tensors that are there. */

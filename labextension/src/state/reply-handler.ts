@@ -90,7 +90,9 @@ export class ReplyHandler {
     const paint = decodePaint(answer.fields, answer.buffer, scene.length);
     const room = graphChange(this.#store.value, answer.state);
     const isToRead = !isAsked && this.#store.value.status?.kind === "refused";
-    const notice = isToRead ? {} : noticeChange(answer.edited?.text, answer.state.offers);
+    const notice = isToRead
+      ? {}
+      : noticeChange(answer.edited?.text, answer.state.offers, answer.edited?.is_nothing);
     const before = this.#store.value.picked;
     const edited = answer.edited ? this.#editChange(answer.edited) : {};
     const change = { paint, state: answer.state, ...room?.change, ...notice, ...edited };
@@ -149,7 +151,12 @@ export function newName(key: string, renamed: EditReport["renamed"]): string {
   return `${name}${key.slice(old.length)}`;
 }
 
-function noticeChange(notice = "", mends: readonly Offer[] = []): Pick<Screen, "status" | "warned"> {
+/** What the status line says; of an edit that found nothing to do in grey. */
+function noticeChange(
+  text = "",
+  mends: readonly Offer[] = [],
+  isNothing = false,
+): Pick<Screen, "status" | "warned"> {
   const offered = mends.length > 0 ? { mends } : {};
-  return { status: notice ? { kind: "notice", text: notice, ...offered } : null, warned: [] };
+  return { status: text ? { kind: isNothing ? "nothing" : "notice", text, ...offered } : null, warned: [] };
 }

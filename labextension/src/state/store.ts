@@ -26,7 +26,7 @@ export interface StatusAction {
   act(): void;
 }
 export interface Status {
-  readonly kind: "notice" | "refused" | "error";
+  readonly kind: "notice" | "nothing" | "refused" | "error";
   readonly text: string;
   /** The field of a form that a refusal is about. */
   readonly argument?: string;

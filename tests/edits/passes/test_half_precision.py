@@ -13,6 +13,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.edits.passes.networks import NETWORKS, Network, network
+from tests.nothing import says_nothing
 from tfgraphwidget.errors import GraphEditError
 
 v1 = tf.compat.v1
@@ -79,8 +80,7 @@ def test_a_cast_halves_the_file_and_says_by_how_much_outputs_differ(
     assert difference["y:0"].dtypes == ("float32", "float32")
     assert difference.largest is not None
     assert 0 < difference.largest < tolerance
-    with pytest.raises(GraphEditError, match=r"^cast: "):
-        editor.passes.cast(dtype)
+    says_nothing(editor.passes.cast(dtype), "can compute in")
     editor.undo()
     assert not editor.diff()
 
@@ -208,15 +208,13 @@ def test_quantized_weights_take_a_quarter_and_rounded_ones_compress(model: tuple
     difference = editor.compare(net.feeds, "y:0")
     assert difference.largest is not None
     assert 0 < difference.largest < 0.2
-    with pytest.raises(GraphEditError, match=r"^quantize_weights: the graph has no float32 constant"):
-        editor.passes.quantize_weights()
+    says_nothing(editor.passes.quantize_weights(), "The graph has no float32 constant")
     editor.undo()
     compressed = [len(gzip.compress(editor.save(tmp_path / "saved.pb", verify=False).read_bytes()))]
     editor.passes.round_weights(4, feeds=net.feeds)
     compressed.append(len(gzip.compress(editor.save(tmp_path / "saved.pb", verify=False).read_bytes())))
     assert compressed[1] < 0.5 * compressed[0]
-    with pytest.raises(GraphEditError, match=r"^round_weights: "):
-        editor.passes.round_weights(4)
+    says_nothing(editor.passes.round_weights(4), "that 4 bits do not hold")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +224,6 @@ def test_quantized_weights_take_a_quarter_and_rounded_ones_compress(model: tuple
         (lambda editor: editor.passes.cast("float16", ends="maybe"), "give 'keep' or 'cast'"),
         (lambda editor: editor.passes.round_weights(0), "give 1 to 16 bits"),
         (lambda editor: editor.passes.quantize_weights(minimum=0), "give a number of elements from 1 on"),
-        (lambda editor: editor.passes.quantize_weights(), "makes constants of the variables"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(call: Callable[[Any], Any], why: str) -> None:
@@ -234,3 +231,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(call: Callable[[Any], Any], why
     with pytest.raises(GraphEditError, match=why):
         call(editor)
     assert not editor.history.done
+
+
+def test_weights_that_are_variables_are_left_with_the_way_to_constants() -> None:
+    says_nothing(tgw.example().passes.quantize_weights(), "makes constants of the variables")

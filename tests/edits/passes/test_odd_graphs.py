@@ -12,6 +12,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.edits.passes.networks import NETWORKS, X
+from tests.nothing import says_nothing
 from tfgraphwidget.errors import GraphEditError
 
 v1 = tf.compat.v1
@@ -133,7 +134,7 @@ def test_each_pass_and_pattern_on_an_odd_graph_works_or_says_why_and_leaves_it(n
 def test_a_pass_after_a_refusal_and_in_a_function_body_works() -> None:
     net = NETWORKS["functions"]()
     editor = tgw.edit(net.graph.as_graph_def())
-    with pytest.raises(GraphEditError, match="name a type that it has"):
+    with pytest.raises(GraphEditError, match="neither the graph nor TensorFlow has an op type 'Rellu'"):
         editor.passes.rename_type("Rellu", "Relu6")
     op = next(name for name in editor.index.names if editor.view.called_functions(name))
     editor.view.enter(op)
@@ -249,8 +250,7 @@ def test_the_batch_size_of_all_inputs_changes_with_the_constants_that_hold_it() 
     editor = tgw.edit(graph)
     editor.passes.change_batch_size(8)
     assert editor.index.shape(editor.index.op("y"), 0) == (8, 3, 2)
-    with pytest.raises(GraphEditError, match="the batch size is 8 already"):
-        editor.passes.change_batch_size(8)
+    says_nothing(editor.passes.change_batch_size(8), "The batch size is 8 already")
     editor.passes.change_batch_size(None)
     assert editor.index.shape(editor.index.op("a"), 0) == (None, 6)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from tfgraphwidget.edits.patch import (
     NodeChange,
     Patch,
     Report,
+    nothing_to_do,
     removal_of,
     without_uncalled_functions,
 )
@@ -151,7 +152,7 @@ class Freeze(Command):
         kept_ops = {i for i, name in enumerate(index.names) if name in after or f"{name}:0" in arguments}
         kept_ops |= _table_initializers(index, kept_ops)
         kept_ops |= _variable_initializers(index, converted.remaining_variables)
-        patch = _removal_of_rest(index, kept_ops, keep_members=converted.variables)
+        rest = _removal_of_rest(index, kept_ops, keep_members=converted.variables)
         pairs = ((index.nodes[index.ids[name]], node) for name, node in after.items() if name in index.ids)
         new = tuple(node for node in converted.nodes if node.name not in index.ids)
         state = [f"{kind} {name!r}" for name, kind in converted.remaining_state]
@@ -163,13 +164,16 @@ class Freeze(Command):
         notes += [f"State other than variables stays what it is: {', '.join(state[:5])}."] if state else []
         frozen = Patch(
             add=Change(nodes=new, functions=converted.functions),
-            remove=patch,
+            remove=rest,
             changed=tuple(NodeChange(before, node) for before, node in pairs if before != node),
             report=Report(tuple(notes)),
             ends=ends,
         )
         is_flat = (self.inline or self.lower_control_flow) and not in_function
-        return without_uncalled_functions(index, frozen, every=True) if is_flat else frozen
+        patch = without_uncalled_functions(index, frozen, every=True) if is_flat else frozen
+        if replace(patch, report=Report()) == Patch():
+            return nothing_to_do("The graph has neither variables nor ops that the outputs do not need.")
+        return patch
 
 
 def _check_runs_in_function(index: GraphIndex, converted: ConvertedGraph) -> None:
@@ -250,6 +254,13 @@ class StripTraining(Command):
 
     outputs: kinds.Outputs
 
+    @classmethod
+    def from_call(cls, resolver: kinds.Resolver, /, **arguments: Any) -> Command:
+        """The command of a call; of a graph without results it does nothing."""
+        if arguments["outputs"] is None and not resolver.has_outputs():
+            return cls(())
+        return cls(**kinds.resolve_fields(cls, resolver, arguments))
+
     def fix_label(self) -> str:
         """A few words for a button."""
         return "Strip training"
@@ -259,12 +270,14 @@ class StripTraining(Command):
         return f"Stripped training, and kept what {subject_text(self.outputs)} needs"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; raises UnknownName, and GraphEditError if there is nothing to remove.
+        """The patch; one that does nothing if there is nothing to remove. Raises UnknownName.
 
         Args:
             context: The graph that the edit is planned on.
         """
         index = context.index
+        if not self.outputs:
+            return nothing_to_do("Nothing here looks like a result that training could be told from.")
         check_computed(index, self.outputs)
         needed = set(np.flatnonzero(needed_ops(index, (), self.outputs)).tolist())
         variables = definitions(index, [i for i in sorted(needed) if index.types[i] in HANDLES])
@@ -273,10 +286,8 @@ class StripTraining(Command):
         needed |= _ops(index, context.arguments)
         needed |= _table_initializers(index, needed)
         if len(needed) == len(index):
-            raise GraphEditError(
-                f"{names_text(self.outputs)} need{'s' * (len(self.outputs) == 1)} every op of the graph, so there is "
-                "nothing to strip; leave it out, or name fewer outputs."
-            )
+            need = "needs" if len(self.outputs) == 1 else "need"
+            return nothing_to_do(f"{names_text(self.outputs)} {need} every op of the graph.")
         names = {index.names[i] for i in needed}
         lonely = (index.nodes[i] for i in sorted(needed) if not names.issuperset(colocated_with(index.nodes[i])))
         changed = tuple(_without_colocation(node, names) for node in lonely)

@@ -19,7 +19,7 @@ from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import Array, PlanContext
 from tfgraphwidget.edits.freeze.variables_to_constants import only_read
 from tfgraphwidget.edits.function_calls import redirect_call
-from tfgraphwidget.edits.patch import Change, Patch, removal_of
+from tfgraphwidget.edits.patch import Change, Patch, nothing_to_do, removal_of
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter, attribute, resolve_ops
 from tfgraphwidget.errors import GraphEditError
@@ -88,7 +88,7 @@ class FoldBatchNorm(Command):
         return "Folded batch normalization" + (f" of {subject_text(self.what)}" if self.what else "")
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch; GraphEditError when there is nothing to fold, saying why the first one cannot be.
+        """The patch; one that does nothing when there is nothing to fold, saying why the first one cannot be.
 
         Args:
             context: The graph that the edit is planned on.
@@ -96,16 +96,13 @@ class FoldBatchNorm(Command):
         index = context.index
         ops = resolve_ops(index, self.what) if self.what else range(len(index))
         patch, why = _plan_folds(context, ops, _unchanging(context), frozenset(), set(index.functions))
-        if patch is None:
-            raise GraphEditError(
-                why
-                or (
-                    "There is no batch normalization whose parameters are constants here; freeze the graph first: "
-                    + editor_call("freeze", "outputs")
-                    + ", or name ops that hold one."
-                )
-            )
-        return patch
+        if patch is not None:
+            return patch
+        none = "There is no batch normalization whose parameters are constants; " + editor_call("freeze", "outputs")
+        reason = why or (none + " makes constants of variables.")
+        if self.what:
+            raise GraphEditError(reason)
+        return nothing_to_do(reason)
 
 
 def _plan_folds(

@@ -10,7 +10,7 @@ from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Patch
+from tfgraphwidget.edits.patch import Patch, nothing_to_do
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import ConsumerRewriter
 from tfgraphwidget.edits.rewrite.insert import set_placeholder_spec
@@ -72,7 +72,7 @@ class ChangeBatchSize(Command):
         changed = rewriter.changes()
         if not changed:
             present = "any" if self.size is None else self.size
-            raise GraphEditError(f"change_batch_size: the batch size is {present} already; leave it out.")
+            return nothing_to_do(f"The batch size is {present} already.")
         patch = Patch(changed=changed)
         if others:
             patch = patch.with_notes(f"{names_text([index.names[op] for op in others])} stay what they are.")

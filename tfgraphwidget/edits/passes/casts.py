@@ -89,7 +89,7 @@ class Cast(Pass):
 
     def nothing(self, context: PlanContext) -> str:  # noqa: ARG002
         """Why there is nothing to do in the graph of `context`."""
-        return f"cast: the graph has no float32 op that can compute in {self.dtype}; leave it out."
+        return f"The graph has no float32 op that can compute in {self.dtype}."
 
     def enters(self, context: PlanContext, op: int) -> bool:
         """Whether the functions that op `op` of `context` calls are changed: not if they read a large number."""

@@ -47,7 +47,7 @@ class RemoveDevices(Pass):
 
     def nothing(self, context: PlanContext) -> str:  # noqa: ARG002
         """Why there is nothing to do in the graph of `context`."""
-        return "remove_devices: no op of the graph has a device; leave it out."
+        return "No op of the graph has a device."
 
     def rewrite(self, context: PlanContext) -> Patch | None:
         """The patch of `context`, one graph or body."""

@@ -73,7 +73,7 @@ class MergeDuplicates(Pass):
 
     def nothing(self, context: PlanContext) -> str:  # noqa: ARG002
         """Why there is nothing to do in the graph of `context`."""
-        return "merge_duplicates: no two ops of the graph compute the same from the same inputs; leave it out."
+        return "No two ops of the graph compute the same from the same inputs."
 
     def rewrite(self, context: PlanContext) -> Patch | None:
         """The patch of `context`, one graph or body."""

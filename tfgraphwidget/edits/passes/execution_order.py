@@ -8,9 +8,8 @@ from typing import ClassVar
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Patch, Report
+from tfgraphwidget.edits.patch import Patch, Report, nothing_to_do
 from tfgraphwidget.edits.registry import register
-from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import MERGE, NEXT, GraphIndex
 
 
@@ -46,11 +45,11 @@ class Sort(Command):
         return "Sorted the ops by execution order"
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch of the graph of `context`; GraphEditError if the ops are sorted already."""
+        """The patch of the graph of `context`; one that does nothing if the ops are sorted already."""
         index = context.index
         order = execution_order(index)
         if order == list(range(len(index))):
-            raise GraphEditError("sort: each op is listed behind the ops that it reads already; leave it out.")
+            return nothing_to_do("Each op is listed after the ops that it reads already.")
         places = {op: at for at, op in enumerate(order)}
         moved = sum(places[op] != op for op in order)
         return Patch(

@@ -105,7 +105,7 @@ class FoldConstants(Pass):
 
     def nothing(self, context: PlanContext) -> str:  # noqa: ARG002
         """Why there is nothing to do in the graph of `context`."""
-        return f"fold_constants: no op of the graph computes up to {self.limit:,} bytes from constants; leave it out."
+        return f"No op of the graph computes up to {self.limit:,} bytes from constants."
 
     def rewrite(self, context: PlanContext) -> Patch | None:
         """The patch of `context`, one graph or body."""

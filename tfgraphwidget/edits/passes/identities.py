@@ -76,7 +76,7 @@ class RemoveIdentities(Pass):
     def nothing(self, context: PlanContext) -> str:  # noqa: ARG002
         """Why there is nothing to do in the graph of `context`."""
         types = " or ".join(("Identity", *self.also))
-        return f"remove_identities: the graph has no {types} that can be removed; leave it out."
+        return f"The graph has no {types} that can be removed."
 
     def rewrite(self, context: PlanContext) -> Patch | None:
         """The patch of `context`, one graph or body. Raises GraphEditError for a type that is not one of those."""

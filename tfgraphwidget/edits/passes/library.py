@@ -10,7 +10,7 @@ from tfgraphwidget.edits.command import Command, subject_text
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.function_bodies import plan_everywhere
 from tfgraphwidget.edits.passes.whole_graph import GraphRewrite
-from tfgraphwidget.edits.patch import Change, Patch, Report, without_uncalled_functions
+from tfgraphwidget.edits.patch import Change, Patch, Report, nothing_to_do, without_uncalled_functions
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.attributes import check_new_node
 from tfgraphwidget.edits.rewrite.consumers import resolve_ops
@@ -67,7 +67,7 @@ class RemoveFunctions(Command):
         called = reachable_functions(index.functions, index.extras, index.nodes)
         names = sorted(name for name in index.functions if name not in called)
         if not names:
-            raise GraphEditError("remove_functions: ops call every function of the graph; leave it out.")
+            return nothing_to_do("Ops call every function of the graph.")
         functions = tuple(index.extras.function(name) for name in names)
         return Patch(remove=Change(functions=functions), report=Report((f"Removed {names_text(names)}.",)))
 

@@ -12,10 +12,9 @@ import numpy as np
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
-from tfgraphwidget.edits.patch import Patch, Report
+from tfgraphwidget.edits.patch import Patch, Report, nothing_to_do
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.rename import lost_state_notes, rename_patch
-from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import CONSTANTS, GraphIndex, definitions, handles, has_state, persistent_state, tensor_values
 from tfgraphwidget.naming import count_text, enclosing_scopes, free_name, scope_around, shared_name, split_tensor
 from tfgraphwidget.tf_types import NodeDef
@@ -64,7 +63,7 @@ class ObfuscateNames(Command):
     def plan(self, context: PlanContext) -> Patch:
         """The patch of the graph of `context`.
 
-        GraphEditError for a graph without ops, or one whose names say nothing already.
+        One that does nothing for a graph without ops, or one whose names say nothing already.
         """
         index = context.index
         arguments = {split_tensor(name)[0] for name in context.arguments}
@@ -75,7 +74,7 @@ class ObfuscateNames(Command):
                 arguments |= {split_tensor(name)[0] for name in parts if name}
         pairs = zip(index.names, index.types, strict=True)
         if all(name in arguments or _says_nothing(name, kind) for name, kind in pairs):
-            raise GraphEditError("obfuscate_names: the graph has no names to hide; leave it out.")
+            return nothing_to_do("The graph has no names to hide.")
         names = {old: new for old, new in obfuscated_names(index).items() if old not in arguments}
         scopes = tuple(dict.fromkeys(scope for name in names.values() for scope in enclosing_scopes(name)))
         patch = rename_patch(index, names, tuple(scope for scope in scopes if "/" not in scope))

@@ -13,7 +13,7 @@ from tfgraphwidget.edits.patch import Patch
 from tfgraphwidget.edits.registry import register
 from tfgraphwidget.edits.rewrite.consumers import input_specs
 from tfgraphwidget.edits.rewrite.output_uses import OutputUses
-from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.errors import GraphEditError, UnknownName
 from tfgraphwidget.graph import GraphIndex
 from tfgraphwidget.naming import count_text, did_you_mean, names_text
 from tfgraphwidget.sentences import editor_call, in_cell
@@ -58,8 +58,7 @@ class RenameType(Pass):
 
     def nothing(self, context: PlanContext) -> str:
         """Why there is nothing to do in the graph of `context`."""
-        end = did_you_mean(self.old, context.index.kinds[0])
-        return f"rename_type: the graph has no op of type {self.old!r}; name a type that it has{end}"
+        return f"The graph has no op of type {self.old!r}{did_you_mean(self.old, context.index.kinds[0])}"
 
     def rewrite(self, context: PlanContext) -> Patch | None:
         """The patch of `context`, one graph or body. Raises GraphEditError for a type that the ops cannot have."""
@@ -69,6 +68,9 @@ class RenameType(Pass):
             raise GraphEditError(f"rename_type: {value_text(self.new)} is no op type; give one such as 'Relu'.")
         index = context.index
         ops = [op for op, kind in enumerate(index.types) if kind == self.old]
+        if not ops and not context.function and index.typing.definition(self.old) is None:
+            end = did_you_mean(self.old, index.kinds[0])
+            raise UnknownName(f"rename_type: neither the graph nor TensorFlow has an op type {self.old!r}{end}")
         if not ops:
             return None
         if self.new in index.functions:

@@ -61,7 +61,7 @@ class RoundWeights(Pass):
 
     def nothing(self, context: PlanContext) -> str:
         """Why there is nothing to do in the graph of `context`."""
-        return _nothing("round_weights", context.index, self.minimum, f"that {self.bits} bits do not hold")
+        return _nothing(context.index, self.minimum, f"that {self.bits} bits do not hold")
 
     def rewrite(self, context: PlanContext) -> Patch | None:
         """The patch of `context`, one graph or body. Raises GraphEditError for a number of bits that is none."""
@@ -117,7 +117,7 @@ class QuantizeWeights(Pass):
 
     def nothing(self, context: PlanContext) -> str:
         """Why there is nothing to do in the graph of `context`."""
-        return _nothing("quantize_weights", context.index, self.minimum, "of rank 2 or more")
+        return _nothing(context.index, self.minimum, "of rank 2 or more")
 
     def rewrite(self, context: PlanContext) -> Patch | None:
         """The patch of `context`, one graph or body."""
@@ -138,10 +138,10 @@ class QuantizeWeights(Pass):
         return rewrite.patch(prune=False)
 
 
-def _nothing(verb: str, index: GraphIndex, minimum: int, which: str) -> str:
+def _nothing(index: GraphIndex, minimum: int, which: str) -> str:
     variables = any(kind in HANDLES for kind in index.types)
-    way = (editor_call("freeze", "") + " makes constants of the variables") if variables else "leave it out"
-    return f"{verb}: the graph has no float32 constant of {count_text(minimum, 'element')} {which}; " + way + "."
+    way = ("; " + editor_call("freeze", "") + " makes constants of the variables") if variables else ""
+    return f"The graph has no float32 constant of {count_text(minimum, 'element')} {which}" + way + "."
 
 
 def _weights(context: PlanContext, verb: str, minimum: int) -> Iterator[tuple[int, Array]]:

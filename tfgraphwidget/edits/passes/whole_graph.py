@@ -11,10 +11,9 @@ from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
 from tfgraphwidget.edits.control_flow_contexts import contexts_around, nested_contexts, structural_tensors
 from tfgraphwidget.edits.function_bodies import plan_everywhere
-from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report, removal_of
+from tfgraphwidget.edits.patch import Change, NodeChange, Patch, Report, nothing_to_do, removal_of
 from tfgraphwidget.edits.queue_runners import op_names
 from tfgraphwidget.edits.rewrite.remove import unprunable_ops
-from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import (
     EXIT,
     V1_CONTROL_FLOW,
@@ -59,16 +58,14 @@ class Pass(Command):
     def plan(self, context: PlanContext) -> Patch:
         """The patch of the graph of `context` and of the functions that it calls.
 
-        GraphEditError if there is nothing to do.
+        One that does nothing if there is nothing to do.
         """
         rewrite = self.rewrite
         if self.functions:
             patch = plan_everywhere(context, rewrite, self.verb(), enters=self.enters)
         else:
             patch = rewrite(context)
-        if patch is None:
-            raise GraphEditError(self.nothing(context))
-        return patch
+        return nothing_to_do(self.nothing(context)) if patch is None else patch
 
 
 # What a pass leaves

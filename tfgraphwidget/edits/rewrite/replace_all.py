@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from types import FunctionType
 from typing import Annotated, Any, Literal
@@ -27,6 +28,7 @@ from tfgraphwidget.edits.patch import (
     SkippedMatch,
     apply_patch,
     combine,
+    nothing_to_do,
     removal_of,
 )
 from tfgraphwidget.edits.registry import register
@@ -164,7 +166,7 @@ class ReplaceAll(Command):
         return ""
 
     def plan(self, context: PlanContext) -> Patch:
-        """The patch of the graph of `context`. Raises GraphEditError where nothing is replaced, and says why."""
+        """The patch of the graph of `context`; one that does nothing, and says why, where nothing is replaced."""
         if not is_scope_name(self.into):
             raise InvalidArgument(
                 "into", f"{self.into!r} is no name scope; " + in_cell("write letters and digits: into='gelu'.")
@@ -183,42 +185,53 @@ class ReplaceAll(Command):
         else:
             patch = rewrite(context)
         if patch is None:
-            raise self._refusal(context, report)
+            return self._nothing(context, report)
         shapes = () if self.functions else patch.shapes  # the calls of other functions may give other shapes
         matches = replace(patch.report, replaced=tuple(report.replaced), skipped=tuple(report.skipped))
         return replace(patch, shapes=shapes, report=matches)
 
-    def _refusal(self, context: PlanContext, report: _Report) -> GraphEditError:
-        """Why nothing is replaced."""
+    def _nothing(self, context: PlanContext, report: _Report) -> Patch:
+        """Why nothing is replaced. Raises GraphEditError for a replacement that cannot be made."""
+        if report.failure is not None:
+            first = report.skipped[0]
+            end = "" if first.why.rstrip(".").endswith("?") else "."
+            raise GraphEditError("No match is replaced: " + Sentence(first.why).clause + end, first.ops)
         if report.skipped:
-            ops, why, _ = report.skipped[0]
-            others = len(report.skipped) - 1
-            more = f" {others:,} more match{'es' * (others > 1)} cannot be replaced." if others else ""
-            end = "" if why.rstrip(".").endswith("?") else "."
-            return GraphEditError("No match is replaced: " + Sentence(why).clause + end + more, ops)
+            return nothing_to_do("No match is replaced.", tuple(report.skipped))
         pattern = pattern_of(self.pattern)
         text = repr(str(pattern)[:200])
         if self.where is not None:
-            return GraphEditError(
-                f"No match of {text} is one that "
-                + either("where= accepts", "the condition accepts")
-                + "; leave it out."
-            )
+            accepts = either("where= accepts", "the condition accepts")
+            return nothing_to_do(f"No match of {text} is one that " + accepts + ".")
         near = find_matches(context.index, pattern).near[:1]
         closest = (
             f" The closest: {near[0].difference}."
             if near
             else either(" editor.match(…).near lists what almost does.", "")
         )
-        return GraphEditError(f"Nothing matches {text}; change the pattern." + closest, near[0].ops if near else ())
+        return nothing_to_do(f"Nothing matches {text}." + closest)
 
 
 @dataclass
 class _Report:
-    """The matches of the graph and of its functions that were replaced, and those that were not."""
+    """The matches of the graph and of its functions that were replaced, and those that were not.
+
+    `failure` is that of the replacement itself, which is not the fault of a match: a function that raises, or an op
+    type that there is not.
+    """
 
     replaced: list[ReplacedMatch] = field(default_factory=list)
     skipped: list[SkippedMatch] = field(default_factory=list)
+    failure: GraphEditError | None = None
+
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Note what is refused meanwhile as a failure of the replacement."""
+        try:
+            yield
+        except GraphEditError as error:
+            self.failure = error
+            raise
 
 
 def matches_of(
@@ -504,13 +517,14 @@ class _Round:
                 raise GraphEditError(
                     f"{index.names[op]!r} is a part of variable {handle!r}, which stays; match the ops that read it."
                 )
-        traced, inputs = self.planner.trace(match)
-        names, dtypes, change, notes, scope = self._make(match, traced, inputs)
-        if len(names) != len(match.results):
-            raise GraphEditError(
-                f"the replacement returns {len(names)} tensors, and the pattern has {len(match.results)} "
-                f"output{'s' * (len(match.results) > 1)}; let it return as many."
-            )
+        with self.planner.report.failures():
+            traced, inputs = self.planner.trace(match)
+            names, dtypes, change, notes, scope = self._make(match, traced, inputs)
+            if len(names) != len(match.results):
+                raise GraphEditError(
+                    f"the replacement returns {len(names)} tensors, and the pattern has {len(match.results)} "
+                    f"output{'s' * (len(match.results) > 1)}; let it return as many."
+                )
         check_one_frame(index, match.numbers, match.results)
         reading = [[op for op in readers(index, of) if op not in match.numbers] for of in match.results]
         for ops, of, new, dtype in zip(reading, match.results, names, dtypes, strict=True):

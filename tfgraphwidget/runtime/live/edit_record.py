@@ -203,7 +203,7 @@ def _note_new_ops(graph: tf.Graph, names: set[str]) -> Iterator[None]:
 
 @contextmanager
 def _compare_ops(graph: tf.Graph, names: set[str]) -> Iterator[None]:
-    """At the end, add the names of the ops that the graph has more than at the beginning, those of other threads too."""
+    """At the end, add the names of the ops that the graph has more than before, also those of other threads."""
     version, before = graph.version, len(graph.get_operations())
     try:
         yield

@@ -316,12 +316,13 @@ class EditReport:
     """The result of an edit: `text` in a sentence or more, `renamed` as (old, new) names of ops and scopes.
 
     A pair for a scope is for all that is in it, too. `inspected` describes the op or scope that the request names, by
-    its new name; null if there is none any more.
+    its new name; null if there is none any more. `is_nothing` says that there was nothing to do.
     """
 
     text: str
     renamed: tuple[tuple[str, str], ...]
     inspected: InspectReply | None
+    is_nothing: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
