@@ -62,7 +62,7 @@ BOUND = """
 import sys
 import tfgraphwidget as tgw
 from tfgraphwidget.tensorflow_modules import _Lazy
-tgw.edit(sys.argv[1]).scene()
+tgw.edit(sys.argv[1]).view.scene()
 assert "tensorflow" not in sys.modules
 if sys.argv[2] == "graph":
     import tensorflow as tf
@@ -158,7 +158,7 @@ editor.rename("fill", "filled"), editor.undo(), editor.rename("fill", "refill")
 editor.save("edited_queue.meta")
 assert tgw.edit(pathlib.Path("graph.pb").read_bytes()).index.names == tgw.edit("graph.pb").index.names
 module = tgw.edit("module")
-assert module.find("type:MatMul") and module.scene()
+assert module.find("type:MatMul") and module.view.scene()
 x, y = module.core.executor.ends[0][0], next(node.name for node in module.index.nodes if node.op == "Relu")
 for part in (module.extract(x, y), *module.split(next(n.name for n in module.index.nodes if n.op == "MatMul"), x, y)):
     assert not {"resource"} & {dtype for op in part.inputs for dtype in part.index.dtypes(part.index.op(op))}
@@ -255,7 +255,7 @@ COMMANDS = {
     "diff graph.pb changed.pb": "renamed",
     "code graph.pb edits.json": "editor.rename(",
     "export graph.pb again.pbtxt --edits edits.json": "again.pbtxt",
-    "export graph.pb again.view.to_svg": "again.view.to_svg",
+    "export graph.pb again.svg": "again.svg",
     "lint --json graph.pb": "[",
     "lint ends.meta": "Signature 'beyond' names 'net/logits:3'",
     "diff model.meta model.meta": "No difference.",
@@ -314,7 +314,7 @@ refusals = []
 for call in (
     editor.table, editor.cost, lambda: editor.diff("graph.pb").table(), editor.draw, editor.networkx,
     lambda: editor.save("bare.png"), lambda: editor.save("bare.graphml"),
-    lambda: tgw.edit("graph.pb", layout=lambda graph: {}).scene(),
+    lambda: tgw.edit("graph.pb", layout=lambda graph: {}).view.scene(),
 ):
     try:
         call()

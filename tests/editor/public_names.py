@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from types import FunctionType
 from typing import Any
 
@@ -28,6 +29,7 @@ def public_members() -> dict[str, Any]:
     return found
 
 
+@cache
 def public_methods() -> set[str]:
     """The dotted names of what is called."""
     return {name for name, member in public_members().items() if isinstance(member, FunctionType)}

@@ -403,7 +403,7 @@ def test_edits_in_bodies_are_made_again_from_json_and_by_code(kind: Any, tmp_pat
     assert np.allclose(other.session.run("y:0", FEED), wanted)
     names: dict[str, Any] = {}
     exec(editor.to_script().text, names)
-    names["editor"].leave(0)
+    names["editor"].view.leave(0)
     assert names["editor"].save(tmp_path / "three.pb").read_bytes() == written
 
 
@@ -501,7 +501,7 @@ def test_everywhere_is_in_code_and_json(shared: Live, tmp_path: Path) -> None:
     written = [one.save(f"{tmp_path}/{k}.pb").read_bytes() for k, one in enumerate((editor, other))]
     names: dict[str, Any] = {}
     exec(editor.to_script().text, names)
-    names["editor"].leave(0)
+    names["editor"].view.leave(0)
     assert {*written, names["editor"].save(f"{tmp_path}/3.pb").read_bytes()} == {written[0]}
     assert editor.session.run("y:0", ONE).tolist() == [-2, -2, -1, -10]
 
@@ -694,7 +694,7 @@ def test_a_keras_export_is_edited_in_the_body_that_it_opens_on(tmp_path: Path) -
     again = tgw.edit(editor.save(f"{tmp_path}/mine/"))
     again.view.leave(0)
     assert [signature.name for signature in tuple(again.signatures.values())] == ["serve", "serving_default"]
-    for signature in again.signatures:  # Keras exports one function by both
+    for signature in again.signatures.values():  # Keras exports one function by both
         ((_, fed),), ((_, fetched),) = signature.inputs, signature.outputs
         assert np.allclose(again.session.run(fetched, {fed: x}), wanted, atol=1e-5)
 
@@ -725,7 +725,7 @@ def test_a_script_makes_edits_in_bodies_again_in_another_process(tmp_path: Path,
     bypass_relu(editor)
     editor.view.leave(0)
     written = editor.save(tmp_path / "here.pb").read_bytes()
-    script = f"{editor.to_script().text}\neditor.leave(0)\neditor.save({str(tmp_path / 'there.pb')!r})\n"
+    script = f"{editor.to_script().text}\neditor.view.leave(0)\neditor.save({str(tmp_path / 'there.pb')!r})\n"
     subprocess.run([*warm_python, "-c", script], check=True, capture_output=True)
     assert (tmp_path / "there.pb").read_bytes() == written
 

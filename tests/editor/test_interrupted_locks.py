@@ -125,7 +125,7 @@ def test_an_interrupt_wherever_a_lock_is_taken_leaves_a_graph_that_runs_and_is_e
                 break  # it takes the lock no more often
         assert interrupted.left <= 0
         assert not is_taken(editor.graph), number
-        if editor.history is history:
+        if editor.history == history:
             assert state(editor) == before, number
         assert editor.session.run("net/logits:0", FEEDS).shape == (1, 4)
         editor.insert("net/two/out:0", "Identity", into="next")

@@ -45,46 +45,46 @@ def inner(editor):
 
 def test_a_scope_is_pinned_without_the_op_of_its_name(twins):
     before = inner(twins)
-    twins.pin("a/", 400, 300)
+    twins.view.pin("a/", 400, 300)
     assert pinned_in(twins) == [("a", "scope")]
     assert np.allclose(inner(twins), before, atol=0.01)
-    twins.close("a")
+    twins.view.collapse("a")
     assert pinned_in(twins) == [("a", "scope")]
 
 
 def test_an_op_is_pinned_without_the_scope_of_its_name(twins):
-    twins.pin("a", 400, 300)
+    twins.view.pin("a", 400, 300)
     assert pinned_in(twins) == [("a", "op")]
-    twins.close("a")
+    twins.view.collapse("a")
     assert pinned_in(twins) == []
     assert twins.core.view.with_open(["a"]).pinned == twins.core.view.pinned
-    twins.open("a")
+    twins.view.expand("a")
     assert pinned_in(twins) == [("a", "op")]
-    twins.hide("a")
+    twins.view.hide("a")
     assert pinned_in(twins) == []
 
 
 def test_each_is_let_go_alone(twins):
-    twins.pin("a", 400, 300)
-    twins.pin("a/", 500, 400)
+    twins.view.pin("a", 400, 300)
+    twins.view.pin("a/", 500, 400)
     assert pinned_in(twins) == [("a", "scope"), ("a", "op")]
-    twins.unpin("a/")
+    twins.view.unpin("a/")
     assert pinned_in(twins) == [("a", "op")]
-    twins.pin("a/", 500, 400)
-    twins.unpin("a")
+    twins.view.pin("a/", 500, 400)
+    twins.view.unpin("a")
     assert pinned_in(twins) == [("a", "scope")]
-    twins.unpin("a")
+    twins.view.unpin("a")
     assert pinned_in(twins) == []
 
 
 def test_a_closed_scope_is_meant_where_no_op_of_its_name_is_seen(twins):
-    twins.close("a")
-    twins.pin("a", 400, 300)
-    twins.open("a")
+    twins.view.collapse("a")
+    twins.view.pin("a", 400, 300)
+    twins.view.expand("a")
     assert pinned_in(twins) == [("a", "scope")]
 
 
 def test_an_op_may_end_in_a_slash_and_others_be_asked_for_with_one(twins):
-    twins.pin("f/", 400, 300)
-    twins.pin("y/", 300, 300)
+    twins.view.pin("f/", 400, 300)
+    twins.view.pin("y/", 300, 300)
     assert pinned_in(twins) == [("y", "op"), ("f/", "op")]

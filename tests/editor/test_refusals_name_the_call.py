@@ -85,8 +85,8 @@ def test_what_was_done_is_refused_the_second_time_by_its_own_name() -> None:
     twice: list[tuple[str, Callable[[], Any]]] = [
         ("clone('x:0'): ", lambda: editor.clone("x:0", "net/logits:0", into="copy")),
         ("rename('labels'): ", lambda: editor.rename("labels", "truth")),
-        ("add_signature('s'): ", lambda: editor.signatures.add("s", "x:0", "net/logits:0")),
-        ("remove_signature('s'): ", lambda: editor.signatures.remove("s")),
+        ("signatures.add('s'): ", lambda: editor.signatures.add("s", "x:0", "net/logits:0")),
+        ("signatures.remove('s'): ", lambda: editor.signatures.remove("s")),
     ]
     for start, call in twice:
         call()
@@ -115,7 +115,7 @@ def test_after_the_session_is_closed_each_method_that_needs_it_says_so() -> None
 
 SET: dict[str, Callable[[tgw.GraphEditor], None]] = {
     "selection = 'nothing'": lambda e: setattr(e, "selection", "nothing"),
-    "direction = 'up'": lambda e: setattr(e, "direction", "up"),
+    "direction = 'up'": lambda e: setattr(e.view, "direction", "up"),
     "difference = 3": lambda e: setattr(e, "difference", 3),
 }
 

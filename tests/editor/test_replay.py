@@ -163,7 +163,7 @@ def test_edits_inside_functions_are_done_in_the_same_rooms(saved: Path) -> None:
         editor.view.leave()
     rows = tf.constant([[1.0, 1.0]])
     assert [editor.module()(rows)[0].numpy().tolist() for editor in (first, second)] == [[243.0, 486.0]] * 2
-    assert [key for s in second.signatures for key, _ in s.outputs] == ["grown"]
+    assert [key for s in second.signatures.values() for key, _ in s.outputs] == ["grown"]
 
 
 def test_a_graph_that_was_added_is_found_by_its_path(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_what_only_this_process_has_is_not_written(tmp_path: Path) -> None:
     editor = opened()
     editor.place("end", "/device:CPU:0")
     editor.insert("kept:0", tf.math.negative, "less")
-    with pytest.raises(GraphEditError, match=r"^edits\(\): Edit 2 \(insert\) holds .*save\('edits.py'\)"):
+    with pytest.raises(GraphEditError, match=r"^records\(\): Edit 2 \(insert\) holds .*save\('edits.py'\)"):
         editor.history.records()
     with pytest.raises(GraphEditError, match="Edit 2"):
         editor.save(tmp_path / "edits.json")
@@ -235,7 +235,7 @@ def test_what_fails_in_the_middle_leaves_everything_as_it_was() -> None:
     with pytest.raises(GraphEditError, match=r"^replay\(\[\S+ \S+\): Edit 3 \(reroute\) cannot be done: .*no such op"):
         editor.replay(bad)
     assert graph_def(editor) == before
-    assert editor.history is history
+    assert editor.history == history
     assert (editor.inputs, editor.outputs) == boundary
     assert not editor.core.executor.copies
     assert told == [1], "who listens is told once, and of nothing that is half done"
@@ -267,7 +267,7 @@ def test_ctrl_c_while_a_failure_is_taken_back_comes_when_all_is_as_it_was(monkey
             editor.replay(edits)
     finally:
         signal.signal(signal.SIGINT, handler)
-    assert editor.history is history
+    assert editor.history == history
     assert graph_def(editor) == before
 
 

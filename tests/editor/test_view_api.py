@@ -164,7 +164,7 @@ def test_the_picture_has_the_colours_that_were_asked_for(seen: GraphEditor) -> N
     [
         lambda e: e.view.hide("net/one"),
         lambda e: e.view.pin("net", 9, 9),
-        lambda e: setattr(e, "direction", "right"),
+        lambda e: setattr(e.view, "direction", "right"),
         lambda e: e.view.color_by("dtype"),
     ],
 )

@@ -159,7 +159,7 @@ def test_a_symbolic_link_to_a_model_is_followed(editor: GraphEditor, tmp_path: P
     (tmp_path / "now").symlink_to("v1")
     editor.save(tmp_path / "now", "x", "net/logits")
     assert (tmp_path / "now").readlink() == Path("v1")
-    assert tgw.edit(tmp_path / "v1").signatures[0].outputs == (("logits", "net/logits:0"),)
+    assert tgw.edit(tmp_path / "v1").signatures["serving_default"].outputs == (("logits", "net/logits:0"),)
 
 
 def test_an_empty_graph_is_drawn_and_no_file_of_it_is_written_that_cannot_be_opened(tmp_path: Path) -> None:

@@ -298,7 +298,7 @@ def test_edits_of_a_function_that_two_signatures_call_are_undone_and_made_again(
     archived = tgw.edit(editor.to_bytes())
     for number, each in enumerate((editor, again, archived)):
         each.view.leave(0)
-        runs = [each.session.run(s.outputs[0][1], {s.inputs[0][1]: X}) for s in each.signatures]
+        runs = [each.session.run(s.outputs[0][1], {s.inputs[0][1]: X}) for s in each.signatures.values()]
         assert len(runs) == 2, number
         assert np.array_equal(*runs)
         assert not np.allclose(runs[0], call(exported, "serve", keras_tensor=X)["output_0"])
@@ -781,7 +781,7 @@ def test_a_difference_inside_a_function_is_printed_and_listed_with_the_ops_that_
     new.view.leave(0)
     old.view.leave(0)
     found = new.diff(old)
-    call = new.signatures[0].outputs[0][1].partition(":")[0]
+    call = next(iter(new.signatures.values())).outputs[0][1].partition(":")[0]
     assert repr(found).splitlines()[1:] == [
         f"in {call} / StatefulPartitionedCall:", "1 op changed", "    add: input 0 Relu:0 → mul:0"
     ]  # fmt: skip

@@ -200,9 +200,9 @@ with tf.Graph().as_default() as mine:
 running = tf.compat.v1.Session(graph=mine)
 squared = tf.function(lambda x: x * x, input_signature=[tf.TensorSpec([2])], autograph=False)
 editors = tgw.edit(mine, session=running), tgw.edit(mine), tgw.edit(squared), tgw.edit(tf.Graph()), tgw.edit(squared)
-texts = [code_for_cell(each.code(), each.core.source) for each in editors]
+texts = [code_for_cell(each.to_script().text, each.core.source) for each in editors]
 del squared
-texts.append(code_for_cell(editors[-1].code(), editors[-1].core.source))
+texts.append(code_for_cell(editors[-1].to_script().text, editors[-1].core.source))
 opened = {}
 exec(texts[0], globals(), opened)
 """

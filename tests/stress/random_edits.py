@@ -15,6 +15,7 @@ import tensorflow as tf
 
 import tfgraphwidget as tgw
 from tests.conftest import v1
+from tests.editor.public_names import public_methods
 from tests.stress.functions import FUNCTIONS
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.registry import registration_of
@@ -68,8 +69,11 @@ PATTERNS = (
 def _path(verb: str) -> str:
     """The name of the editor's method for a verb of these steps: "view.enter", "passes.cast"."""
     registration = registration_of(verb)
-    nouns = {"enter": "view.enter", "leave": "view.leave", "jump": "history.goto"}
-    return nouns.get(verb, verb) if registration is None else registration.kind.call_name()
+    if registration is not None:
+        return registration.kind.call_name()
+    renamed = {"open": "view.expand", "close": "view.collapse", "jump": "history.goto", "edits": "history.records"}
+    methods = public_methods()
+    return renamed.get(verb) or next(name for name in (verb, f"view.{verb}", f"history.{verb}") if name in methods)
 
 
 @dataclass(frozen=True)

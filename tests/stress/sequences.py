@@ -56,6 +56,7 @@ from tests.stress.running import (
 from tests.stress.sentences import Broken, refusal_of
 from tests.stress.state import GRAPH, NO_VALUE, State, check_follows, differing, state_of
 from tfgraphwidget.editor import GraphEditor
+from tfgraphwidget.edits import Edits
 
 _STEPS = ("undo", "redo", "jump")
 _LOOKS = ("mark", "select", "open", "close", "hide", "show_all", "pin", "refresh", "enter", "leave")
@@ -127,6 +128,8 @@ class Run:
         elif call.verb in _LOOKS:
             graph = [k for k in keys if k in (*GRAPH, "values", "history", "files", "free scopes") and k != "here"]
             _same(before, after, graph, "a look changes")
+        elif isinstance(results[0], Edits) and not results[0]:
+            _same(before, after, keys, "an edit that found nothing to do changes")
         else:
             self._check_edit(call, before, after)
             if call.verb in PRESERVING:

@@ -7,7 +7,6 @@ since, on small graphs of every kind; another cell adds ops in between.
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import json
 import random
 import types
@@ -27,7 +26,7 @@ from tests.stress import ROUNDS, count, seeds
 from tests.stress.damage import damaged_json
 from tests.stress.sentences import check_sentence
 from tfgraphwidget.editor import GraphEditor
-from tfgraphwidget.edits import registry
+from tfgraphwidget.edits import call_signature, registry
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.protocol.codec import REQUESTS, is_whole
 
@@ -160,9 +159,7 @@ class Page(RuleBasedStateMachine):
         verb = data.draw(st.sampled_from(registry.requested_verbs()), label="verb")
         if data.draw(st.integers(0, 3), label="as a form sends it"):
             return self.form(data, verb)
-        keys = [
-            name for name in inspect.signature(getattr(GraphEditor, verb)).parameters if name not in ("self", "more")
-        ]
+        keys = [name for name in call_signature(registry.commands()[verb]).parameters if name not in ("self", "more")]
         chosen = data.draw(st.lists(st.sampled_from([*keys, "colour", "self"]), max_size=3, unique=True), label="keys")
         values = [data.draw(self.names().map(repr) | st.sampled_from(LITERALS), label=key) for key in chosen]
         what = data.draw(st.lists(self.names(), max_size=3), label="what")

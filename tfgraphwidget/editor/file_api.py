@@ -371,7 +371,7 @@ class FileAPI(ArgumentChecks):
             >>> editor = tgw.example()
             >>> report = editor.rename("net/logits", "net/scores")
             >>> other = tgw.example()
-            >>> other.replay(editor.history.records()), other.lines
+            >>> other.replay(editor.history.records()), other.history.lines
             (1, ('editor.rename(old="net/logits", new="net/scores")',))
         """
         from tfgraphwidget.editor import replay

@@ -198,6 +198,12 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
             method = "" if registration is None else f"; it is editor.{registration.kind.method}"
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{method}")
 
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set a property; another name is a mistake, such as one that `editor.view` has."""
+        if not name.startswith("_") and not hasattr(type(self), name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} to set")
+        super().__setattr__(name, value)
+
     def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
         """Pickle as `to_bytes` writes it; `copy.deepcopy` comes here too."""
         return import_module(_PACKAGE).edit, (self.to_bytes(),)

@@ -54,10 +54,10 @@ class EditHistory(Sequence[edits.Step], ArgumentChecks, inside=one_thread):
         return len(self._value.done)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, EditHistory) and self._value == other._value
+        return isinstance(other, EditHistory) and self._value.commands == other._value.commands
 
     def __hash__(self) -> int:
-        return hash(self._value)
+        return hash(self._value.commands)
 
     def __repr__(self) -> str:
         return repr(self._value)

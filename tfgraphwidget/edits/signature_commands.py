@@ -45,8 +45,8 @@ class AddSignature(Command):
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> report = editor.signatures.add("features", outputs={"hidden": "net/hidden/Relu:0"})
-        >>> editor.signatures
-        (Signature(name='features', inputs=(('x', 'x:0'),), outputs=(('hidden', 'net/hidden/Relu:0'),)),)
+        >>> editor.signatures["features"]
+        Signature(name='features', inputs=(('x', 'x:0'),), outputs=(('hidden', 'net/hidden/Relu:0'),))
     """
 
     method: ClassVar[str] = "signatures.add"
@@ -127,7 +127,7 @@ class RemoveSignature(Command):
         >>> report = editor.signatures.add("net", outputs={"logits": "net/logits:0"})
         >>> report = editor.signatures.remove("net")
         >>> editor.signatures
-        ()
+        {}
     """
 
     method: ClassVar[str] = "signatures.remove"
@@ -169,7 +169,7 @@ class RenameSignature(Command):
         >>> editor = tgw.example()
         >>> report = editor.signatures.add("net", outputs={"logits": "net/logits:0"})
         >>> report = editor.signatures.rename("net", "serving_default")
-        >>> [signature.name for signature in editor.signatures]
+        >>> list(editor.signatures)
         ['serving_default']
     """
 
@@ -220,7 +220,7 @@ class OrderSignature(Command):
         >>> editor = tgw.example()
         >>> report = editor.signatures.add("loss", outputs=["loss"])
         >>> report = editor.signatures.reorder("loss", inputs=["labels", "x"])
-        >>> editor.signatures[0].inputs
+        >>> editor.signatures["loss"].inputs
         (('labels', 'labels:0'), ('x', 'x:0'))
     """
 

@@ -119,7 +119,10 @@ def forget_colocation(operation: tf.Operation) -> None:
 
 
 def can_observe_new_operations() -> bool:
-    """Whether this release of TensorFlow says which thread adds an op, see `observe_new_operations`."""
+    """Whether this release of TensorFlow says which thread adds an op, see `observe_new_operations`.
+
+    Private: `Graph._add_op`. There is no public hook, so that a release without it is asked for its ops instead.
+    """
     return "_add_op" not in absent_names()
 
 

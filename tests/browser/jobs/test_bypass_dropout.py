@@ -84,7 +84,7 @@ def test_a_gradient_of_a_gradient_is_refused_with_the_button_that_helps(
     said = status.inner_text()
     assert not re.search(r"\w+=|editor\.|\(\)", said), said  # no Python
     shoot(page, f"bypass_refused_{theme}")
-    assert notebook.kernel_eval("list(penalized.lines)") == []
+    assert notebook.kernel_eval("list(penalized.history.lines)") == []
     strip = status.get_by_role("group", name="Suggested fixes").get_by_role("button").first
     assert strip.inner_text().strip().lower() in said.lower()
     hand.click(strip)
@@ -95,5 +95,5 @@ def test_a_gradient_of_a_gradient_is_refused_with_the_button_that_helps(
     hand.click(bypass)
     expect(root.locator(".tgw-step")).to_have_count(3)
     hand.widget.settled()
-    assert notebook.kernel_eval("list(penalized.lines)")[1].startswith('editor.bypass(what="dropout/"')
+    assert notebook.kernel_eval("list(penalized.history.lines)")[1].startswith('editor.bypass(what="dropout/"')
     shoot(page, f"bypass_then_done_{theme}")

@@ -39,7 +39,7 @@ class RemoveFunctions(Command):
         op: "NoOp"
         <BLANKLINE>
         >>> graph.library.function.add().signature.name = "unused"
-        >>> tgw.edit(graph).remove_functions().notes
+        >>> tgw.edit(graph).passes.remove_functions().notes
         ("Removed 'unused'.",)
     """
 

@@ -98,10 +98,6 @@ def check_other_readers(index: GraphIndex, placeholder: Tensor, spec: Spec, rema
         )
 
 
-_OP_TYPES = ("Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu")
-"""Those that a form proposes."""
-
-
 @register
 @dataclass(frozen=True)
 class Insert(Command):

@@ -35,9 +35,6 @@ from tfgraphwidget.naming import free_name, names_text, split_tensor
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import OpsLike, TensorKey, TensorLike
 
-_OP_TYPES = ("Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity")
-"""Those that a form proposes."""
-
 
 @register
 @dataclass(frozen=True)
