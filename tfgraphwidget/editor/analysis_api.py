@@ -377,7 +377,7 @@ class AnalysisAPI(ArgumentChecks):
         """Find what an edit would change, without making it.
 
         Args:
-            command: The edit: a command, such as `error.mends[0]` or a finding's `fix`; or as data, as `edits()` and
+            command: The edit: a command, such as `error.mends[0]` or a finding's `fix`; or as data, as `history.records()` and
                 the "edit" of a mend have it.
 
         Returns:

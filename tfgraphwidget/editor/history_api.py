@@ -131,7 +131,7 @@ class EditHistory(Sequence[edits.Step], ArgumentChecks, inside=one_thread):
         """Reserve names, in any case, so that ops of later edits do not take them.
 
         The names of ops that were undone in a live graph are reserved like that, because TensorFlow cannot remove the
-        ops. Where names in `code()` depend on it, it has this line, so that it makes a graph with the same names.
+        ops. Where names in a script depend on it, it has this line, so that it makes a graph with the same names.
 
         Args:
             names: Names of ops.

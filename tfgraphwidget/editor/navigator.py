@@ -25,7 +25,7 @@ class Navigator:
     def __init__(self, first: GraphView) -> None:
         self.stack: tuple[GraphView, ...] = (first,)
         self._views: dict[tuple[str, ...], GraphView] = {}
-        self.signature_paths: frozenset[tuple[str, ...]] = frozenset()  # those that `open_signature` led to
+        self.signature_paths: frozenset[tuple[str, ...]] = frozenset()  # those that `signatures.open` led to
 
     @property
     def here(self) -> GraphView:

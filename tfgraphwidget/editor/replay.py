@@ -28,7 +28,7 @@ def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] 
 
     Args:
         executor: What applies the commands.
-        edits: The edits, as `edits()` returned them or as JSON.
+        edits: The edits, as `history.records()` returned them or as JSON.
         then: Called after each edit with its patch.
     """
     records = records_from(_content(edits))
