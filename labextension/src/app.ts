@@ -284,7 +284,7 @@ function setInert(root: HTMLElement, gone: boolean): void {
 function statusOf({ state, status, pending, drawn, kernelGone }: Screen): string {
   if (kernelGone) return "gone";
   if (pending > 0) return state ? "busy" : "loading";
-  if (status && status.kind !== "notice") return status.kind;
+  if (status?.kind === "refused" || status?.kind === "error") return status.kind;
   if (!state) return "loading";
   return drawn ? "ready" : "busy";
 }

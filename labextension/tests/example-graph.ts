@@ -158,7 +158,7 @@ export function drawn(
     state: state(change),
     stamp,
     focus,
-    edited: edited && { text: "", renamed: [], inspected: null, ...edited },
+    edited: edited && { text: "", renamed: [], inspected: null, is_nothing: false, ...edited },
     ...packed({ ...sceneArrays(), ...paintArrays() }, shapes),
   };
 }

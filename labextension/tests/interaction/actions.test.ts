@@ -98,6 +98,13 @@ describe("the tab in front", () => {
 });
 
 describe("edits", () => {
+  test("an edit that found nothing to do says so, and is no refusal", async () => {
+    const text = "The graph has no Identity that can be removed.";
+    const { actions, store } = await opened(drawn({}, "", { text, is_nothing: true }));
+    await actions.edits.change("remove_identities", [], {});
+    expect(store.value.status).toEqual({ kind: "nothing", text });
+  });
+
   test("cloning sends the boundary and the form", async () => {
     const { actions, sent, store } = await opened(
       painted({ inputs: ["input"], outputs: ["net"] }, [0, 0, 1, 2, 2]),

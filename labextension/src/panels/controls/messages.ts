@@ -30,7 +30,7 @@ export function createStatus(parts: Parts): HTMLElement {
   store.watch(["status", "working", "state", "kernelGone", "picking"], (screen) => {
     const { kernelGone, picking } = screen;
     const status = statusOf(screen);
-    const bad = status !== null && status.kind !== "notice";
+    const bad = status?.kind === "refused" || status?.kind === "error";
     line.setAttribute("data-kind", status?.kind ?? "");
     alert.textContent = bad ? status.text : "";
     notice.textContent = bad ? "" : noticeText(screen);
