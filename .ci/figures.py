@@ -193,6 +193,19 @@ def questions(tree: Tree) -> int:
     return sum(len(re.findall(HOMES, path.read_text("utf-8"))) for path in asking)
 
 
+def face(tree: Tree, kind: str) -> int:
+    """The public names of an editor or of one of its nouns, with those of its base classes."""
+    classes = {node.name: node for _, node in tree.nodes if isinstance(node, ast.ClassDef)}
+    names = set[str]()
+    for each in ancestors(kind, {name: node.bases for name, node in classes.items()}):
+        for member in classes[each].body if each in classes else ():
+            if isinstance(member, FUNCTIONS):
+                names.add(member.name)
+            elif isinstance(member, ast.Assign):
+                names |= {ast.unparse(target) for target in member.targets}
+    return sum(not name.startswith("_") for name in names)
+
+
 def large_constructors(tree: Tree) -> int:
     """The constructors that are written out with more than six parameters."""
     functions = [node for _, node in tree.nodes if isinstance(node, FUNCTIONS) and node.name == "__init__"]
@@ -232,6 +245,8 @@ def figures(root: Path) -> Iterator[tuple[str, object]]:
     yield "modules that one sibling imports, and no other module", len(slivers(tree))
     numbers = ast.literal_eval(rows[1]).values() if rows else ()
     yield "rows of layers", len({number[0] if isinstance(number, tuple) else number for number in numbers})
+    for kind in ("GraphEditor", "View", "Passes", "Signatures", "EditHistory"):
+        yield f"public names of {kind}", face(tree, kind)
     yield "length of GraphEditor.__mro__", len(ancestors("GraphEditor", {node.name: node.bases for node in classes}))
     yield "private names of TensorFlow outside tf_internals", len(private_names(tree))
     casts = [node.args[0] for _, node in tree.nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "cast"]

@@ -377,8 +377,8 @@ class AnalysisAPI(ArgumentChecks):
         """Find what an edit would change, without making it.
 
         Args:
-            command: The edit: a command, such as `error.mends[0]` or a finding's `fix`; or as data, as `history.records()` and
-                the "edit" of a mend have it.
+            command: The edit: a command, such as `error.mends[0]` or a finding's `fix`;
+                or as data, as `history.records()` and the "edit" of a mend have it.
 
         Returns:
             The ops that it would add, remove and change, and the shapes that would change; for a clone its preview.

@@ -110,7 +110,8 @@ class EditAPI(ArgumentChecks, inside=one_thread):
     def undo(self) -> str:
         """Undo the last edit. On a live graph its ops are hidden, because TensorFlow cannot remove them.
 
-        The graph or function that the edit was made in is the current one then; `view.leave` returns to the graph around it.
+        The graph or function that the edit was made in is the current one then; `view.leave` returns to the graph
+        around it.
         An edit that was made before TensorFlow imported a file, and that TensorFlow cannot take back, makes a file of
         the graph again: its session is closed, the next one begins with its values, and `history.lost` says so.
 

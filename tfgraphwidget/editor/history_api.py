@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from tfgraphwidget import edits
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.transaction import one_thread
+
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.edited_graph import Copies
 
 
 class EditHistory(Sequence[edits.Step], ArgumentChecks, inside=one_thread):
@@ -73,6 +76,18 @@ class EditHistory(Sequence[edits.Step], ArgumentChecks, inside=one_thread):
         ('editor.bypass(what="net/hidden/Relu")',)
         """
         return tuple(step.line for step in self._value.done)
+
+    @property
+    def copies(self) -> Copies:
+        """The clones and added graphs of the edits that are done now, by name scope; `editor["copy"]` is one of them.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> copy = editor.clone("x:0", "net/logits:0", into="copy")
+        >>> editor.history.copies
+        {'copy': <Copy 'copy': 22 ops, 3 variables of its own>}
+        """
+        return self._core.executor.copies
 
     @property
     def lost(self) -> tuple[str, ...]:
