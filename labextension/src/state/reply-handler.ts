@@ -151,7 +151,7 @@ export function newName(key: string, renamed: EditReport["renamed"]): string {
   return `${name}${key.slice(old.length)}`;
 }
 
-/** What the status line says; of an edit that found nothing to do in grey. */
+/** What the status line says; of an edit that found nothing to do in gray. */
 function noticeChange(
   text = "",
   mends: readonly Offer[] = [],
