@@ -128,9 +128,11 @@ def test_a_page_lists_opens_and_hears_of_edits(client: BlockingKernelClient) -> 
 
 def test_what_code_has_chosen_is_kept(client: BlockingKernelClient) -> None:
     page = Page(client)
-    page.run("import tensorflow as tf, tfgraphwidget as tgw\nchosen = tgw.edit(tf.Graph())\nchosen.direction = 'right'")
+    page.run(
+        "import tensorflow as tf, tfgraphwidget as tgw\nchosen = tgw.edit(tf.Graph())\nchosen.view.direction = 'right'"
+    )
     assert page.say({"id": 1, "type": "open", "name": "chosen", "direction": "down"})["type"] == "opened"
-    assert page.value("chosen.direction") == "'right'"
+    assert page.value("chosen.view.direction") == "'right'"
 
 
 def write_large_graph(path: Path, ops: int = 8_000) -> None:

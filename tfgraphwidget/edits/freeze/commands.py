@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -171,7 +171,7 @@ class Freeze(Command):
         )
         is_flat = (self.inline or self.lower_control_flow) and not in_function
         patch = without_uncalled_functions(index, frozen, every=True) if is_flat else frozen
-        if replace(patch, report=Report()) == Patch():
+        if patch == Patch():  # notes say what a freeze leaves as it is
             return nothing_to_do("The graph has neither variables nor ops that the outputs do not need.")
         return patch
 
