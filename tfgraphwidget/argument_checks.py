@@ -78,6 +78,22 @@ class ArgumentChecks:
                 setattr(cls, name, member.setter(_with_its_name(member.fset, _verify_nothing, assignment_text)))
 
 
+def set_property(thing: object, name: str, value: object) -> None:
+    """Set a property of an object; another name is a mistake, which would be lost. A `__setattr__` of classes.
+
+    Args:
+        thing: The object.
+        name: The name of the property; one with an underscore is the object's own.
+        value: Its value.
+
+    Raises:
+        AttributeError: The class has no such property.
+    """
+    if not name.startswith("_") and not hasattr(type(thing), name):
+        raise AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r} to set")
+    object.__setattr__(thing, name, value)
+
+
 def in_words(**meanings: str) -> Callable[[_Method], _Method]:
     """Let a method's arguments be refused in these words, and options that it does not have with a suggestion.
 

@@ -65,6 +65,8 @@ def edit_and_compare(core: EditorCore, command: edits.Command, options: Mapping[
     with executor.transaction() as steps:
         steps.on_failure(undo_since, executor, executor.history)
         report = executor.edit(command, renew=options["renew"])
+        if not report:
+            return report
         comparison = core.evaluator.compare(feeds, None, None)
     return replace(report, notes=(*report.notes, *(" ".join(output.row()).strip() for output in comparison.outputs)))
 
@@ -133,13 +135,14 @@ def method_of(
     parameters = [*call.parameters.values()]
     end = len(parameters) - any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
     editor = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    call_name = command.call_name() if result in _OPTIONS else name
     whole = inspect.Signature([editor, *parameters[:end], *options, *parameters[end:]])
 
     def method(self: Any, /, *positional: Any, **keywords: Any) -> Any:
         try:
             whole.bind(self, *positional, **keywords)
         except TypeError as error:
-            raise TypeError(f"{name}() {error}") from None
+            raise TypeError(f"{call_name}() {error}") from None
         chosen = {option.name: keywords.pop(option.name, option.default) for option in options}
         core: EditorCore = self._core
         return result(core, edits.command_of(command, core.arguments, *positional, **keywords), chosen)
@@ -153,7 +156,7 @@ def method_of(
     )
     function.__signature__ = whole  # type: ignore[attr-defined]
     function.__qualname__ = f"GraphEditor.{name}"
-    function.__dict__["call_name"] = command.call_name() if result in _OPTIONS else name
+    function.__dict__["call_name"] = call_name
     operands = edits.operand_kinds.operands_of(command)
     meanings = {field: operand.meaning for field, operand in operands.items() if operand.meaning}
     if meanings:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tfgraphwidget.argument_checks import set_property
 from tfgraphwidget.editor import command_methods
 from tfgraphwidget.editor.command_methods import EditMethod
 
@@ -104,12 +105,14 @@ class Passes:
     """Edits of the whole graph and of the functions that it calls. Each can be undone.
 
     Passes leave the ops that others name: those of signatures, collections and the marked boundary, variables, and ops
-    without consumers. A pass that has nothing to do is refused, and is not in the history. With `functions=True` the
+    without consumers. A pass that has nothing to do returns a report that is false in `if`. With `functions=True` the
     functions that the graph calls are changed too: their calls call new functions.
     """
 
     def __init__(self, core: EditorCore) -> None:
         self._core = core
+
+    __setattr__ = set_property
 
     remove_identities = EditMethod()
     merge_duplicates = EditMethod()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tfgraphwidget.argument_checks import set_property
 from tfgraphwidget.editor.analysis_api import AnalysisAPI
 from tfgraphwidget.editor.command_methods import method_of
 from tfgraphwidget.editor.edit_api import EditAPI
@@ -198,11 +199,7 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
             method = "" if registration is None else f"; it is editor.{registration.kind.method}"
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{method}")
 
-    def __setattr__(self, name: str, value: object) -> None:
-        """Set a property; another name is a mistake, such as one that `editor.view` has."""
-        if not name.startswith("_") and not hasattr(type(self), name):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r} to set")
-        super().__setattr__(name, value)
+    __setattr__ = set_property
 
     def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
         """Pickle as `to_bytes` writes it; `copy.deepcopy` comes here too."""

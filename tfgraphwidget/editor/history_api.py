@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from tfgraphwidget import edits
-from tfgraphwidget.argument_checks import ArgumentChecks
+from tfgraphwidget.argument_checks import ArgumentChecks, set_property
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.transaction import one_thread
 
@@ -23,6 +23,8 @@ class EditHistory(Sequence[edits.Step], ArgumentChecks, inside=one_thread):
 
     def __init__(self, core: EditorCore, value: edits.History) -> None:
         self._core, self._value = core, value
+
+    __setattr__ = set_property
 
     @property
     def done(self) -> tuple[edits.Step, ...]:

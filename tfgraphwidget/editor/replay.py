@@ -23,8 +23,7 @@ def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] 
     """Make edits one after the other; how many there were.
 
     `edits` are a list as `editor.history.records()` gives it, a document, or the path of its file. All are read before
-    the first
-    is made. Raises GraphEditError, which names the edit's number and verb, and everything is unchanged.
+    the first is made. Raises GraphEditError, which names the edit's number and verb, and everything is unchanged.
 
     Args:
         executor: What applies the commands.
@@ -34,13 +33,16 @@ def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] 
     records = records_from(_content(edits))
     with executor.transaction() as steps:
         steps.on_failure(undo_since, executor, executor.history)
+        count = 0
         for number, edit in enumerate(records, 1):
             tell("Doing the edits", number - 1, len(records))
             try:
                 enter(executor, edit.rooms)
                 _prepare(executor, edit)
-                executor.edit(edit.command(executor.index), renew=edit.renew)
-                then(executor.history.done[-1].patch)
+                report = executor.edit(edit.command(executor.index), renew=edit.renew)
+                if report:  # what finds nothing to do is no step
+                    then(executor.history.done[-1].patch)
+                    count += 1
             except GraphEditError as error:
                 why = f"Edit {number} ({edit.verb}) cannot be done: " + error.why
                 raise GraphEditError(why, error.ops) from error
@@ -49,7 +51,7 @@ def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] 
                 raise GraphEditError(
                     f"Edit {number} ({edit.verb}) cannot be done: {message}; mend it, or leave it out."
                 ) from error
-    return len(records)
+    return count
 
 
 def _content(edits: object) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tfgraphwidget.argument_checks import ArgumentChecks
+from tfgraphwidget.argument_checks import ArgumentChecks, set_property
 from tfgraphwidget.editor.edit_methods import SignatureMethods
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import UnknownName
@@ -26,6 +26,8 @@ class Signatures(SignatureMethods, Mapping[str, Signature], ArgumentChecks):
 
     def __init__(self, core: EditorCore) -> None:
         self._core = core
+
+    __setattr__ = set_property
 
     def __getitem__(self, name: str) -> Signature:
         signatures = self._by_name()

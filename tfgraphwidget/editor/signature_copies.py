@@ -46,7 +46,7 @@ def copy_for_signature(
     needed = set(part.names(part.inputs))
     if not inputs and needed:
         raise GraphEditError(
-            f"add_signature({signature.name!r}): its outputs need {min(needed)!r}, an argument of the "
+            f"signatures.add({signature.name!r}): its outputs need {min(needed)!r}, an argument of the "
             "function; " + in_cell(f"give it as an input: inputs={{'x': {min(needed)!r}}}.")
         )
     names_in_use = {name.lower() for name in (*graph.names, *graph.scopes.names)} | graph.reserved

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfgraphwidget.argument_checks import ArgumentChecks
+from tfgraphwidget.argument_checks import ArgumentChecks, set_property
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError
@@ -18,6 +18,8 @@ class View(ArgumentChecks):
 
     def __init__(self, core: EditorCore) -> None:
         self._core = core
+
+    __setattr__ = set_property
 
     # The current graph
 

@@ -42,18 +42,25 @@ def call_signature(kind: type[Command]) -> inspect.Signature:
     parameters = []
     for field in dataclasses.fields(kind):
         operand = operands[field.name]
-        if operand.is_derived:
+        if operand.is_derived or not field.init:
             continue
-        default = field.default if operand.default is NOT_SET else operand.default
         parameters.append(
             inspect.Parameter(
                 field.name,
                 inspect.Parameter.KEYWORD_ONLY if field.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=inspect.Parameter.empty if default is dataclasses.MISSING else default,
+                default=_default(field) if operand.default is NOT_SET else operand.default,
                 annotation=operand.accepts or _without_kind(hints[field.name]),
             )
         )
-    return inspect.Signature(parameters)
+    # A base class may have fields by keyword only, before those of the class itself.
+    return inspect.Signature(sorted(parameters, key=lambda parameter: parameter.kind))
+
+
+def _default(field: dataclasses.Field[Any]) -> object:
+    """The default of a field; of one that makes a new value each time, such a value."""
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    return inspect.Parameter.empty if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
 def _without_kind(hint: Any) -> Any:
@@ -61,7 +68,7 @@ def _without_kind(hint: Any) -> Any:
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
-def command_of(kind: type[Command], resolver: Resolver, *positional: Any, **arguments: Any) -> Any:
+def command_of(kind: type[Command], resolver: Resolver, /, *positional: Any, **arguments: Any) -> Any:
     """The command of a call of the editor's method.
 
     Args:

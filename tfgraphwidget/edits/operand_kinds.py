@@ -174,7 +174,8 @@ class Operand:
         is_required: Whether code has the field though it is at its default.
         required_without: The field without which code has this one though it is at its default; "" for none.
         is_derived: Whether the command finds the value itself, so that the method has no such parameter.
-        form: What a form of the page completes: names of tensors, op types and functions, or names of signatures.
+        form: What a form of the page completes: names of tensors, op types and functions, names of signatures, or
+            a device, whose field may be empty.
     """
 
     accepts: str = ""
@@ -188,7 +189,7 @@ class Operand:
     is_required: bool = False
     required_without: str = ""
     is_derived: bool = False
-    form: Literal["", "tensor", "op_type", "signature"] = ""
+    form: Literal["", "tensor", "op_type", "signature", "device"] = ""
 
     @property
     def is_reference(self) -> bool:
@@ -320,7 +321,7 @@ SignatureName: TypeAlias = Annotated[str, Operand(form="signature")]
 """The name of a signature."""
 Value: TypeAlias = Annotated[Any, Operand("object", lambda r, argument: r.plain_value(argument), is_required=True)]
 """A value of a constant or an attribute."""
-Device: TypeAlias = Annotated[str, Operand("str | None", _device, default=None, is_required=True)]
+Device: TypeAlias = Annotated[str, Operand("str | None", _device, is_required=True, form="device")]
 """A device's name; None for TensorFlow's choice."""
 Function: TypeAlias = Annotated[Any, Operand("object", is_function=True, form="op_type")]
 """A Python function, or an op type."""

@@ -249,8 +249,8 @@ class OrderSignature(Command):
             present = tuple(key for key, _ in tensors)
             if keys and sorted(keys) != sorted(present):
                 raise GraphEditError(
-                    f"order_signature({self.name!r}, {side}={list(keys)}): the {side} are {names_text(present)}; give "
-                    "each of them once."
+                    f"signatures.reorder({self.name!r}, {side}={list(keys)}): the {side} are {names_text(present)}; "
+                    "give each of them once."
                 )
             sides.append(keys or present)
         note = "Files keep no order of keys: TensorFlow reads them sorted."

@@ -478,8 +478,8 @@ def _plan_with_shapes(command: Command, context: PlanContext) -> Patch:
 
 
 def _works(command: Command, context: PlanContext) -> bool:
+    """Whether a command can be applied, and has something to do."""
     try:
-        _plan_with_shapes(command, context)
+        return not _plan_with_shapes(command, context).report.is_nothing
     except GraphEditError:
         return False
-    return True

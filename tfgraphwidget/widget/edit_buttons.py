@@ -60,7 +60,7 @@ class EditButton:
         needs: What an op must have so that it is shown.
         output: Whether it edits the first output of an op, rather than the op.
         fields: What its form asks for; () for a button that edits at once.
-        options: Arguments that no field asks for: pairs of a parameter and a Python literal.
+        options: Arguments that no field asks for, or that stand for an empty one: pairs of a parameter and a literal.
         group: The heading that it is below, among the buttons of the whole graph.
         keywords: Other names of what it does, by which it is found too.
     """
@@ -246,6 +246,7 @@ BUTTONS: Mapping[str, EditButton] = {
         "Set the device",
         on="part",
         order=40,
+        options=(("device", "None"),),  # where the field is empty
         fields=(
             FormField(
                 "device",
@@ -404,7 +405,7 @@ def _complete_field(kind: type[Command], field: FormField) -> FormField:
         initial=initial,
         words=words,
         python=not form and not _is_text(parameter.annotation),
-        optional=default is not inspect.Parameter.empty and default in _NOTHING_GIVEN,
+        optional=form == "device" or (default is not inspect.Parameter.empty and default in _NOTHING_GIVEN),
         tensor=form == "tensor",
         op_type=form == "op_type",
         signature=form == "signature",

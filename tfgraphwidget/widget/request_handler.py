@@ -274,14 +274,14 @@ class RequestHandler:
             else:
                 text, focus = self._edit(request)
             self._edits.update_difference()
-            renamed = renamed_prefixes(self._core.executor.renamed, self._editor.index)
+            is_nothing = self._core.executor.history is history
+            renamed = () if is_nothing else renamed_prefixes(self._core.executor.renamed, self._editor.index)
             if new_op and request.inspected:  # the inspector goes on with it
                 renamed = ((request.inspected, new_op), *renamed)
             name, inspected = by_new_name(request.inspected, renamed), None
             with contextlib.suppress(GraphEditError):  # the edit has removed it
                 if was_drawn and not (focus or new_op) and not self._core.view.is_open_around(name):
                     focus = self._editor.view.reveal(name)  # it was moved into a closed scope
-        is_nothing = self._core.executor.history is history
         if name:
             with contextlib.suppress(GraphEditError):  # the edit has removed it
                 inspected = self._inspector.inspect(name, self._edits.probe_text)

@@ -253,7 +253,7 @@ class CalledFunction:
         origins = self.edition.body.origins
         if self._is_named or origins is None:
             raise GraphEditError(
-                f"add_signature({signature.name!r}): function {self.function!r} was entered by its name, so "
+                f"signatures.add({signature.name!r}): function {self.function!r} was entered by its name, so "
                 "that it is not known which variables it is given; "
                 + in_cell("enter it through an op that calls it: editor.view.enter(op).")
             )

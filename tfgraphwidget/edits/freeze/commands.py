@@ -116,8 +116,9 @@ class Freeze(Command):
     @classmethod
     def from_call(cls, resolver: kinds.Resolver, /, **arguments: Any) -> Command:
         """The command of a call; where inputs are given, the marked outputs are not meant."""
+        outputs = arguments.pop("outputs")
         fields = kinds.resolve_fields(cls, resolver, arguments)
-        return cls(**{**fields, "outputs": resolver.outputs(arguments["outputs"], use_selection=not fields["inputs"])})
+        return cls(resolver.outputs(outputs, use_selection=not fields["inputs"]), **fields)
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""

@@ -46,6 +46,11 @@ _STATISTICS = "U"
 _DTYPES = ("float16", "bfloat16")
 
 
+def _dtype_name(_: kinds.Resolver, dtype: object) -> object:
+    """The name of a dtype of TensorFlow or NumPy."""
+    return getattr(dtype, "name", dtype)
+
+
 @register
 @dataclass(frozen=True)
 class Cast(Pass):
@@ -77,7 +82,9 @@ class Cast(Pass):
 
     method: ClassVar[str] = "passes.cast"
 
-    dtype: Annotated[Literal["float16", "bfloat16"], kinds.Operand('Literal["float16", "bfloat16"] | DTypeLike')]
+    dtype: Annotated[
+        Literal["float16", "bfloat16"], kinds.Operand('Literal["float16", "bfloat16"] | DTypeLike', _dtype_name)
+    ]
     _: KW_ONLY
     keep: kinds.Names = ()
     ends: Literal["keep", "cast"] = "keep"

@@ -114,6 +114,8 @@ class RemoveCollection(Command):
         Args:
             context: The graph that the edit is planned on.
         """
+        if not self.keys:
+            return nothing_to_do("No collection is named.")
         collections = context.index.collections
         for key in self.keys:
             if not collections.get(key):

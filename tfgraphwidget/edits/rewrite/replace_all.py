@@ -127,7 +127,7 @@ class ReplaceAll(Command):
 
     Raises:
         InvalidArgument: The pattern or the replacement cannot be read.
-        GraphEditError: Nothing matches, or no match can be replaced; the error says why.
+        GraphEditError: The replacement itself cannot be made: its function raises, or gives too many tensors.
 
     Example:
         >>> import tfgraphwidget as tgw

@@ -224,7 +224,7 @@ export function applyCommand(
   { actions }: Pick<Parts, "actions">,
   values: Values = {},
 ): Promise<boolean> {
-  return actions.edits.change(verb, what, { ...argumentsOf(fields, values), ...options });
+  return actions.edits.change(verb, what, { ...options, ...argumentsOf(fields, values) });
 }
 
 /** The form of an edit, which it makes. */
@@ -233,7 +233,7 @@ export function commandForm(command: EditCommand, parts: Parts, close: () => voi
   const [field] = fields;
   if (verb === "order_signature") return signatureForm(parts, close);
   if (verb === "replace_all") return replaceAllForm(searchedPattern(parts), parts, close);
-  const call = (values: Values) => ({ verb, what, options: { ...argumentsOf(fields, values), ...fixed } });
+  const call = (values: Values) => ({ verb, what, options: { ...fixed, ...argumentsOf(fields, values) } });
   if (!field?.op_type || (verb !== "insert" && verb !== "replace"))
     return inlineForm(
       fields,
@@ -243,7 +243,7 @@ export function commandForm(command: EditCommand, parts: Parts, close: () => voi
       previewed ? call : undefined,
     );
   const apply: ApplyOp = ({ options, variables }) =>
-    parts.actions.edits.change(verb, what, { ...options, ...fixed }, variables);
+    parts.actions.edits.change(verb, what, { ...fixed, ...options }, variables);
   return opForm({ verb, what, key: field.key, initial: field.initial ?? "" }, parts, apply, close);
 }
 
