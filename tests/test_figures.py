@@ -45,6 +45,7 @@ def test_figures_of_a_small_tree(tmp_path: Path) -> None:
         1,  # Form
         3,  # with one sibling that imports them: op, editor and walk
         2,  # rows
+        *(1, 0, 0, 0, 0),  # run: the names of GraphEditor, and of the nouns, which are not here
         4,  # GraphEditor, Index, Op, object
         1,  # a._nodes
         2,  # Any
