@@ -62,6 +62,7 @@ def edit_and_compare(core: EditorCore, command: edits.Command, options: Mapping[
         return edit(core, command, options)
     from tfgraphwidget.editor.replay import undo_since
 
+    core.arguments.feeds(feeds)  # a name that the graph has not is refused before anything is done
     with executor.transaction() as steps:
         steps.on_failure(undo_since, executor, executor.history)
         report = executor.edit(command, renew=options["renew"])
