@@ -18,7 +18,7 @@ from os import PathLike
 from typing import Any, Literal
 
 from tfgraphwidget import edits
-from tfgraphwidget.graph import patterns
+from tfgraphwidget.graph import Selection, patterns
 from tfgraphwidget.runtime import live
 from tfgraphwidget.tf_types import (
     DTypeLike,
@@ -41,6 +41,7 @@ RESULTS = {
     "command": "edits.Clone",
     "grow": "GrowthResult",
     "preview": "edits.Preview",
+    "set_trainable": "Selection",
 }
 LISTS = (edit_methods.EditMethods, edit_methods.SignatureMethods, edit_methods.Passes)
 

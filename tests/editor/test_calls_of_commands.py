@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,15 @@ import pytest
 
 import tfgraphwidget as tgw
 from tests.nothing import says_nothing
+from tfgraphwidget.cli.commands import _apply_fix
 from tfgraphwidget.edits import registry
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import PlanContext
+from tfgraphwidget.edits.passes.devices import RemoveDevices
 from tfgraphwidget.edits.patch import Patch, Report
 from tfgraphwidget.edits.rewrite.remove import Remove
-from tfgraphwidget.runtime.planning import SourceContext
+from tfgraphwidget.lint.rule import LintContext
+from tfgraphwidget.runtime.planning import SourceContext, _works, plan
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.request_handler import RequestHandler
 
@@ -97,12 +101,20 @@ def test_a_device_is_given_and_none_is_tensorflows_choice() -> None:
 
 
 def test_a_fix_that_does_nothing_is_none() -> None:
-    from tfgraphwidget.edits.passes.devices import RemoveDevices
-    from tfgraphwidget.runtime.planning import _works
-
     context = SourceContext(tgw.example().core.executor)
     assert not _works(RemoveDevices(), context)
     assert _works(Remove("loss", readers=True), context)
+
+
+def test_lint_and_the_command_line_take_no_fix_that_does_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    editor = tgw.example()
+    planned = SourceContext(editor.core.executor)
+    context: Any = SimpleNamespace(plan=lambda command: plan(command, planned))
+    assert LintContext.fix(context, RemoveDevices()) is None
+    assert LintContext.fix(context, Remove("loss", readers=True)) == Remove("loss", readers=True)
+    assert not _apply_fix(editor, RemoveDevices())
+    assert "editor.passes.remove_devices() was not applied: No op of the graph has a device." in capsys.readouterr().err
+    assert not editor.history
 
 
 def test_the_page_hears_of_no_rename_after_an_edit_that_found_nothing() -> None:

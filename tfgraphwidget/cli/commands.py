@@ -210,11 +210,15 @@ def _other_signatures(editor: GraphEditor, options: argparse.Namespace) -> list[
 def _apply_fix(editor: GraphEditor, fix: Command) -> bool:
     """Apply a fix; one that an earlier fix has made needless or impossible is left out, with a note."""
     try:
-        editor.edit(fix)
+        report = editor.edit(fix)
     except GraphEditError as error:
-        print_note(f"tfgraphwidget: note: {escape(fix.code())} was not applied: {escape(error.why)}")
-        return False
-    return True
+        why = str(error.why)
+    else:
+        if report:
+            return True
+        why = str(report)
+    print_note(f"tfgraphwidget: note: {escape(fix.code())} was not applied: {escape(why)}")
+    return False
 
 
 def _remove_unused(editor: GraphEditor, ends: set[str]) -> None:

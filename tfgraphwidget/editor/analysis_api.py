@@ -378,7 +378,7 @@ class AnalysisAPI(ArgumentChecks):
 
         Args:
             command: The edit: a command, such as `error.mends[0]` or a finding's `fix`;
-                or as data, as `history.records()` and the "edit" of a mend have it.
+                or its JSON, as `history.records()` and the "edit" of a suggested fix have it.
 
         Returns:
             The ops that it would add, remove and change, and the shapes that would change; for a clone its preview.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from tfgraphwidget import edits
 from tfgraphwidget.argument_checks import check_arguments
 from tfgraphwidget.editor.transaction import one_thread
-from tfgraphwidget.graph import patterns
+from tfgraphwidget.graph import patterns, selectors
 from tfgraphwidget.tf_types import (
     DTypeLike,
     GraphLike,
@@ -80,6 +80,17 @@ def first_result(core: EditorCore, command: edits.Command, _: Mapping[str, Any])
         command: The edit.
     """
     return core.executor.run(command)[0][0]
+
+
+def trainable_variables(core: EditorCore, command: edits.Command, _: Mapping[str, Any]) -> object:
+    """Make the edit, and select the variables that are trainable then.
+
+    Args:
+        core: The parts of the editor.
+        command: The edit.
+    """
+    core.executor.edit(command)
+    return selectors.trainable(core.index)
 
 
 def clone(core: EditorCore, command: Any, _: Mapping[str, Any]) -> object:

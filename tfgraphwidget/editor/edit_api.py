@@ -24,33 +24,6 @@ class EditAPI(ArgumentChecks, inside=one_thread):
 
     _core: EditorCore
 
-    def set_trainable(self, *which: OpsLike) -> Selection:
-        """Make variables the only trainable ones; optimizers use these by default.
-
-        In a function's body it is so for the variables that the body reads. `editor.module()`, `function()` and
-        `save` have variables that are trainable as asked; those of the original stay what they are.
-
-        Of a name scope or a selection it takes the variables that were made to be trained: no moving averages, step
-        counters or slots of an optimizer, unless there is nothing else in it. A variable that is named is taken.
-
-        Args:
-            which: Variables, their names, name scopes or selections.
-
-        Returns:
-            The trainable variables. Their collection has them in graph order.
-
-        Raises:
-            GraphEditError: One of them contains no variable.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.set_trainable("net/w").ops
-            ('net/w',)
-        """
-        self.edit(edits.Trainable.from_call(self._core.arguments, *which))
-        return self._trainable()
-
     def trainable(self, *which: OpsLike) -> Selection:
         """Select the trainable variables, see `trainable_variables`; with arguments set them, see `set_trainable`.
 
@@ -66,9 +39,8 @@ class EditAPI(ArgumentChecks, inside=one_thread):
             >>> editor.trainable("net/w").ops, editor.trainable().ops
             (('net/w',), ('net/w',))
         """
-        return self.set_trainable(*which) if which else self._trainable()
-
-    def _trainable(self) -> Selection:
+        if which:
+            self.edit(edits.Trainable.from_call(self._core.arguments, *which))
         return selectors.trainable(self._core.index)
 
     # Signatures

@@ -86,6 +86,7 @@ class EditMethods:
     place = EditMethod()
     set_attr = EditMethod()
     set_constant = EditMethod()
+    set_trainable = EditMethod("trainable", command_methods.trainable_variables)
     replace_input = EditMethod()
 
     freeze = EditMethod()

@@ -3,7 +3,7 @@ from os import PathLike
 from typing import Any, Literal
 
 from tfgraphwidget import edits
-from tfgraphwidget.graph import patterns
+from tfgraphwidget.graph import Selection, patterns
 from tfgraphwidget.runtime import live
 from tfgraphwidget.tf_types import (
     DTypeLike,
@@ -190,6 +190,7 @@ class EditMethods:
     def place(self, what: OpsLike, device: str | None, *, renew: edits.Renew = "always") -> edits.Edits: ...
     def set_attr(self, op: OpLike, name: str, value: object, *, renew: edits.Renew = "always") -> edits.Edits: ...
     def set_constant(self, tensor: TensorLike, value: object, *, renew: edits.Renew = "always") -> edits.Edits: ...
+    def set_trainable(self, *which: OpsLike) -> Selection: ...
     def replace_input(
         self,
         tensor: TensorLike,

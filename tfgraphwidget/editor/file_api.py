@@ -361,7 +361,8 @@ class FileAPI(ArgumentChecks):
             edits: What `history.records()` returned, or the path of a JSON file.
 
         Returns:
-            The number of edits. The graph of the last one is the current one then.
+            The number of edits that were made; one that finds nothing to do is none. The graph of the last one is the
+            current one then.
 
         Raises:
             GraphEditError: An edit cannot be read or made; the sentence names its number and verb.

@@ -40,8 +40,8 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
     By task, in the order of the methods below:
         select: find, ops, scope, between, upstream, downstream, where, mark, selection
         edit: clone, preview, add, insert, replace, replace_all, remove, bypass, reroute, connect, rename, set_attr,
-            freeze, strip_training
-        apply and undo: edit, set_trainable, undo, redo, history
+            set_trainable, freeze, strip_training
+        apply and undo: edit, undo, redo, history
         find a pattern: match, like
         examine: inspect, diff, compare, probe, cost, measure, optimized, table, lint, summary, impact
         save and replay: save, extract, split, to_script, replay, to_bytes, networkx, refresh

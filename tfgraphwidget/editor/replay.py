@@ -20,7 +20,7 @@ _MOST_BYTES = 1 << 28  # of a file of edits, whose arrays are numbers in text; t
 
 
 def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] = lambda _: None) -> int:
-    """Make edits one after the other; how many there were.
+    """Make edits one after the other; how many were made: one that finds nothing to do is none.
 
     `edits` are a list as `editor.history.records()` gives it, a document, or the path of its file. All are read before
     the first is made. Raises GraphEditError, which names the edit's number and verb, and everything is unchanged.

@@ -145,7 +145,7 @@ class LintContext:
         return np.flatnonzero(np.isin(self.index.kinds[1], fitting)).tolist()
 
     def fix(self, command: Command | None, body: Body | None = None) -> Command | None:
-        """The command if it can be applied; else None.
+        """The command if it can be applied and has something to do; else None.
 
         Args:
             command: The command; None if there is none.
@@ -154,10 +154,10 @@ class LintContext:
         if command is None or (body is not None and body.way):
             return None
         try:
-            self.plan(command)
+            patch = self.plan(command)
         except GraphEditError:
             return None
-        return command
+        return None if patch.report.is_nothing else command
 
 
 Check = Callable[[LintContext], Iterator[Finding]]
