@@ -45,7 +45,7 @@ class FrontEnd:
     def __init__(self, editor: GraphEditor) -> None:
         self.editor, self.next = editor, 1
         with lines():
-            self.line: Line = editor.widget.comm
+            self.line: Line = editor.view.widget.comm
 
     def say(self, message: Any, buffers: Iterable[bytes] = ()) -> list[tuple[dict[str, Any], list[bytes]]]:
         """Send a message, whatever it is, and bytes along with it; the replies to it."""
@@ -72,31 +72,31 @@ def message_of(number: int, request: p.Request) -> dict[str, Any]:
 
 def graph_of(editor: GraphEditor) -> dict[str, Any]:
     """The graph as a person sees it: ops with all that they are, functions, names in the collections, values."""
-    graph = getattr(editor.core.source.body, "graph", None)
+    graph = getattr(editor._core.source.body, "graph", None)
     return {
-        "ops": sorted(_bytes(node) for node in editor.core.target.index.nodes),
-        "here": sorted(_bytes(node) for node in editor.index.nodes),
-        "functions": sorted(editor.core.target.index.functions),
+        "ops": sorted(_bytes(node) for node in editor._core.target.index.nodes),
+        "here": sorted(_bytes(node) for node in editor._core.index.nodes),
+        "functions": sorted(editor._core.target.index.functions),
         "collections": _collections_of_file(editor) if graph is None else _collections(graph),
-        "values": {} if graph is None else _values(graph, editor.core.source.session),
-        "copies": sorted(editor.core.executor.copies),
+        "values": {} if graph is None else _values(graph, editor._core.source.session),
+        "copies": sorted(editor._core.executor.copies),
         "lines": editor.history.lines,
     }
 
 
 def _collections_of_file(editor: GraphEditor) -> dict[str, list[str]]:
     """The names in the collections of a graph that TensorFlow has not imported."""
-    collections = editor.core.target.index.collections
+    collections = editor._core.target.index.collections
     return {key: sorted(member.name for member in members) for key, members in collections.items() if members}
 
 
 def all_of(editor: GraphEditor) -> dict[str, Any]:
     """All that a refused message must leave alone, what TensorFlow hides and what is only seen included."""
-    graph, room = getattr(editor.core.source.body, "graph", None), editor.core.view
+    graph, room = getattr(editor._core.source.body, "graph", None), editor._core.view
     return {
         **graph_of(editor),
         "GraphDef": b"" if graph is None else _bytes(graph.as_graph_def()),
-        "history": editor.core.executor.history.commands,
+        "history": editor._core.executor.history.commands,
         "chosen": chosen_of(editor),
         "path": editor.view.breadcrumb,
         "opened": editor.view.expanded,
@@ -104,9 +104,9 @@ def all_of(editor: GraphEditor) -> dict[str, Any]:
         "pinned": dict(room.pinned),
         "direction": editor.view.direction,
         "legend": editor.view.legend,
-        "difference": id(editor.difference),
-        "probed": sorted(editor.probed),
-        "fresh": editor.core.executor.latest_ops,
+        "difference": id(editor.view.difference),
+        "probed": sorted(editor._core.evaluator.probed),
+        "fresh": editor._core.executor.latest_ops,
     }
 
 

@@ -28,16 +28,16 @@ relu = "net/two/out"
 for step in (
     "editor.view.scene()", "editor.find('type:MatMul')", "editor.inspect(relu)", "editor.upstream(relu)",
     "editor.selection", "editor.bypass(relu)", "editor.undo()", "editor.redo()", "editor.diff()",
-    "editor.rename(editor.index.names[3], 'renamed')", "editor.to_script().text",
+    "editor.rename(editor._core.index.names[3], 'renamed')", "editor.history.to_script().text",
     "editor.history.records()", "editor.table()",
     *(f"editor.save(sys.argv[2] + {suffix!r})" for suffix in (".pb", ".pbtxt", ".json", ".py")),
     *(f"editor.save(sys.argv[2] + {suffix!r})" for suffix in (".html", ".svg", ".png", ".dot", ".graphml")),
-    "tgw.edit(sys.argv[1]).replay(sys.argv[2] + '.json')",
-    "editor.widget",
+    "tgw.edit(sys.argv[1]).history.replay(sys.argv[2] + '.json')",
+    "editor.view.widget",
 ):
     exec(step)
     assert "tensorflow" not in sys.modules, step
-print(len(editor.index))
+print(len(editor._core.index))
 """
 
 
@@ -130,38 +130,39 @@ relu = "net/two/out"
 for source in ("graph.pb", "graph.pbtxt", "model.meta", "saved", "saved/saved_model.pb"):
     editor = tgw.edit(source)
     assert len(editor.view.scene().box) and editor.find("type:MatMul") and editor.upstream(relu)
-    assert len(editor.table()) == len(editor.index) == len(editor.cost())
+    assert len(editor.table()) == len(editor._core.index) == len(editor.table(batch=1))
     assert "Relu" in repr(editor.inspect(relu))
-    before = editor.index.names
+    before = editor._core.index.names
     editor.bypass(relu)
     editor.rename("net/one/out", "renamed")
     editor.remove("net/logits")
     assert len(editor.diff().rows()) >= 2 and len(editor.diff(source).rows()) >= 2
     editor.undo(), editor.undo(), editor.redo()
-    assert "renamed" in editor.index.ids and "net/logits" in editor.index.ids
+    assert "renamed" in editor._core.index.ids and "net/logits" in editor._core.index.ids
     for suffix in (".pb", ".pbtxt", ".json", ".py", ".html", ".svg", ".png", ".dot", ".graphml"):
         assert editor.save("edited" + suffix).stat().st_size
-    assert tgw.edit("edited.pb").index.names == tgw.edit("edited.pbtxt").index.names == editor.index.names
+    assert [*tgw.edit("edited.pb")] == [*tgw.edit("edited.pbtxt")] == [*editor]
     again = tgw.edit(source)
-    again.replay("edited.json")
-    assert again.index.names == editor.index.names and editor.widget
+    again.history.replay("edited.json")
+    assert again._core.index.names == editor._core.index.names and editor.view.widget
     editor.history.goto(0)
-    assert editor.index.names == before
-    assert tgw.edit(editor.networkx()).index.ids.keys() == set(before)
+    assert editor._core.index.names == before
+    assert tgw.edit(editor.to_networkx())._core.index.ids.keys() == set(before)
 editor = tgw.edit("model.meta")
 editor.rename("net/one/out", "renamed")
 editor.save("edited.meta")
-assert tgw.edit("edited.meta").index.collections == editor.index.collections
+assert tgw.edit("edited.meta")._core.index.collections == editor._core.index.collections
 editor = tgw.edit("queue.meta")
 editor.rename("queue", "renamed")
 editor.rename("fill", "filled"), editor.undo(), editor.rename("fill", "refill")
 editor.save("edited_queue.meta")
-assert tgw.edit(pathlib.Path("graph.pb").read_bytes()).index.names == tgw.edit("graph.pb").index.names
+assert tgw.edit(pathlib.Path("graph.pb").read_bytes())._core.index.names == tgw.edit("graph.pb")._core.index.names
 module = tgw.edit("module")
 assert module.find("type:MatMul") and module.view.scene()
-x, y = module.core.executor.ends[0][0], next(node.name for node in module.index.nodes if node.op == "Relu")
-for part in (module.extract(x, y), *module.split(next(n.name for n in module.index.nodes if n.op == "MatMul"), x, y)):
-    assert not {"resource"} & {dtype for op in part.inputs for dtype in part.index.dtypes(part.index.op(op))}
+x, y = module._core.executor.ends[0][0], next(node.name for node in module._core.index.nodes if node.op == "Relu")
+for part in (module.extract(x, y), *module.split(module.ops(type="MatMul").ops[0], x, y)):
+    index = part._core.index
+    assert not {"resource"} & {dtype for op in part.inputs for dtype in index.dtypes(index.op(op))}
 part = module.extract(x, y)
 assert part.inspect("w").value.value.tolist() == [[1, 1]] * 3 and (part.inputs, part.outputs) == ((x,), (y,))
 part.save("part.meta"), part.save("part.pb", frozen=True)
@@ -178,7 +179,7 @@ for act in (lambda e: e.save("damaged.pb", frozen=True), lambda e: e.save("damag
         assert "has another checksum than its bytes; copy it again" in str(error), error
     assert not damaged.history.done and not list(pathlib.Path().glob("damaged.*"))
 module.freeze()
-assert "VarHandleOp" not in {node.op for node in module.index.nodes} and module.diff().rows()
+assert "VarHandleOp" not in {node.op for node in module._core.index.nodes} and module.diff().rows()
 module.undo()
 editor = tgw.edit("model.meta", checkpoint="model")
 editor.rename("net/one/w", "net/one/kernel")
@@ -187,10 +188,10 @@ assert repr(copy) == "<Copy 'copy': 43 ops, 4 variables of its own>", copy
 editor.save("values.meta")
 again = tgw.edit("values.meta", checkpoint="values")
 weights = again.inspect("net/one/kernel").value.value
-assert weights.tolist() == json.loads(pathlib.Path("w.txt").read_text()) and not again.notices
+assert weights.tolist() == json.loads(pathlib.Path("w.txt").read_text()) and not again.source.notices
 assert again.inspect("copy/net/one/kernel").value.value.tolist() == weights.tolist()
 editor.undo()
-assert editor.to_tensorboard("logs").stat().st_size
+assert editor.save("logs", format="tensorboard").stat().st_size
 other = pickle.loads(pickle.dumps(editor))
 assert other.history.lines == editor.history.lines
 assert other.inspect("net/one/kernel").value.value.tolist() == weights.tolist()
@@ -304,7 +305,7 @@ import json, sys
 import tfgraphwidget as tgw
 from tfgraphwidget.__main__ import main
 editor = tgw.edit("graph.pb")
-editor.view.color_by("FLOPs"), editor.view.scene(), editor.widget, editor.diff("graph.pb"), editor.lint()
+editor.view.color_by("FLOPs"), editor.view.scene(), editor.view.widget, editor.diff("graph.pb"), editor.lint()
 editor.summary()
 editor.rename("net/one/out", "renamed")
 for suffix in (".pb", ".pbtxt", ".json", ".py", ".html", ".svg", ".dot"):
@@ -312,7 +313,7 @@ for suffix in (".pb", ".pbtxt", ".json", ".py", ".html", ".svg", ".dot"):
 assert not main(["info", "saved"]) and not main(["show", "--html", "bare2.html", "graph.pb"])
 refusals = []
 for call in (
-    editor.table, editor.cost, lambda: editor.diff("graph.pb").table(), editor.draw, editor.networkx,
+    editor.table, editor.cost, lambda: editor.diff("graph.pb").table(), editor.draw, editor.to_networkx,
     lambda: editor.save("bare.png"), lambda: editor.save("bare.graphml"),
     lambda: tgw.edit("graph.pb", layout=lambda graph: {}).view.scene(),
 ):
@@ -368,4 +369,4 @@ def test_a_function_that_was_written_is_edited_and_written_again_without_tensorf
     for name, lines in (("again", ('editor.rename(old="Relu", new="renamed")',)), ("undone", ())):
         editor = tgw.edit(tmp_path / f"{name}.tgw")
         assert editor.history.lines == lines
-        assert editor.module("there")({"x": tf.constant([[3.0, 4.0]])})["y"].numpy().tolist() == [[11.5]]
+        assert editor.to_module("there")({"x": tf.constant([[3.0, 4.0]])})["y"].numpy().tolist() == [[11.5]]

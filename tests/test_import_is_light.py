@@ -19,14 +19,14 @@ pytestmark = pytest.mark.no_tensorflow
 MODEL = Path(__file__).parents[1] / "notebooks" / "models" / "slim_inception_v3_infer.meta"
 PACKAGE = Path(tfgraphwidget.__file__).parent
 HEAVY = {"tensorflow", "matplotlib", "anywidget", "ipywidgets", "networkx", "pandas", "scipy", "IPython", "regex"}
-DRAW = f"import tfgraphwidget as tgw; editor = tgw.edit({str(MODEL)!r}); editor.core.paint(editor.view.scene())"
+DRAW = f"import tfgraphwidget as tgw; editor = tgw.edit({str(MODEL)!r}); editor._core.paint(editor.view.scene())"
 
 
 # What is only loaded when something is edited, run, searched, compared or saved.
 LATER = {
     "edits.clone", "edits.command", "edits.freeze", "edits.passes", "edits.rewire", "edits.rewrite",
     "edits.serialization", "editor.archive", "editor.inspection", "editor.joining", "editor.keras_layers",
-    "editor.linting", "editor.replay", "editor.saving", "editor.signature_copies", "editor.synchronization",
+    "editor.linting", "editor.history.replay", "editor.saving", "editor.signature_copies", "editor.synchronization",
     "editor.traced_growth", "export", "graph.patterns", "graph.query", "lint", "runtime.functions",
     "runtime.measure", "runtime.sandbox", "runtime.session", "runtime.sync", "sources.describe.ops",
 }  # fmt: skip

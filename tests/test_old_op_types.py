@@ -74,7 +74,7 @@ def test_the_file_is_drawn_the_same(tmp_path, spelling):
 
 
 def test_all_shapes_of_the_file_are_known(tmp_path, spelling):
-    index = file_editor(tmp_path, *spelling).index
+    index = file_editor(tmp_path, *spelling)._core.index
     shapes = {name: index.shape(i, 0) for i, name in enumerate(index.names)}
     assert (shapes["x"], shapes["weights"], shapes["MatMul"]) == ((None, 4), (4, 2), (None, 2))
     assert shapes["y"] == (None, 1, 2)
@@ -120,7 +120,7 @@ def test_what_is_needed_must_be_fed(spelling):
 def test_a_new_shape_of_the_input_spreads(spelling):
     editor = live_editor(*spelling)
     editor.set_attr("x", "shape", [3, 4])
-    shapes = [editor.index.shape(editor.index.ids[name], 0) for name in ("x", "MatMul", "y")]
+    shapes = [editor._core.index.shape(editor._core.index.ids[name], 0) for name in ("x", "MatMul", "y")]
     assert shapes == [(3, 4), (3, 2), (3, 1, 2)]
 
 

@@ -76,10 +76,10 @@ READERS: dict[str, Callable[[str, Path], Any]] = {
     "edit": lambda odd, _: tgw.edit(odd),
     "edit, watched": lambda odd, _: tgw.edit(odd, watch=True),
     "checkpoint of a graph": lambda odd, files: tgw.edit(str(files / "m.meta"), checkpoint=f"{odd}"),
-    "replay": lambda odd, _: tgw.example().replay(odd),
+    "replay": lambda odd, _: tgw.example().history.replay(odd),
     "diff": lambda odd, _: tgw.example().diff(odd),
     "add": lambda odd, _: tgw.example().add(odd),
-    "load a selection": lambda odd, _: tgw.example().load(odd),
+    "load a selection": lambda odd, _: tgw.example().ops(file=odd),
     "drift": lambda odd, files: tgw.drift(odd, str(files / "m")),
     "load a copy's values": lambda odd, _: tgw.example().clone("x:0", "net/logits:0", into="c").load(odd),
 }
@@ -179,7 +179,7 @@ def test_a_pipe_in_place_of_a_saved_model_s_file_is_not_waited_for(files: Path, 
     uses: tuple[Callable[[], object], ...] = (
         lambda: tgw.edit(model).freeze(),
         lambda: tgw.edit(model).graph,
-        lambda: tgw.edit(model).module(),
+        lambda: tgw.edit(model).to_module(),
         lambda: tgw.edit(model).save(f"{tmp_path}/out/"),
     )
     assert any(map(is_refused, uses)) is (name != "fingerprint.pb")
@@ -201,15 +201,15 @@ def test_a_file_of_edits_has_a_size_that_can_be_read(tmp_path: Path, monkeypatch
         file.truncate(1 << 40)  # takes no room on the disk
     editor = tgw.example()
     with pytest.raises(GraphEditError, match=r"'edits.json' has 1,099,511,627,776 bytes, and at most 268,435,456"):
-        editor.replay(edits)
+        editor.history.replay(edits)
     with pytest.raises(GraphEditError, match="has 1,099,511,627,776 bytes"):
-        editor.load(edits)
+        editor.ops(file=edits)
     tgw.example().save(edits)
     monkeypatch.setattr(replay, "_MOST_BYTES", edits.stat().st_size)
-    assert editor.replay(edits) == 0
+    assert editor.history.replay(edits) == 0
     monkeypatch.setattr(replay, "_MOST_BYTES", edits.stat().st_size - 1)
     with pytest.raises(GraphEditError, match="give another file"):
-        editor.replay(edits)
+        editor.history.replay(edits)
 
 
 def test_a_file_is_read_as_ever(tmp_path: Path) -> None:

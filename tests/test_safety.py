@@ -86,13 +86,13 @@ def test_a_file_name_is_data(name: str, tmp_path: Path, monkeypatch: pytest.Monk
     front = FrontEnd(editor)
     assert front.ask("open")["type"] == "scene_reply"
     editor.bypass("net/two/out")
-    assert front.ask("script")["text"] == editor.to_script().text
+    assert front.ask("script")["text"] == editor.history.to_script().text
     names: dict[str, object] = {"__name__": "replayed"}
     with v1.Graph().as_default():
-        exec(compile(editor.to_script().text, "script", "exec"), names)
+        exec(compile(editor.history.to_script().text, "script", "exec"), names)
     again = names["editor"]
     assert isinstance(again, tgw.GraphEditor)
-    assert [node.SerializeToString() for node in again.core.target.index.nodes] == [
-        node.SerializeToString() for node in editor.core.target.index.nodes
+    assert [node.SerializeToString() for node in again._core.target.index.nodes] == [
+        node.SerializeToString() for node in editor._core.target.index.nodes
     ]
     assert {found.name for found in tmp_path.iterdir()} == {path.name}

@@ -55,7 +55,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tgw.GraphEditor]
     found = {"inception": tgw.edit(INCEPTION), "heavy": tgw.edit(heavy())}
     found["inception"].rename("net/InceptionV3/Logits/SpatialSqueeze", "logits")
     for name, editor in found.items():
-        written = editor.to_tensorboard(logdir / name)
+        written = editor.save(logdir / name, format="tensorboard")
         assert written.parent == logdir / name
         assert written.stat().st_size < 3 << 20
     return found | {"": logdir}  # type: ignore[dict-item]
@@ -105,13 +105,13 @@ def test_tensorboard_knows_the_runs(board: str) -> None:
 def test_tensorboard_shows_the_graph_with_its_shapes(board: str, runs: dict[str, Any], run: str) -> None:
     editor, found = runs[run], shown(board, run)
     assert [(n.name, n.op, list(n.input)) for n in found.node] == [
-        (n.name, n.op, list(n.input)) for n in editor.index.nodes
+        (n.name, n.op, list(n.input)) for n in editor._core.index.nodes
     ]
-    assert {f.signature.name for f in found.library.function} == set(editor.index.functions)
+    assert {f.signature.name for f in found.library.function} == set(editor._core.index.functions)
     for op, node in enumerate(found.node):
         for port, proto in enumerate(node.attr["_output_shapes"].list.shape):
             shape = tf.TensorShape(proto)
-            assert (None if shape.rank is None else tuple(shape.as_list())) == editor.index.shape(op, port)
+            assert (None if shape.rank is None else tuple(shape.as_list())) == editor._core.index.shape(op, port)
     last = {"inception": "logits", "heavy": "weights"}[run]
     (shape,) = next(n for n in found.node if n.name == last).attr["_output_shapes"].list.shape
     assert tf.TensorShape(shape).rank == 2
@@ -131,8 +131,8 @@ def test_a_large_constant_keeps_dtype_and_shape(runs: dict[str, Any]) -> None:
 
 def test_writing_again_makes_a_later_file(line: tf.Graph, tmp_path: Path) -> None:
     editor = tgw.edit(line)
-    first = editor.to_tensorboard(tmp_path / "it's a\nlog")
-    second = editor.to_tensorboard(str(tmp_path / "it's a\nlog"))
+    first = editor.save(tmp_path / "it's a\nlog", format="tensorboard")
+    second = editor.save(str(tmp_path / "it's a\nlog"), format="tensorboard")
     assert sorted(path.name for path in first.parent.iterdir()) == [first.name, second.name]
     assert re.match(r"events\.out\.tfevents\.\d{10}\.\d{6}\.", first.name)
 
@@ -141,6 +141,6 @@ def test_a_folder_that_cannot_be_written_to_is_named(line: tf.Graph, tmp_path: P
     (tmp_path / "file").write_text("x")
     for place in (tmp_path / "file", tmp_path / "file" / "inside", "a\0b"):
         with pytest.raises(GraphEditError, match="cannot be written to") as refused:
-            tgw.edit(line).to_tensorboard(place)
+            tgw.edit(line).save(place, format="tensorboard")
         assert "\n" not in refused.value.why
     assert (tmp_path / "file").read_text() == "x"

@@ -328,7 +328,7 @@ from tfgraphwidget.errors import GraphEditError
 editor = tgw.edit(%r)
 editor.bypass("net/two/out")
 print(editor.clone(["x:0"], ["net/logits:0"], into="copy", init="initial"))
-print(tgw.edit(editor.save(%r)).index.names == editor.index.names)
+print(tgw.edit(editor.save(%r))._core.index.names == editor._core.index.names)
 for use in (lambda: editor.session, lambda: editor.save("model.tflite")):
     try:
         use()

@@ -23,7 +23,7 @@ from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.tf_types import Session
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor import GraphEditor
+    from tfgraphwidget.editor import GraphEditor, passes
     from tfgraphwidget.graph.patterns import pattern
     from tfgraphwidget.layout import Layout
     from tfgraphwidget.layout.compound import layered
@@ -39,6 +39,7 @@ __all__ = [
     "edit",
     "example",
     "layered",
+    "passes",
     "pattern",
     "renew",
     "sync",
@@ -47,6 +48,7 @@ _LAZY = {
     "GraphEditor": "tfgraphwidget.editor",
     "ModuleLayer": "tfgraphwidget.runtime.functions.module_layer",
     "layered": "tfgraphwidget.layout.compound",
+    "passes": "tfgraphwidget.editor",
     "pattern": "tfgraphwidget.graph.patterns",
 }
 
@@ -70,12 +72,12 @@ def edit(
 
             * A `tf.Graph` or a `tf.compat.v1.Session`. Of a MonitoredSession, the session inside, without its hooks.
             * A `tf.function`, a ConcreteFunction, a FuncGraph, or a Keras 3 model that has been built. Edits make a
-              new callable: `editor.module()`.
+              new callable: `editor.to_module()`.
             * The path of a SavedModel's directory or its saved_model.pb, of a .pb or .pbtxt GraphDef, or of a .meta
               file.
             * A GraphDef, MetaGraphDef or SavedModel message, or its bytes.
-            * What `editor.to_bytes()` returned, or the path of the .tgw file that `editor.save` wrote.
-            * A networkx graph that `editor.networkx()` returned, without some nodes and edges or with other names.
+            * What `bytes(editor)` returned, or the path of the .tgw file that `editor.save` wrote.
+            * A networkx graph that `editor.to_networkx()` returned, without some nodes and edges or with other names.
         session: The session that runs a `tf.Graph`. Without one, variables cannot be initialized.
         signature: The name of a SavedModel's signature; of a `tf.function` the number of a trace, or a list of
             TensorSpecs; of a Keras model, such a list where Keras did not record all that its `call` takes.
@@ -86,8 +88,8 @@ def edit(
         layout: A networkx layout, or a callable that takes a graph and returns {node: (x, y)}; None for
             `tfgraphwidget.layered`, which is such a callable too.
         watch: Of a file: follow it when it changes on disk. The widget looks twice a second while the kernel is idle,
-            and `editor.follow()` at once: the file is opened again and the edits are made again, or a notice says which
-            of them no longer fits.
+            and `editor.source.reload()` at once: the file is opened again and the edits are made again, or a notice
+            says which of them no longer fits.
 
     Returns:
         The editor. A file is only read: nothing in it runs, and TensorFlow imports it when something is run or cloned.
@@ -102,7 +104,7 @@ def edit(
     >>> graph, session = editor.graph, editor.session
     >>> tgw.edit(graph, session=session)
     <GraphEditor: 74 ops, 0 edits>
-    >>> len(tgw.edit(graph.as_graph_def()).index)
+    >>> len(tgw.edit(graph.as_graph_def())._core.index)
     74
     """
     from tfgraphwidget.graph import no_collections
@@ -122,7 +124,7 @@ def edit(
         if watch:
             from tfgraphwidget.editor import watch_file
 
-            watch_file(editor.core, graph, lambda: open_source(graph, **options))
+            watch_file(editor._core, graph, lambda: open_source(graph, **options))
         return editor
 
 
@@ -247,7 +249,8 @@ def renew(session: Session) -> tuple[str, ...]:
     >>> editor = tgw.example()
     >>> feeds = {"x:0": [[1, 2, 3, 4]]}
     >>> before = editor.session.run("net/logits:0", feeds)
-    >>> report = editor.bypass("net/hidden/Relu", renew="never")
+    >>> editor.renew = False
+    >>> report = editor.bypass("net/hidden/Relu")
     >>> bool((editor.session.run("net/logits:0", feeds) == before).all())
     True
     >>> tgw.renew(editor.session)

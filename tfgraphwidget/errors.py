@@ -18,9 +18,9 @@ _END = re.compile(r"(?<!\.\w)[.?!]\s+(?=[A-Z`'\"(])")  # of a sentence; "e.g. Mu
 class GraphEditError(Exception):
     """A refusal; graph, session and files are as they were.
 
-    `ops` holds the names of the ops to highlight, in the order the sentence names them. `mends` are commands of which
-    each would do what was asked, with something more: `editor.edit(error.mends[0])`. `sentence` is the refusal as text
-    and fields, which a page writes in other words than Python; `why` adds the `fix`, the first of `mends` as Python, to
+    `ops` holds the names of the ops to highlight, in the order the sentence names them. `fixes` are commands of which
+    each would do what was asked, with something more: `editor.apply(error.fixes[0])`. `sentence` is the refusal as text
+    and fields, which a page writes in other words than Python; `why` adds the `fix`, the first of `fixes` as Python, to
     it, where a page has a button. `code` is what a program can rely on: it stays when a sentence changes. It is that of
     the case ("several-inputs-fit"), of the class ("name-taken"), or of the edit ("bypass-refused").
 
@@ -37,11 +37,11 @@ class GraphEditError(Exception):
         super().__init_subclass__(**options)
         cls.code = _WORD.sub("-", cls.__name__).lower()
 
-    def __init__(self, why: str, ops: Iterable[str] = (), mends: Iterable[Any] = (), *, code: str = "") -> None:
+    def __init__(self, why: str, ops: Iterable[str] = (), fixes: Iterable[Any] = (), *, code: str = "") -> None:
         self.sentence = Sentence(why).shorten(_LONGEST)
         super().__init__(self.sentence)
         self.ops = tuple(ops)
-        self.mends = tuple(mends)
+        self.fixes = tuple(fixes)
         if code:
             self.code = code
 
@@ -59,21 +59,21 @@ class GraphEditError(Exception):
         return self.why if names_it or not self.call else f"{self.call}: {self.why}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What a worker process sends: without mends, which are edits of an editor that is there."""
-        return _copy_of, (type(self), self.args, {**vars(self), "mends": ()})
+        """What a worker process sends: without fixes, which are edits of an editor that is there."""
+        return _copy_of, (type(self), self.args, {**vars(self), "fixes": ()})
 
     def row(self) -> dict[str, object]:
         """The refusal as data that JSON can hold.
 
         Returns:
-            "code"; "sentence", without the fixes; "ops"; and "mends", of which each has a "label", the "python" of it,
-            and as "edit" what `editor.replay([edit])` takes, None if it holds what no JSON can.
+            "code"; "sentence", without the fixes; "ops"; and "fixes", of which each has a "label", the "python" of it,
+            and as "edit" what `editor.history.replay([edit])` takes, None if it holds what no JSON can.
         """
         return {
             "code": self.code,
             "sentence": self.sentence,
             "ops": list(self.ops),
-            "mends": [mend.row() for mend in self.mends],
+            "fixes": [fix.row() for fix in self.fixes],
         }
 
 
@@ -143,9 +143,9 @@ class NameTaken(GraphEditError):
     """A name is in use, or none; `name` is that one, and `free` the one that the sentence proposes, or ""."""
 
     def __init__(
-        self, why: str, ops: Iterable[str] = (), mends: Iterable[Any] = (), *, name: str = "", free: str = ""
+        self, why: str, ops: Iterable[str] = (), fixes: Iterable[Any] = (), *, name: str = "", free: str = ""
     ) -> None:
-        super().__init__(why, ops, mends)
+        super().__init__(why, ops, fixes)
         self.name, self.free = name, free
 
 

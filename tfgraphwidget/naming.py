@@ -242,7 +242,7 @@ def did_you_mean(name: str, choices: Iterable[str], folder: str = "", *, otherwi
 FIND_OPS = editor_call("find", "text") + " finds ops"
 """The way out where no op has a name, for `did_you_mean`."""
 HOW_TO_TRUST = either(
-    "if you trust it, open it with trusted=True, or set editor.trusted = True",
+    "if you trust it, open it with trusted=True, or set editor.source.trusted = True",
     "if you trust it, turn on 'Trust this file'",
 )
 """The way out where an op of a file was not run."""

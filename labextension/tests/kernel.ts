@@ -19,7 +19,7 @@ export const refused = (why: string, ops: string[] = []): Answer => ({
   type: "refusal",
   why,
   ops,
-  mends: [],
+  fixes: [],
   argument: "",
   trust: false,
   buffer: NOTHING,

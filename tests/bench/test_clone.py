@@ -58,7 +58,7 @@ def one_pair(ours_first: bool) -> tuple[float, float, float]:
     times = {}
     for work in (ours, bare) if ours_first else (bare, ours):
         times[work] = seconds(work, time.process_time)
-        assert len(editor.index) == len(graph.get_operations())
+        assert len(editor._core.index) == len(graph.get_operations())
     filled = seconds(lambda: editor.clone("input:0", INCEPTION_OUTPUT, "filled", init="current"))
     session.close()
     return times[ours], times[bare], filled
@@ -104,7 +104,9 @@ def layers_pair(meta: v1.MetaGraphDef, ours_first: bool) -> tuple[float, float, 
     nodes.CopyFrom(meta.graph_def)
     for node in nodes.node:
         if "_class" in node.attr and "loc:@" in str(node.attr["_class"]):
-            assert node.attr["_class"].list.s[0][5:].decode() in editor.index.ids  # among the nodes, as it wants them
+            assert (
+                node.attr["_class"].list.s[0][5:].decode() in editor._core.index.ids
+            )  # among the nodes, as it wants them
     made = []
 
     def bare() -> None:
@@ -117,7 +119,7 @@ def layers_pair(meta: v1.MetaGraphDef, ours_first: bool) -> tuple[float, float, 
     times = {}
     for work in (ours, bare) if ours_first else (bare, ours):
         times[work] = seconds(work, time.process_time)
-        assert len(editor.index) == len(graph.get_operations())
+        assert len(editor._core.index) == len(graph.get_operations())
     initialisers = [variable.initializer for variable in made[0].variables]
     filled = seconds(lambda: session.run(initialisers))
     session.close()

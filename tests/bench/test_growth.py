@@ -22,7 +22,7 @@ import tfgraphwidget as tgw
 from tfgraphwidget.scene import scene as scenes
 def draw(editor):
     scene = editor.view.scene()
-    return scenes.to_bytes({**scene.arrays(), **editor.core.paint(scene).arrays()})
+    return scenes.to_bytes({**scene.arrays(), **editor._core.paint(scene).arrays()})
 def clock(work):
     work()  # what is computed once for a graph
     start = time.perf_counter()
@@ -34,9 +34,9 @@ draw(editor)
 figures = {"opened": opened, "cold": time.perf_counter() - start, "cpu": time.process_time() - cpu}
 # Not ru_maxrss, which begins with what the parent held.
 figures["memory"] = int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024 / 1e6
-figures["ops"] = len(editor.index)
+figures["ops"] = len(editor._core.index)
 figures["search"] = clock(lambda: editor.find("conv -grad").ops)
-figures["walk"] = clock(lambda: len(editor.downstream(editor.index.names[0])))
+figures["walk"] = clock(lambda: len(editor.downstream(editor._core.index.names[0])))
 if figures["ops"] < 250_000:
     start = time.perf_counter()
     other = tgw.edit(sys.argv[1])

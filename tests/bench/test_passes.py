@@ -32,12 +32,12 @@ def graph_of(name: str, folder: Path) -> Any:
 @pytest.mark.parametrize("name", ["resnet", "inception", "seq2seq", "transformer"])
 def test_constants_are_folded(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph_def = graph_of(name, tmp_path)
-    outputs = results(tgw.edit(graph_def).index)
+    outputs = results(tgw.edit(graph_def)._core.index)
     monkeypatch.setattr(optimizer, "PASSES", ("constfold",))
     own, peer = [], []
     for _ in range(RUNS):  # in turn
         editor = tgw.edit(graph_def)
-        len(editor.index)
+        len(editor._core.index)
         start = time.process_time()
         try:
             report = editor.passes.fold_constants()
@@ -45,7 +45,7 @@ def test_constants_are_folded(name: str, tmp_path: Path, monkeypatch: pytest.Mon
         except GraphEditError as refusal:  # a pass with nothing to do
             own_text = refusal.why
         own.append(time.process_time() - start)
-        index = tgw.edit(graph_def).index
+        index = tgw.edit(graph_def)._core.index
         start = time.process_time()
         _, (grappler,) = optimizer.optimize(index, outputs)
         peer.append(time.process_time() - start)
@@ -62,7 +62,7 @@ def test_files_are_smaller(name: str, tmp_path: Path) -> None:
         v1.train.import_meta_graph(str(written(name, tmp_path)))
         session.run(v1.global_variables_initializer())
         editor = tgw.edit(graph, session=session)
-        outputs = results(editor.index)
+        outputs = results(editor._core.index)
         path = tmp_path / "frozen.pb"
         editor.freeze(outputs)
         editor.save(path, verify=False)

@@ -57,7 +57,7 @@ def blocks(ops: int, every: int) -> v1.GraphDef:
 @pytest.mark.parametrize("every", [100_000, 10, 1])
 @pytest.mark.parametrize("ops", [3_000, 10_000, 100_000])
 def test_match_of_a_pattern_of_five_ops(ops: int, every: int, kind: str) -> None:
-    index = tgw.edit(blocks(ops, every)).index
+    index = tgw.edit(blocks(ops, every))._core.index
     pattern = parse(FIVE_OPS[kind])
     hits = find_matches(index, pattern)
     assert len(hits) == max(1, ops // 10 // every)

@@ -85,7 +85,7 @@ def test_a_reroute_and_its_undo_against_an_import_of_the_graph(kind: str, where:
         back.time(editor.undo)
     imported.time(lambda: import_again(meta.graph_def, old, new))
     ratio = imported.wall[0] / statistics.median(there.wall[1:])
-    what = f"{kind}, {where}, {len(editor.index):,} ops"
+    what = f"{kind}, {where}, {len(editor._core.index):,} ops"
     record("Edit", f"reroute, {what}", "ms", there.wall[1:], {"tf.import_graph_def with input_map": imported.wall[0]})
     record("Edit", f"undo of that, {what}", "ms", back.wall[1:])
     assert ratio >= 50
@@ -115,7 +115,7 @@ def test_ten_thousand_edits_leave_no_drift_and_memory_grows_with_the_edits_only(
             sizes.append((tracemalloc.get_traced_memory()[0], steps, len(editor.graph.get_operations())))
     spent = time.perf_counter() - start
     tracemalloc.stop()
-    assert {n.name: n.SerializeToString(deterministic=True) for n in editor.index.nodes} == written(editor)
+    assert {n.name: n.SerializeToString(deterministic=True) for n in editor._core.index.nodes} == written(editor)
     editor.history.goto(0)
     assert seen(editor) == before
     record("Edit", "10,000 random edits, undos and redos, each (while memory is traced)", "ms", spent * 1e3 / 10_000)

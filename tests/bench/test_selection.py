@@ -25,23 +25,23 @@ WORK: dict[str, Callable[[GraphEditor], object]] = {
     "upstream": lambda e: e.upstream("y"),
     "downstream": lambda e: e.downstream("x"),
     "upstream(stop_at)": lambda e: e.upstream("y", stop_at=["chain_3/add_7:0"]),
-    "paths": lambda e: e.paths("x", "y"),
+    "paths": lambda e: e.path("x", "y", all=True),
     "path": lambda e: e.path("x", "y"),
-    "enclosed": lambda e: e.enclosed(["chain_0/add_3"], by=["y"]),
-    "grow": lambda e: e.scope("chain_1").grow(),
-    "inputs, outputs": lambda e: (~e.scope("chain_1")).inputs and (~e.scope("chain_1")).outputs,
-    "fan_out": lambda e: e.fan_out(2),
+    "enclosed": lambda e: e.ops("chain_0/add_3").connected(until=["y"]),
+    "grow": lambda e: e.ops(scope="chain_1").grow(),
+    "inputs, outputs": lambda e: (~e.ops(scope="chain_1")).inputs and (~e.ops(scope="chain_1")).outputs,
+    "fan_out": lambda e: e.ops(consumers=2),
     "downstream of half": lambda e: e.downstream(*tensors(e)),
     "ops of half": lambda e: e.ops(*tensors(e)) & e.ops(*tensors(e)),
     "between, 100 inputs": lambda e: e.between([f"chain_{k}/add_3:0" for k in range(100)], "y"),
-    "ends": lambda e: e.paths("x", "y").ends,
-    "around": lambda e: e.fan_out(2).around(),
+    "ends": lambda e: e.path("x", "y", all=True).ends,
+    "around": lambda e: e.ops(consumers=2).around(),
 }
 
 
 def tensors(editor: GraphEditor) -> list[str]:
     """Every second op's tensor."""
-    return [f"{name}:0" for name in editor.index.names[::2]]
+    return [f"{name}:0" for name in editor._core.index.names[::2]]
 
 
 def milliseconds(work: Callable[[], object], times: int = 7) -> tuple[float, float]:

@@ -62,7 +62,7 @@ def imported_inception() -> Any:
 def test_a_clone_into_another_graph_against_lift_to_graph() -> None:
     def ours() -> float:
         editor, other = tgw.edit(imported_inception()), tf.Graph()
-        len(editor.index)
+        len(editor._core.index)
         taken = cpu(lambda: editor.clone("input:0", INCEPTION_OUTPUT, "copy", graph=other, init="none"))
         with other.as_default():
             assert v1.global_variables_initializer().type == "NoOp"
@@ -142,7 +142,7 @@ def test_freezing_against_convert_variables_to_constants(tmp_path: Path) -> None
     graph = session.graph
     output = INCEPTION_OUTPUT.partition(":")[0]
     editor = tgw.edit(graph, session=session)
-    len(editor.index)
+    len(editor._core.index)
 
     def ours() -> float:
         path = tmp_path / "ours.pb"

@@ -18,7 +18,7 @@ NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "01_clone_by_clicking.ipynb
 IMPORTS, LOAD, SHOW = 2, 3, 4
 PREDICTIONS = "net/InceptionV3/Predictions"
 SOFTMAX = f"{PREDICTIONS}/Softmax"
-OPS = "len(editor.index)"
+OPS = "len(editor._core.index)"
 FEED = "{'input:0': np.random.default_rng(0).normal(size=(1, 299, 299, 3))}"
 
 

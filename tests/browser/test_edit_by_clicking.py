@@ -1,4 +1,4 @@
-"""Edits with a real mouse, in a real JupyterLab: bypass, drag from a port, mend, remove, history, differences."""
+"""Edits with a real mouse, in a real JupyterLab: bypass, drag from a port, fix, remove, history, differences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ with graph.as_default():
 ones = np.ones((1, 3), np.float32)
 before = sess.run("z:0", {"x:0": ones}).tolist()
 editor = tgw.edit(graph, session=sess)
-editor.widget.height = 560
+editor.view.widget.height = 560
 """
 OUTPUT = "sess.run('z:0', {'x:0': ones}).tolist()"
 
@@ -119,7 +119,7 @@ def test_an_op_is_bypassed_and_the_session_follows(widget: Widget) -> None:
     shoot(page, "edit_3_dark")
 
 
-def test_a_drag_from_a_port_rewires_and_refusals_offer_mends(widget: Widget) -> None:
+def test_a_drag_from_a_port_rewires_and_refusals_offer_fixes(widget: Widget) -> None:
     notebook, page, root = widget.notebook, widget.page, widget.root
     hold(widget, "z", "dropout")
     expect(root.locator(".tgw-tooltip")).to_contain_text("depends on")
@@ -140,7 +140,7 @@ def test_a_drag_from_a_port_rewires_and_refusals_offer_mends(widget: Widget) -> 
     shoot(page, "edit_5_refused")
     widget.root.get_by_role("button", name="Insert a Cast").click()
     line = changed_lines(widget, 2)[1]
-    assert line == 'editor.connect(source="wide:0", target="spare", k=0, mend="Cast")'
+    assert line == 'editor.connect(source="wide:0", target="spare", k=0, adapter="Cast")'
 
     drag(widget, "x", "dropout")
     menu = root.get_by_role("menu")
@@ -153,7 +153,7 @@ def test_a_drag_from_a_port_rewires_and_refusals_offer_mends(widget: Widget) -> 
     widget.settled()
     page.keyboard.press("Delete")
     assert changed_lines(widget, 4)[3].startswith('editor.remove(what="spare"')
-    assert notebook.kernel_eval("'spare' in editor.index.ids") is False
+    assert notebook.kernel_eval("'spare' in editor._core.index.ids") is False
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ LARGE = """
 with graph.as_default():
     large = tf.constant(np.random.default_rng(0).bytes(9_000_000), name="large")
 """
-CLOSED = SHOW.replace("editor.widget.height", "editor.view.collapse('two')\neditor.widget.height")
+CLOSED = SHOW.replace("editor.view.widget.height", "editor.view.collapse('two')\neditor.widget.height")
 MOST = 4_000_000  # bytes of a message; proxies close connections with more in one
 DELAY, RATE = 0.075, 250_000  # 150 ms there and back, 2 Mbit/s
 
@@ -133,13 +133,13 @@ def test_a_slow_connection_that_drops(page: Page, server: JupyterServer, link: L
         expect(widget.status).to_contain_text(f"into {name!r}")
         widget.settled()
         assert notebook.kernel_eval("len(editor.history.done)") == number
-        expect(root).to_have_attribute("data-ops", str(notebook.kernel_eval("len(editor.index)")))
+        expect(root).to_have_attribute("data-ops", str(notebook.kernel_eval("len(editor._core.index)")))
     clones = [said for _, said in messages.sent if said == "clone"]
     assert len(clones) == 4
 
     # What another cell does is seen, and 9 MB arrive, in messages that a proxy passes on.
     notebook.kernel_eval("0", before="editor.bypass('two/out')")
-    expect(root).to_have_attribute("data-ops", str(notebook.kernel_eval("len(editor.index)")))
+    expect(root).to_have_attribute("data-ops", str(notebook.kernel_eval("len(editor._core.index)")))
     link.delay, link.rate = 0.0, float("inf")
     with page.expect_download() as download:
         download_graph(widget)

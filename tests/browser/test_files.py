@@ -147,7 +147,10 @@ def test_a_graph_is_opened_edited_and_saved(files: Files, folder: Path) -> None:
     expect(files.dirty).to_have_count(0)
     expect(files.item("graph_edited.pb")).to_be_visible()
     shoot(files.page, "file_3_saved")
-    edited, original = tgw.edit(folder / "graph_edited.pb").index.ids, tgw.edit(folder / "graph.pb").index.ids
+    edited, original = (
+        tgw.edit(folder / "graph_edited.pb")._core.index.ids,
+        tgw.edit(folder / "graph.pb")._core.index.ids,
+    )
     assert "net/logits" not in edited
     assert "net/logits" in original
 
@@ -178,7 +181,7 @@ def test_nothing_is_overwritten_unasked(files: Files, folder: Path) -> None:
     files.press("Save")
     files.press("Replace")
     expect(files.news).to_contain_text("Saved as graph.pb", timeout=120_000)
-    assert "net/logits" not in tgw.edit(folder / "graph.pb").index.ids
+    assert "net/logits" not in tgw.edit(folder / "graph.pb")._core.index.ids
 
 
 # What the news line has said; to read a large file takes a moment only.
@@ -337,4 +340,4 @@ def test_notebook_7_opens_graphs_too(page: Page, jupyter_server: JupyterServer, 
     tab.keyboard.press("Control+s")
     tab.locator(".jp-Dialog").get_by_role("button", name="Save", exact=True).click()
     expect(tab.locator(".tgw-file-line")).to_contain_text("Saved as graph_edited.pb", timeout=120_000)
-    assert "net/logits" not in tgw.edit(folder / "graph_edited.pb").index.ids
+    assert "net/logits" not in tgw.edit(folder / "graph_edited.pb")._core.index.ids

@@ -191,7 +191,7 @@ def test_a_file_may_use_a_notebooks_kernel_and_leaves_it_running(files: Files, j
     files.page.evaluate(f"(id) => void {DOCUMENT}.context.sessionContext.changeKernel({{ id }})", kernel)
     expect(files.message).to_be_visible()
     widget = files.shown("graph.pb")
-    assert jupyter_server.kernel_eval(path, "'net/logits' in editor.index.ids")
+    assert jupyter_server.kernel_eval(path, "'net/logits' in editor._core.index.ids")
     remove(widget, "net/logits")
     shoot(files.page, "trouble_5_borrowed")
     files.dirty.filter(has_text="graph.pb").locator(".lm-TabBar-tabCloseIcon").click()

@@ -109,7 +109,7 @@ def test_a_name_scope_is_found_by_its_own_name(page: Page, jupyter_server: Jupyt
     inspector = root.locator(".tgw-inspector")
     widget.notebook.kernel_eval("0", before="editor.view.collapse()")
     widget.settled()
-    in_two = widget.notebook.kernel_eval("len(editor.scope('two'))")
+    in_two = widget.notebook.kernel_eval("len(editor.ops(scope='two'))")
 
     # A part of the name lists it above the ops, which Enter still goes to.
     root.focus()
@@ -212,10 +212,10 @@ def test_what_is_hidden_is_counted_and_comes_back(page: Page, jupyter_server: Ju
     keyboard.press("/")
     keyboard.type("scope:two")
     root.get_by_role("button", name="Show only these").click()
-    rest = widget.notebook.kernel_eval("len(editor.index) - len(editor.scope('two'))")
+    rest = widget.notebook.kernel_eval("len(editor._core.index) - len(editor.ops(scope='two'))")
     expect(hidden).to_contain_text(f"{rest} ops hidden")
     widget.settled()
-    assert widget.notebook.kernel_eval("editor.core.view.hidden_ops") == rest
+    assert widget.notebook.kernel_eval("editor._core.view.hidden_ops") == rest
     shoot(root, "shown-only")
     keyboard.press("Escape")
     keyboard.press("A")

@@ -14,11 +14,11 @@ pytestmark = pytest.mark.one_page
 
 NOTED = """
 said = []
-send = editor.widget.send
+send = editor.view.widget.send
 def noted(content, buffers=None):
     said.append(content["type"])
     send(content, buffers)
-editor.widget.send = noted
+editor.view.widget.send = noted
 """
 ALIKE = "editor.view.collapse(); editor.view.expand('one … three')"
 INSIDE = ("two/product", "two/out")
@@ -33,7 +33,9 @@ def apart(widget: Widget) -> tuple[float, float]:
 
 def caught_up(widget: Widget) -> None:
     """Wait until the view shows all that the kernel knows."""
-    expect(widget.root).to_have_attribute("data-revision", str(widget.notebook.kernel_eval("editor.widget.revision")))
+    expect(widget.root).to_have_attribute(
+        "data-revision", str(widget.notebook.kernel_eval("editor.view.widget.revision"))
+    )
     widget.settled()
 
 
@@ -50,7 +52,7 @@ def resting(page: Page, server: JupyterServer, name: str) -> Widget:
             break
         page.wait_for_timeout(100)
     # The page has heard it when it has heard what was said after that.
-    notebook.kernel_eval("0", before="editor.widget.height += 1")
+    notebook.kernel_eval("0", before="editor.view.widget.height += 1")
     expect(widget.root).to_have_css("height", "481px")
     # A kernel on a loaded machine says meanwhile that it works.
     assert [kind for kind in notebook.kernel_eval("said") if kind != "working"] == ["next_scene"]
@@ -87,7 +89,7 @@ def test_what_another_cell_hid_meanwhile_is_not_shown(page: Page, jupyter_server
     widget = resting(page, jupyter_server, "foresight_changed")
     notebook = widget.notebook
     # No revision is told: as if the word of it were still on its way.
-    notebook.kernel_eval("0", before="editor.core.view.hide(('two/product',))")
+    notebook.kernel_eval("0", before="editor._core.view.hide(('two/product',))")
     widget.click("two", double=True)
     widget.settled()
     assert widget.root.evaluate("root => root.tfgraphwidget.screenPosition('two/product')") is None

@@ -123,7 +123,7 @@ def test_walk_mark_and_clone_without_a_mouse(page: Page, jupyter_server: Jupyter
     page.keyboard.press("Enter")
     expect(root).not_to_have_attribute("data-ops", f"{ops:.0f}")
     widget.settled()
-    assert "typed/two/out" in notebook.kernel_eval("list(editor.index.names)")
+    assert "typed/two/out" in notebook.kernel_eval("list(editor._core.index.names)")
     root.focus()
     page.keyboard.press("Control+z")
     expect(root).to_have_attribute("data-ops", f"{ops:.0f}")

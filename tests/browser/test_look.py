@@ -24,7 +24,7 @@ def test_colours_have_a_legend_and_words(page: Page, jupyter_server: JupyterServ
     for way in ("type", "dtype", "parameters", "FLOPs"):
         ways.select_option(way)
         widget.settled()
-        assert widget.notebook.kernel_eval("editor.core.paint(editor.view.scene()).tint.any().item()")
+        assert widget.notebook.kernel_eval("editor._core.paint(editor.view.scene()).tint.any().item()")
         shoot(root, f"colour_{way}")
     expect(legend).to_contain_text("batch = 1")
     ways.select_option("type")
@@ -33,7 +33,7 @@ def test_colours_have_a_legend_and_words(page: Page, jupyter_server: JupyterServ
     ways.select_option("")
     widget.settled()
     expect(legend).to_contain_text("activation")
-    assert not widget.notebook.kernel_eval("editor.core.paint(editor.view.scene()).tint.any().item()")
+    assert not widget.notebook.kernel_eval("editor._core.paint(editor.view.scene()).tint.any().item()")
 
 
 @pytest.mark.slow
@@ -47,7 +47,7 @@ def test_a_box_that_is_dragged_stays_there(page: Page, jupyter_server: JupyterSe
     shoot(root, "dragged")
     mouse.up()
     widget.settled()
-    assert widget.notebook.kernel_eval("list(editor.core.view.pinned)") == ["other"]
+    assert widget.notebook.kernel_eval("list(editor._core.view.pinned)") == ["other"]
     shoot(root, "pinned")
     widget_zoom = widget.number("zoom")
     # Where it is relative to what nobody moved stays, over a reload of the page too.
@@ -59,7 +59,7 @@ def test_a_box_that_is_dragged_stays_there(page: Page, jupyter_server: JupyterSe
     root.wait_for(timeout=60_000)
     again = Widget(widget.notebook, root)
     zoom = again.number("zoom") / widget_zoom
-    now = [there - here for there, here in zip(again.place("other"), again.place("aside"), strict=True)]
+    now = [there - here for there, here in zip(again.set_device("other"), again.set_device("aside"), strict=True)]
     assert now == pytest.approx([zoom * part for part in apart], abs=3)
 
 

@@ -48,7 +48,7 @@ def _():
 @app.cell
 def _(editor, mo, session):
     def told(_):
-        copies = [editor[name]["y:0"].name for name in sorted(editor.core.executor.copies)]
+        copies = [editor[name]["y:0"].name for name in sorted(editor._core.executor.copies)]
         ran = [session.run(name, {"x:0": [[1.0] * 4]}).tolist() for name in copies]
         return mo.md(f"copies {copies} inputs {list(editor.inputs)} values {ran}")
 

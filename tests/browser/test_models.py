@@ -45,7 +45,7 @@ def test_a_model_is_legible_at_first_and_can_be_opened(
 ) -> None:
     widget = opened(page, jupyter_server, f"model_{name}", written(name, tmp_path))
     width, height = widget.notebook.kernel_eval(
-        "[float(v) for drawing in editor.widget._handler._drawings.values() for v in drawing.scene.box[0, 2:]]"
+        "[float(v) for drawing in editor.view.widget._handler._drawings.values() for v in drawing.scene.box[0, 2:]]"
     )
     canvas = widget.root.locator("canvas").first.bounding_box()
     assert canvas
@@ -68,7 +68,7 @@ def test_a_model_is_legible_at_first_and_can_be_opened(
     set_theme(page, dark=False)
     widget.settled()
     shoot(widget.root, f"model_{name}_4_opened")
-    assert widget.number("items") > widget.notebook.kernel_eval("len(editor.index)") / 2
+    assert widget.number("items") > widget.notebook.kernel_eval("len(editor._core.index)") / 2
     check_letters(widget)
 
 

@@ -54,7 +54,7 @@ def test_a_click_on_clone_is_one_plan_one_revision_and_two_requests(page: Page, 
     preview_of(widget, "copy")
     caught_up(widget)
     notebook.kernel_eval("0", before=NOTED)
-    revision = notebook.kernel_eval("editor.widget.revision")
+    revision = notebook.kernel_eval("editor.view.widget.revision")
 
     widget.tab("Clone")
     scope = root.get_by_role("textbox", name="scope")
@@ -68,7 +68,7 @@ def test_a_click_on_clone_is_one_plan_one_revision_and_two_requests(page: Page, 
     caught_up(widget)
     assert asked(widget) == ["preview", "clone", "preview"]
     assert notebook.kernel_eval("plans") == ["tower", "copy"]
-    assert notebook.kernel_eval("editor.widget.revision") == revision + 1
+    assert notebook.kernel_eval("editor.view.widget.revision") == revision + 1
     widget.tab("Op")
     # The inspector has the new consumers, by the reply to the click.
     expect(root.locator(".tgw-inspector")).to_have_attribute("data-name", "x")
@@ -82,7 +82,7 @@ def test_a_click_on_clone_is_one_plan_one_revision_and_two_requests(page: Page, 
     before = asked(widget)
     root.get_by_role("button", name="Clone", exact=True).click()
     expect(root).to_have_attribute("data-status", "refused")
-    caught_up_to = notebook.kernel_eval("editor.widget.revision")
+    caught_up_to = notebook.kernel_eval("editor.view.widget.revision")
     assert asked(widget) == [*before, "clone"]
     assert caught_up_to == revision + 1
     expect(scope).to_have_value("tower")

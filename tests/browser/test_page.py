@@ -184,7 +184,7 @@ def test_nothing_that_needs_a_kernel_is_offered(opened: Open) -> None:
 
 def doubled(editor: GraphEditor) -> str:
     """The first op that calls a function."""
-    return editor.where(lambda op: op.type.endswith("PartitionedCall")).ops[0]
+    return editor.ops(where=lambda op: op.type.endswith("PartitionedCall")).ops[0]
 
 
 def test_a_door_leads_into_the_function_and_the_path_back(opened: Open) -> None:
@@ -390,7 +390,7 @@ def test_odd_names_are_text(page: Page, opened: Open, name: str) -> None:
     view.root.focus()
     page.keyboard.press("E")
     view.settled()
-    last = editor.index.names[-1]
+    last = editor._core.index.names[-1]
     view.root.get_by_role("combobox", name="Find ops").fill(f'name:"{last}"' if '"' not in last else "/[\"']/")
     expect(view.root.locator(".tgw-hits-total")).to_contain_text("found")
     assert dialogs == []

@@ -102,7 +102,7 @@ def test_a_clone_made_in_the_panel_is_a_variable_and_its_line_a_cell(notebook: O
     shoot(notebook.page, "panel_choices")
     rows.first.click()
     widget = panel.widget()
-    assert widget.number("ops") == notebook.kernel_eval("len(editor.index)")
+    assert widget.number("ops") == notebook.kernel_eval("len(editor._core.index)")
     assert notebook.kernel_eval("editor.graph is graph and editor.session is sess")
     box, pane = widget.root.bounding_box(), panel.pane.bounding_box()
     assert box
@@ -113,10 +113,10 @@ def test_a_clone_made_in_the_panel_is_a_variable_and_its_line_a_cell(notebook: O
     mark_and_clone(widget, "copy")
     assert notebook.kernel_eval("copy['dense/y:0'].name") == "copy/dense/y:0"
     # The list of graphs has the size that the editor has now.
-    size = f"{notebook.kernel_eval('len(editor.index)')} ops"
+    size = f"{notebook.kernel_eval('len(editor._core.index)')} ops"
     expect(panel.choice.locator("option:checked")).to_contain_text(size)
     expect(panel.bar.locator(".tgw-bar-line")).to_contain_text("copy = editor.clone(")
-    size = f"{notebook.kernel_eval('len(editor.index)')} ops"  # the list of graphs follows the edits
+    size = f"{notebook.kernel_eval('len(editor._core.index)')} ops"  # the list of graphs follows the edits
     expect(panel.choice.locator("option:checked")).to_contain_text(size)
     panel.bar.locator("jp-button").filter(has_text="Insert as cell").click()
     inserted = notebook.panel.locator(".jp-CodeCell").filter(has_text="copy = editor.clone(")
@@ -131,7 +131,7 @@ def reload_and_restart(notebook: OpenNotebook, panel: Panel) -> None:
     page.evaluate(f"() => {NOTEBOOK_PANEL}.context.save()")
     page.reload()
     widget = panel.widget()
-    assert widget.number("ops") == notebook.kernel_eval("len(editor.index)")
+    assert widget.number("ops") == notebook.kernel_eval("len(editor._core.index)")
     expect(panel.bar.locator(".tgw-bar-variable")).to_have_text("editor")
 
     page.evaluate(f"() => {NOTEBOOK_PANEL}.dispose()")

@@ -26,7 +26,7 @@ with graph.as_default():
 sess = v1.Session(graph=graph)
 sess.run(init)
 editor = tgw.edit(graph, session=sess)
-editor.widget.height = 480
+editor.view.widget.height = 480
 """
 
 
@@ -61,7 +61,7 @@ def test_a_preview_is_read_and_one_variable_is_shared(page: Page, jupyter_server
     expect(preview).to_contain_text("3 own variables")
     expect(preview).to_contain_text("1 tensor from outside")
     expect(preview).not_to_contain_text("ops with side effects")  # what initialises the variables is none
-    ops = widget.notebook.kernel_eval("len(editor.preview(into='copy').ops)")
+    ops = widget.notebook.kernel_eval("len(editor.preview(editor.clone, into='copy').ops)")
     expect(preview).to_contain_text(f"Copies {ops} ops into copy")
 
     # A name leads to its op.
@@ -127,10 +127,10 @@ def test_chosen_ops_are_cloned_without_a_boundary(page: Page, jupyter_server: Ju
     scope.press("Enter")
     expect(widget.status).to_contain_text("Cloned", timeout=30_000)
     widget.settled()
-    assert widget.notebook.kernel_eval("list(editor.core.executor.copies)") == ["tower"]
+    assert widget.notebook.kernel_eval("list(editor._core.executor.copies)") == ["tower"]
     assert widget.notebook.kernel_eval("editor['tower'].graph is graph") is True
     assert widget.notebook.kernel_eval("editor.history.lines[0]").startswith(
-        "tower = editor.clone(editor.scope('two'), "
+        "tower = editor.clone(editor.ops(scope='two'), "
     )
 
 

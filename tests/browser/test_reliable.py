@@ -31,13 +31,13 @@ def slowly(graph):
         time.sleep(pace)
     return {name: (40 * i, 60 * i) for i, name in enumerate(graph)}
 editor = tgw.edit(graph, session=sess, layout=slowly)
-editor.widget.height = 480
+editor.view.widget.height = 480
 sent = []
-send = editor.widget.send
+send = editor.view.widget.send
 def noted(content, buffers=None):
     sent.append((content["id"], content["type"]))
     send(content, buffers)
-editor.widget.send = noted
+editor.view.widget.send = noted
 editor
 """
 RESTART = "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
@@ -211,12 +211,14 @@ def test_a_view_catches_up_when_the_connection_is_back(page: Page, jupyter_serve
     widget = shown(page, jupyter_server, "reconnected")
     page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel._ws.close()")
     widget.notebook.kernel_eval("0", before="editor.clone('x', 'y', into='meanwhile')")
-    expect(widget.root).to_have_attribute("data-ops", str(widget.notebook.kernel_eval("len(editor.index)")))
+    expect(widget.root).to_have_attribute("data-ops", str(widget.notebook.kernel_eval("len(editor._core.index)")))
     page.context.set_offline(True)
     widget.click("x", "Shift")
     page.context.set_offline(False)
     widget.settled()
-    expect(widget.root).to_have_attribute("data-revision", str(widget.notebook.kernel_eval("editor.widget.revision")))
+    expect(widget.root).to_have_attribute(
+        "data-revision", str(widget.notebook.kernel_eval("editor.view.widget.revision"))
+    )
     assert widget.notebook.kernel_eval(ONCE)
 
 
@@ -246,7 +248,7 @@ def test_two_tabs_and_two_notebooks_on_one_kernel_stay_in_step(page: Page, jupyt
         widget.settled()
         chosen = ["x"] if turn % 2 == 0 else []
         assert first.notebook.kernel_eval("editor.inputs") == chosen
-        revision = str(first.notebook.kernel_eval("editor.widget.revision"))
+        revision = str(first.notebook.kernel_eval("editor.view.widget.revision"))
         for each in widgets:
             each.page.bring_to_front()
             expect(each.root.locator(".tgw-chip[data-name=x]")).to_have_count(len(chosen))

@@ -54,7 +54,7 @@ def saved_notebook() -> Any:
     """A notebook as it is saved with its widgets; the widget's code, its picture and a third output are hostile."""
     editor = tgw.edit(build_mlp(resource=True))
     data, *_ = editor._repr_mimebundle_()
-    widget = editor.widget
+    widget = editor.view.widget
     widget._esm = ESM
     state = ipywidgets.Widget.get_manager_state(widgets=[widget, widget.layout])
     picture = editor.view.to_svg().replace("<svg ", f'<svg onload="{leaves("svg onload")}" ', 1)

@@ -28,7 +28,7 @@ class Doubler(tf.Module):
 
 tf.saved_model.save(Doubler(), "doubler")
 editor = tgw.edit("doubler")
-editor.widget.height = 480
+editor.view.widget.height = 480
 """
 
 
@@ -71,8 +71,8 @@ def test_box_lasso_and_clicks_choose_ops(page: Page, jupyter_server: JupyterServ
     root.get_by_role("button", name="Box", exact=True).click()
     left, top, right, bottom = around(widget, ["two"], 58)
     drag(widget, (left, top), (right, bottom))
-    expect(expression).to_contain_text("editor.scope('two')")
-    everything = set(widget.notebook.kernel_eval("[n for n in editor.index.names if n.startswith('two/')]"))
+    expect(expression).to_contain_text("editor.ops(scope='two')")
+    everything = set(widget.notebook.kernel_eval("[n for n in editor._core.index.names if n.startswith('two/')]"))
     assert everything <= chosen(widget)
     shoot(root, "box-selected")
 
@@ -118,9 +118,9 @@ def test_selections_lead_to_selections(page: Page, jupyter_server: JupyterServer
     expect(root.get_by_role("button", name="Path", exact=True)).to_be_disabled()
     widget.click("y", "Control")
     press("Path")
-    expect(expression).to_have_text("editor.paths('x', 'y')")
+    expect(expression).to_have_text("editor.path('x', 'y', all=True)")
     assert chosen(widget) == set(
-        widget.notebook.kernel_eval("list(editor.between('x:0', 'y') & editor.paths('x', 'y'))")
+        widget.notebook.kernel_eval("list(editor.between('x:0', 'y') & editor.path('x', 'y', all=True))")
     ) | {"x"}
     shoot(root, "path-selected")
     press("Grow")
@@ -149,7 +149,7 @@ def test_functions_are_rooms(page: Page, jupyter_server: JupyterServer) -> None:
     where = root.get_by_role("navigation", name="Current graph")
     depth = where.get_by_role("button").count()
     expect(where).to_contain_text("StatefulPartitionedCall")
-    loop = notebook.kernel_eval("list(editor.where(lambda op: op.type.endswith('While')))[0]")
+    loop = notebook.kernel_eval("list(editor.ops(where=lambda op: op.type.endswith('While')))[0]")
     notebook.kernel_eval("editor.view.reveal(" + repr(loop) + ")")
     widget.settled()
     widget.click(loop, double=True)
@@ -175,7 +175,9 @@ def test_functions_are_rooms(page: Page, jupyter_server: JupyterServer) -> None:
     where.get_by_role("button").first.click()
     widget.settled()
     assert notebook.kernel_eval("len(editor.view.breadcrumb)") == 1
-    notebook.kernel_eval("editor.view.enter(list(editor.where(lambda op: op.type == 'StatefulPartitionedCall'))[0])")
+    notebook.kernel_eval(
+        "editor.view.enter(list(editor.ops(where=lambda op: op.type == 'StatefulPartitionedCall'))[0])"
+    )
     expect(where).to_contain_text("StatefulPartitionedCall")
     widget.settled()
     root.focus()

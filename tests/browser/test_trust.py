@@ -100,7 +100,7 @@ def test_an_op_that_writes_a_file_is_marked_and_runs_once_the_user_trusts_the_fi
     widget.status.get_by_role("switch", name="Trust this file").click()
     expect(widget.status).to_contain_text("This file is trusted now: its ops run, whatever they do.")
     expect(root.get_by_role("switch", name="Trust this file")).not_to_be_attached()
-    assert notebook.kernel_eval("editor.trusted") is True
+    assert notebook.kernel_eval("editor.source.trusted") is True
     assert not target.exists()  # trust runs nothing by itself
     widget.settled()
     points_at_corner(widget, "log/write")
@@ -134,4 +134,4 @@ def test_the_check_of_a_graph_lists_what_does_not_run_and_has_the_switch_for_key
     page.keyboard.press("Space")
     expect(findings.locator("[data-code=untrusted]")).to_have_count(0)
     expect(root.get_by_role("switch", name="Trust this file")).not_to_be_attached()
-    assert notebook.kernel_eval("editor.trusted") is True
+    assert notebook.kernel_eval("editor.source.trusted") is True

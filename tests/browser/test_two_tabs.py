@@ -71,7 +71,7 @@ def test_edits_and_saving_are_seen_in_both_tabs(tabs: Tabs, folder: Path) -> Non
     expect(tabs.second.news).to_contain_text("Saved as graph_edited.pb", timeout=120_000)
     for files in (tabs.first, tabs.second):
         expect(files.dirty).to_have_count(0)
-    edited = tgw.edit(folder / "graph_edited.pb").index.ids
+    edited = tgw.edit(folder / "graph_edited.pb")._core.index.ids
     assert len(edited) == count
     shoot(tabs.first.page, "tabs_1_first")
     shoot(tabs.second.page, "tabs_2_second")

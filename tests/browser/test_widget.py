@@ -152,7 +152,7 @@ def test_refusals_are_sentences_and_change_nothing(page: Page, jupyter_server: J
     notebook.kernel_eval("0", before="sess.close()")
     widget.clone("copy")
     refused("The session is closed")
-    notebook.kernel_eval("0", before="editor.core.target.source.session = sess = v1.Session(graph=graph)")
+    notebook.kernel_eval("0", before="editor._core.target.source.session = sess = v1.Session(graph=graph)")
     widget.clone("copy")
     refused("no value in this session")
     notebook.kernel_eval("0", before="sess.run(init); graph.finalize()")
@@ -165,14 +165,14 @@ def test_refusals_are_sentences_and_change_nothing(page: Page, jupyter_server: J
 def test_cells_views_and_clicks_stay_in_step(page: Page, jupyter_server: JupyterServer) -> None:
     composed = (
         "import ipywidgets\n"
-        "editor.widget.observe(lambda change: seen.append(len(change.new)), 'selection')\n"
-        "ipywidgets.HBox([editor.widget], layout={'width': '100%'})"
+        "editor.view.widget.observe(lambda change: seen.append(len(change.new)), 'selection')\n"
+        "ipywidgets.HBox([editor.view.widget], layout={'width': '100%'})"
     )
     widget = shown(page, jupyter_server, "steps", "copy = editor.clone('x', 'y', 'by_cell')", composed)
     notebook, root = widget.notebook, widget.root
     ops = widget.number("ops")
     notebook.run_cell(2)
-    expect(root).to_have_attribute("data-ops", str(notebook.kernel_eval("len(editor.index)")))
+    expect(root).to_have_attribute("data-ops", str(notebook.kernel_eval("len(editor._core.index)")))
     assert widget.number("ops") > ops
     second = Widget(notebook, notebook.run_cell(3).locator(".tfgraphwidget"))
     assert second.number("ops") == widget.number("ops")
@@ -219,7 +219,7 @@ def test_a_page_that_is_loaded_again_shows_the_graph_again(page: Page, jupyter_s
     root = page.locator(".tfgraphwidget")
     root.wait_for(timeout=60_000)
     again = Widget(widget.notebook, root)
-    assert again.number("ops") == widget.notebook.kernel_eval("len(editor.index)")
+    assert again.number("ops") == widget.notebook.kernel_eval("len(editor._core.index)")
     expect(again.root.locator(".tgw-chip[data-name=x]")).to_be_visible()
 
 

@@ -67,7 +67,7 @@ def test_code_is_what_the_editor_would_print(model: Path, edits: Path, capsys: p
 
 def replayed(model: Path, edits: Path) -> Any:
     editor = tgw.edit(model)
-    editor.replay(edits)
+    editor.history.replay(edits)
     return editor.history.done
 
 
@@ -194,7 +194,7 @@ def test_a_script_that_fails_is_told_in_a_sentence(script: str, why: str, tmp_pa
 
 def test_bad_edits_leave_no_file(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = model.parent / "bad.json"
-    bad.write_text('{"tfgraphwidget": 1, "edits": [{"verb": "os.system", "given": {}}]}')
+    bad.write_text('{"tfgraphwidget": 1, "edits": [{"command": "os.system", "arguments": {}}]}')
     before = sorted(model.parent.iterdir())
     assert main(["export", str(model), f"{model.parent}/out.pb", "--edits", str(bad)]) == 1
     assert "Edit 1 cannot be read: 'os.system' is no verb" in capsys.readouterr().err
@@ -206,7 +206,7 @@ def test_a_pattern_that_cannot_be_read_has_a_caret_under_the_place(
     model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bad = model.parent / "bad.json"
-    edit = {"verb": "replace_all", "given": {"pattern": "Relu(x", "by": "x"}}
+    edit = {"command": "replace_all", "arguments": {"pattern": "Relu(x", "by": "x"}}
     bad.write_text(json.dumps({"tfgraphwidget": 1, "edits": [edit]}))
     assert main(["export", str(model), f"{model.parent}/out.pb", "--edits", str(bad)]) == 1
     refusal, line, caret = capsys.readouterr().err.splitlines()[-3:]
@@ -316,7 +316,7 @@ def test_a_page_is_written_that_needs_no_server(model: Path) -> None:
     data = re.search(r'<script type="text/plain" id="tfgraphwidget-data">(.*?)</script>', text, re.DOTALL)
     assert data
     _, (room,) = unpack_page(base64.b64decode(data[1]))
-    assert room.head["names"] == list(tgw.edit(model).index.names)
+    assert room.head["names"] == list(tgw.edit(model)._core.index.names)
 
 
 def of_a_function(folder: Path) -> Path:
@@ -504,7 +504,7 @@ def test_what_lint_has_fixed_has_no_finding_when_it_is_opened_again_and_computes
     assert main(["lint", file]) == 1
     assert main(["lint", file, "--fix", "--out", out]) == 0
     assert main(["lint", out]) == 0
-    names = tgw.edit(out).index.names
+    names = tgw.edit(out)._core.index.names
     assert "rate" in names, "what callers feed stays"
     assert not any(name.startswith("dropout/") for name in names)
     feeds = {"x:0": np.arange(8, dtype=np.float32).reshape(2, 4)}
@@ -528,7 +528,7 @@ def test_lint_fix_keeps_outputs_and_variables_and_leaves_no_print_behind(
     clean = str(tmp_path / "clean") + name.removeprefix("graph").removeprefix("saved")
     assert main(["lint", str(tmp_path / name), "--fix", "--out", clean]) == 0
     assert "was not applied" not in capsys.readouterr().err
-    names = tgw.edit(clean).index.names
+    names = tgw.edit(clean)._core.index.names
     assert {"x", "w", "w/Assign", "out"} <= {*names}
     assert not [name for name in names if name.startswith(("drop", "Print", "Adam", "gradients", "loss"))]
 
@@ -602,7 +602,7 @@ def test_lint_lists_what_it_finds_and_writes_what_it_has_fixed(
     tgw.example().save(tmp_path / "graph.meta")
     file, out = str(tmp_path / "graph.meta"), str(tmp_path / "clean.meta")
     assert main(["lint", file, "--only", "training-ops"]) == 1
-    assert "fix: editor.strip_training(" in capsys.readouterr().out
+    assert "fix: editor.passes.strip_training(" in capsys.readouterr().out
     assert main(["lint", file, "--only", "training-ops", "--json"]) == 1
     assert [row["code"] for row in json.loads(capsys.readouterr().out)] == ["training-ops"]
     assert main(["lint", file, "--only", "training-ops", "--fix", "--out", out]) == 0

@@ -148,7 +148,7 @@ def error_classes() -> str:
         "# Errors",
         "",
         "Every refusal is a `tgw.GraphEditError`: one sentence that names the object, the problem and the way out.",
-        "Nothing has changed then. `error.ops` are the ops that it is about, `error.mends` edits that would do",
+        "Nothing has changed then. `error.ops` are the ops that it is about, `error.fixes` edits that would do",
         "instead.",
         "",
         "| class | raised for |",

@@ -17,7 +17,7 @@ import tensorflow as tf
 
 def results(editor: Any) -> list[list[float]]:
     """What the edited function or graph computes of ones, in no order: that of a graph's ends is that of its ops."""
-    tensors = tf.nest.flatten(editor.module()(tf.ones([2, 4])))
+    tensors = tf.nest.flatten(editor.to_module()(tf.ones([2, 4])))
     return sorted(np.asarray(tensor).ravel().tolist() for tensor in tensors)
 
 
@@ -25,15 +25,15 @@ def state(editor: Any) -> dict[str, Any]:
     """What is compared of an editor: its edits, its ops, its results, what is marked, and these after undo."""
     found: dict[str, Any] = {
         "lines": editor.history.lines,
-        "names": sorted(editor.index.names),
+        "names": sorted(editor._core.index.names),
         "path": list(editor.view.breadcrumb[1:]),
-        "inputs": editor.inputs,
-        "outputs": editor.outputs,
+        "inputs": sorted(editor.inputs),
+        "outputs": sorted(editor.outputs),
         "results": results(editor),
-        "notices": editor.notices,
+        "notices": editor.source.notices,
     }
     editor.history.goto(0)
-    found["before"] = results(editor), sorted(editor.index.names)
+    found["before"] = results(editor), sorted(editor._core.index.names)
     return found
 
 

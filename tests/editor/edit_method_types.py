@@ -17,8 +17,8 @@ HEAD = """from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Literal
 
-from tfgraphwidget import edits
-from tfgraphwidget.graph import Selection, patterns
+from tfgraphwidget import edits, runtime
+from tfgraphwidget.graph import patterns
 from tfgraphwidget.runtime import live
 from tfgraphwidget.tf_types import (
     DTypeLike,
@@ -32,16 +32,14 @@ from tfgraphwidget.tf_types import (
     TensorSpec,
 )
 
+from .pass_values import Pass, Repeat, Sequential
 from .state import EditorCore
 from .traced_growth import GrowthResult
 """
 RESULTS = {
     "add": "live.Copy | Any",
     "clone": "Any",
-    "command": "edits.Clone",
-    "grow": "GrowthResult",
-    "preview": "edits.Preview",
-    "set_trainable": "Selection",
+    "call": "GrowthResult",
 }
 LISTS = (edit_methods.EditMethods, edit_methods.SignatureMethods, edit_methods.Passes)
 
@@ -51,24 +49,36 @@ def text() -> str:
     parts = [HEAD]
     for kind in LISTS:
         parts.append(f"\nclass {kind.__name__}:\n")
-        parts += ["    def __init__(self, core: EditorCore) -> None: ...\n"] if "__init__" in vars(kind) else []
+        if kind is edit_methods.Passes:
+            parts.append("    def __init__(self, core: EditorCore, editor: Any) -> None: ...\n")
+            parts.append(
+                "    def grappler(self, outputs: TensorsLike | None = None) -> runtime.measure.OptimizedGraph: ...\n"
+            )
         parts += [
             f"    def {name}{parameters(member.function)} -> {RESULTS.get(name, 'edits.Edits')}: ...\n"
             for name, member in vars(kind).items()
             if isinstance(member, EditMethod)
         ]
+    makers = [*sorted(edit_methods.passes._names)]
+    parts.append("\nclass _PassValues:\n    Sequential: type[Sequential]\n    Repeat: type[Repeat]\n")
+    parts += [
+        f"    def {name}{parameters(getattr(edit_methods.passes, name), has_self=False)} -> Pass: ...\n"
+        for name in makers
+    ]
+    parts.append("\npasses: _PassValues\n")
     ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", FILE.name, "-"]
     return subprocess.run(ruff, input="".join(parts), capture_output=True, text=True, check=True).stdout
 
 
-def parameters(function: Any) -> str:
+def parameters(function: Any, *, has_self: bool = True) -> str:
     """The parameters of a method as a stub writes them."""
     signature = inspect.signature(function)
     named = [
         each.replace(annotation=Written(each.annotation)) if each.annotation is not each.empty else each
         for each in signature.parameters.values()
     ]
-    return str(inspect.Signature(named)).replace("(self, /, ", "(self, ")
+    text = str(inspect.Signature(named))
+    return text.replace("(self, /, ", "(self, ") if has_self else text.replace("(", "(self, ", 1)
 
 
 class Written:
@@ -80,7 +90,9 @@ class Written:
     def __repr__(self) -> str:
         if isinstance(self.annotation, str):
             return self.annotation
-        return re.sub(r"\b(typing|collections\.abc)\.", "", inspect.formatannotation(self.annotation))
+        text = re.sub(r"\b(typing|collections\.abc)\.", "", inspect.formatannotation(self.annotation))
+        text = re.sub(r"^Optional\[(.*)\]$", r"\1 | None", text)
+        return text.replace("Literal['', ", "Literal[")  # the empty word is what a form of the page says
 
 
 if __name__ == "__main__":

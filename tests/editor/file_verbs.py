@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import tfgraphwidget as tgw
+from tests.commands import clone_command
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import GraphEditError
 
@@ -27,7 +28,7 @@ KINDS = ("`.pb`", "frozen `.pb`", "`.meta`, checkpoint", "SavedModel")
 
 
 def first(editor: GraphEditor, op_type: str) -> str:
-    return next(node.name for node in editor.index.nodes if node.op == op_type)
+    return next(node.name for node in editor._core.index.nodes if node.op == op_type)
 
 
 def relu(editor: GraphEditor) -> str:
@@ -36,7 +37,7 @@ def relu(editor: GraphEditor) -> str:
 
 def ends(editor: GraphEditor) -> tuple[str, str]:
     """Input and output of the Relu."""
-    node = editor.index.nodes[editor.index.op(relu(editor))]
+    node = editor._core.index.nodes[editor._core.index.op(relu(editor))]
     tensor = node.input[0]
     return tensor if ":" in tensor else f"{tensor}:0", f"{node.name}:0"
 
@@ -44,13 +45,13 @@ def ends(editor: GraphEditor) -> tuple[str, str]:
 def consumer(editor: GraphEditor) -> tuple[str, int]:
     """The op that reads the Relu, and at which input."""
     name = relu(editor)
-    reader = editor.index.nodes[editor.index.consumer_lists[editor.index.op(name)][0]]
+    reader = editor._core.index.nodes[editor._core.index.consumer_lists[editor._core.index.op(name)][0]]
     return reader.name, next(k for k, text in enumerate(reader.input) if text.partition(":")[0] == name)
 
 
 def constant(editor: GraphEditor) -> str:
     """The constant 2.0."""
-    nodes = (node for node in editor.index.nodes if node.op == "Const")
+    nodes = (node for node in editor._core.index.nodes if node.op == "Const")
     return next(n.name for n in nodes if n.attr["value"].tensor.float_val[:] == [2.0]) + ":0"
 
 
@@ -59,12 +60,12 @@ def placeholder(editor: GraphEditor) -> str:
 
 
 def result(editor: GraphEditor) -> str:
-    return "out:0" if "out" in editor.index.ids else f"{first(editor, 'Identity')}:0"
+    return "out:0" if "out" in editor._core.index.ids else f"{first(editor, 'Identity')}:0"
 
 
 def results(editor: GraphEditor) -> list[str] | None:
     """What `freeze` keeps: a function that is called keeps all its results."""
-    return None if editor.core.executor.boundary is not None else [result(editor)]
+    return None if editor._core.executor.boundary is not None else [result(editor)]
 
 
 def named(editor: GraphEditor) -> tuple[str, str]:
@@ -85,54 +86,62 @@ def calls(editor: GraphEditor, name: str) -> bool:
 
 def saved_selection(editor: GraphEditor, folder: Path) -> Path:
     """A file with a selection."""
-    editor.of_type("Relu").save(folder / "selection.json")
+    editor.ops(type="Relu").save(folder / "selection.json")
     return folder / "selection.json"
+
+
+def run_batch(editor: GraphEditor) -> None:
+    """Two edits as one step."""
+    with editor.batch("Two edits"):
+        editor.rename(relu(editor), "renamed")
+        editor.set_device("renamed", "/cpu:0")
 
 
 VERBS: dict[str, Verb] = {
     # Inspecting
     "inspect": lambda e, _: e.inspect(relu(e)),
-    "diff": lambda e, _: e.diff(e.to_bytes()),
-    "cost": lambda e, _: e.cost(),
+    "diff": lambda e, _: e.diff(bytes(e)),
+    "table with costs": lambda e, _: e.table(batch=1),
     "table": lambda e, _: e.table(),
     "lint": lambda e, _: e.lint(),
     "summary": lambda e, _: e.summary(),
-    "impact": lambda e, _: e.impact({"verb": "bypass", "given": {"what": relu(e)}}),
+    "preview of JSON": lambda e, _: e.preview({"apply a clone": "bypass", "arguments": {"what": relu(e)}}),
     "compare": lambda e, _: e.compare({placeholder(e): np.ones([2, 4], np.float32)}),
     "probe": lambda e, _: e.probe(relu(e), {placeholder(e): np.ones([2, 4], np.float32)}),
-    "unprobe": lambda e, _: e.unprobe(),
+    "view.probe": lambda e, _: setattr(e.view, "probe", None),
     "measure": lambda e, _: e.measure(relu(e), {placeholder(e): np.ones([2, 4], np.float32)}, 1),
-    "module": lambda e, _: e.module(),
-    "function": lambda e, _: e.function(),
-    "keras": lambda e, _: e.keras(),
-    "trainable": lambda e, _: e.trainable(next(iter(e.trainable_variables()))),
-    "trainable_variables": lambda e, _: list(e.trainable_variables()),
-    "optimized": lambda e, _: e.optimized(result(e)),
+    "to_module": lambda e, _: e.to_module(),
+    "to_function": lambda e, _: e.to_function(),
+    "to_keras": lambda e, _: e.to_keras(),
+    "find trainable": lambda e, _: list(e.find("is:trainable")),
+    "passes.grappler": lambda e, _: e.passes.grappler(result(e)),
     # Selecting
     "mark": lambda e, _: e.mark(*ends(e)),
     "ops": lambda e, _: e.ops(relu(e)),
-    "scope": lambda e, _: e.scope(e.index.names[0].rpartition("/")[0]),
-    "matching": lambda e, _: e.matching("R.*"),
+    "ops of a scope": lambda e, _: e.ops(scope=e._core.index.names[0].rpartition("/")[0]),
+    "ops matching": lambda e, _: e.ops(matching="R.*"),
     "find": lambda e, _: e.find("type:Relu"),
     "between": lambda e, _: e.between(*ends(e)),
-    "paths": lambda e, _: e.paths(*(t.partition(":")[0] for t in ends(e))),
+    "path, all": lambda e, _: e.path(*(t.partition(":")[0] for t in ends(e)), all=True),
     "path": lambda e, _: e.path(*(t.partition(":")[0] for t in ends(e))),
     "upstream": lambda e, _: e.upstream(relu(e)),
     "downstream": lambda e, _: e.downstream(relu(e)),
-    "enclosed": lambda e, _: e.enclosed(placeholder(e), relu(e)),
-    "of_type": lambda e, _: e.of_type("Relu"),
-    "where": lambda e, _: e.where(lambda op: op.type == "Relu"),
-    "fan_out": lambda e, _: e.fan_out(2),
-    "producing": lambda e, _: e.producing(dtype="float32"),
-    "loops": lambda e, _: e.loops(),
-    "conditionals": lambda e, _: e.conditionals(),
+    "ops connected": lambda e, _: e.ops(*placeholder(e)).connected(until=relu(e)),
+    "ops of a type": lambda e, _: e.ops(type="Relu"),
+    "ops where": lambda e, _: e.ops(where=lambda op: op.type == "Relu"),
+    "ops by consumers": lambda e, _: e.ops(consumers=2),
+    "ops by dtype": lambda e, _: e.ops(dtype="float32"),
+    "find loops": lambda e, _: e.find("is:loop").loops(),
+    "find conditionals": lambda e, _: e.find("type:Merge").conditionals(),
     "match": lambda e, _: e.match("Relu(x)", functions=True),
-    "like": lambda e, _: e.match(e.like(relu(e))),
-    "load": lambda e, to: e.load(saved_selection(e, to)),
+    "match like": lambda e, _: e.match(tgw.pattern(e.ops(relu(e)))),
+    "ops of a file": lambda e, to: e.ops(file=saved_selection(e, to)),
     # Viewing
-    "view.called_functions": lambda e, _: [calls(e, name) for name in e.index.names],
+    "view.called_functions": lambda e, _: [calls(e, name) for name in e._core.index.names],
     "view.enter": lambda e, _: [
-        e.view.enter(name) for name in e.index.names[:] if not e.view.breadcrumb[1:] and e.view.called_functions(name)
+        e.view.enter(name)
+        for name in e._core.index.names[:]
+        if not e.view.breadcrumb[1:] and e.view.called_functions(name)
     ],
     "view.leave": lambda e, _: e.view.leave(0),
     "signatures.open": lambda e, _: e.signatures.open(signed(e)),
@@ -152,32 +161,32 @@ VERBS: dict[str, Verb] = {
     "view.color_by": lambda e, _: (
         e.view.color_by("FLOPs"),
         e.view.color_by("dtype"),
-        e.core.coloring.names,
+        e._core.coloring.names,
         e.view.legend,
         e.view.scene(),
     ),
     "view.scene": lambda e, _: e.view.scene(),
     "draw": lambda e, _: e.draw(),
     "view.to_svg": lambda e, _: e.view.to_svg(),
-    "widget": lambda e, _: e.widget,
+    "view.widget": lambda e, _: e.view.widget,
     # Files
-    "networkx": lambda e, _: e.networkx(),
+    "to_networkx": lambda e, _: e.to_networkx(),
     "extract": lambda e, _: e.extract(*ends(e)).save(_ / "extracted.pb"),
     "split": lambda e, _: [
         part.save(_ / f"{k}.pb") for k, part in enumerate(e.split(relu(e), placeholder(e), result(e)))
     ],
-    "to_script": lambda e, _: e.to_script(),
+    "history.to_script": lambda e, _: e.history.to_script(),
     "history.records": lambda e, _: e.history.records(),
-    "replay": lambda e, _: e.replay(e.history.records()),
-    "to_bytes": lambda e, _: tgw.edit(e.to_bytes()),
+    "history.replay": lambda e, _: e.history.replay(e.history.records()),
+    "bytes": lambda e, _: tgw.edit(bytes(e)),
     **{
         f"save {suffix}": lambda e, to, suffix=suffix: e.save(to / f"a{suffix}")
         for suffix in (".pb", ".pbtxt", ".meta", ".json", ".py", ".html", ".svg", ".png", ".dot", ".graphml")
     },
     "save SavedModel": lambda e, to: e.save(f"{to}/saved/"),
     "save frozen .pb": lambda e, to: e.save(to / "frozen.pb", outputs=[result(e)], frozen=True),
-    "to_tensorboard": lambda e, to: e.to_tensorboard(to / "logs"),
-    "refresh": lambda e, _: e.refresh(),
+    "save TensorBoard": lambda e, to: e.save(to / "logs", format="tensorboard"),
+    "source.reload": lambda e, _: e.source.reload(),
     "session": lambda e, _: e.session.run(relu(e)),
     "graph": lambda e, _: e.graph.get_operations(),
     # Edits
@@ -189,13 +198,13 @@ VERBS: dict[str, Verb] = {
     "clone init value": lambda e, _: e.clone(
         [placeholder(e)], [ends(e)[1]], into="cloned", init={"w": np.ones([4, 8])}
     ),
-    "preview": lambda e, _: e.preview([placeholder(e)], [ends(e)[1]], into="cloned"),
-    "command": lambda e, _: e.command([placeholder(e)], [ends(e)[1]], into="cloned"),
+    "preview": lambda e, _: e.preview(e.clone, [placeholder(e)], [ends(e)[1]], into="cloned"),
+    "apply a clone": lambda e, _: clone_command(e, [placeholder(e)], [ends(e)[1]], into="cloned"),
     "add": lambda e, to: e.add(e.save(to / "b.pb"), into="added"),
     "add connected": lambda e, to: e.add(e.save(to / "b.pb"), into="added", connect={placeholder(e): ends(e)[0]}),
-    "add with values": lambda e, _: e.add(e.to_bytes(), into="added"),
-    "grow": lambda e, _: e.grow(ends(e)[1], lambda x: x + 1.0, into="grown"),
-    "set_trainable": lambda e, _: e.set_trainable(next(iter(e.trainable_variables()))),
+    "add with values": lambda e, _: e.add(bytes(e), into="added"),
+    "call": lambda e, _: e.call(ends(e)[1], lambda x: x + 1.0, into="grown"),
+    "set_trainable": lambda e, _: e.set_trainable(next(iter(e.find("is:trainable")))),
     "reroute": lambda e, _: e.reroute(ends(e)[1], ends(e)[0]),
     "swap": lambda e, _: e.swap(*ends(e), never=[relu(e)]),
     "connect": lambda e, _: e.connect(ends(e)[0], *consumer(e)),
@@ -215,22 +224,24 @@ VERBS: dict[str, Verb] = {
     "replace function": lambda e, _: e.replace(relu(e), lambda x: x + 1.0),
     "remove": lambda e, _: e.remove(relu(e), readers=True),
     "rename": lambda e, _: e.rename(relu(e), "renamed"),
-    "place": lambda e, _: e.place(relu(e), "/cpu:0"),
+    "set_device": lambda e, _: e.set_device(relu(e), "/cpu:0"),
     "set_attr": lambda e, _: e.set_attr(first(e, "MatMul"), "grad_a", True),
     "set_attr shapes": lambda e, _: e.set_attr(first(e, "MatMul"), "transpose_a", True),
     "set_constant": lambda e, _: e.set_constant(constant(e), 3.0),
     "set_constant placeholder": lambda e, _: e.set_constant(placeholder(e), np.ones([2, 4])),
-    "replace_input": lambda e, _: e.replace_input(placeholder(e), shape=[2, 4]),
-    "replace_input dtype": lambda e, _: e.replace_input(placeholder(e), dtype="float16", mend="Cast"),
+    "passes.set_input": lambda e, _: e.passes.set_input(placeholder(e), shape=[2, 4]),
+    "passes.set_input dtype": lambda e, _: e.passes.set_input(placeholder(e), dtype="float16", adapter="Cast"),
     "signatures.add": lambda e, _: signed(e),
     "signatures.rename": lambda e, _: e.signatures.rename(signed(e), "newer"),
     "signatures.reorder": lambda e, _: e.signatures.reorder(signed(e), inputs=["p"]),
     "signatures.remove": lambda e, _: e.signatures.remove(signed(e)),
     "freeze": lambda e, _: e.freeze(results(e)),
-    "strip_training": lambda e, _: e.strip_training([result(e)]),
+    "passes.strip_training": lambda e, _: e.passes.strip_training([result(e)]),
     "passes.fold_batch_norm": lambda e, _: e.passes.fold_batch_norm(),
     "rename key": lambda e, _: e.rename(f"{signed(e)}:p", "q"),
-    "edit": lambda e, _: e.edit(e.command([placeholder(e)], [ends(e)[1]], into="cloned")),
+    "apply": lambda e, _: e.apply(clone_command(e, [placeholder(e)], [ends(e)[1]], into="cloned")),
+    "batch": lambda e, _: run_batch(e),
+    "view.on_change": lambda e, _: e.view.on_change(print)(),
     "undo": lambda e, _: (e.rename(relu(e), "renamed"), e.undo()),
     "redo": lambda e, _: (e.rename(relu(e), "renamed"), e.undo(), e.redo()),
     "history.goto": lambda e, _: (e.rename(relu(e), "renamed"), e.history.goto(0), e.history.goto(1)),

@@ -12,9 +12,16 @@ from tfgraphwidget.editor.command_methods import EditMethod
 from tfgraphwidget.editor.edit_methods import Passes
 from tfgraphwidget.editor.history_api import EditHistory
 from tfgraphwidget.editor.signature_api import Signatures
+from tfgraphwidget.editor.source_api import OpenedSource
 from tfgraphwidget.editor.view_api import View
 
-NOUNS = {"view": View, "passes": Passes, "signatures": Signatures, "history": EditHistory}
+NOUNS = {
+    "view": View,
+    "passes": Passes,
+    "signatures": Signatures,
+    "history": EditHistory,
+    "source": OpenedSource,
+}
 """The classes of the nouns."""
 
 

@@ -93,19 +93,19 @@ def test_a_room_is_compared_with_itself_as_it_was(tmp_path: Path) -> None:
     with tf.Graph().as_default() as graph:
         inner(v1.placeholder(tf.float32, [2], name="x"))
     editor = tgw.edit(graph.as_graph_def())
-    editor.view.enter(next(iter(editor.where(lambda op: op.type.endswith("PartitionedCall")))))
+    editor.view.enter(next(iter(editor.ops(where=lambda op: op.type.endswith("PartitionedCall")))))
     editor.bypass("positive")
     assert [change.name for change in editor.diff().changed] == ["squared"]
 
 
 def test_a_difference_is_shown_until_it_is_taken_away(editor: tgw.GraphEditor) -> None:
     told: list[Difference | None] = []
-    editor.listeners.append(lambda: told.append(editor.difference))
-    editor.difference = editor.diff()
-    editor.difference = None
+    editor._core.listeners.append(lambda: told.append(editor.view.difference))
+    editor.view.difference = editor.diff()
+    editor.view.difference = None
     assert told == [Difference(), None]
     with pytest.raises(GraphEditError, match="not a Difference"):
-        editor.difference = "added"  # type: ignore[assignment]
+        editor.view.difference = "added"  # type: ignore[assignment]
 
 
 # In numbers
@@ -149,7 +149,7 @@ def test_outputs_are_those_chosen(editor: tgw.GraphEditor) -> None:
 
 
 def test_an_output_that_is_new_is_told_of_or_refused(editor: tgw.GraphEditor) -> None:
-    before = editor.index
+    before = editor._core.index
     editor.clone("x:0", "net/logits:0", "copy")
     editor.mark()
     found = editor.compare({"x": ROWS}, other=before)
@@ -209,8 +209,8 @@ def test_tables_are_filled_on_both_sides() -> None:
         tf.identity(table.lookup(v1.placeholder(tf.string, [None], name="word")), name="number")
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
     assert editor.compare({"word": ["a", "c"]}).same
-    (fill_op,) = editor.where(lambda op: op.type in {"LookupTableImportV2", "InitializeTableV2"})
-    numbers = editor.index.names[editor.index.input_lists[editor.index.op(fill_op)][2]]
+    (fill_op,) = editor.ops(where=lambda op: op.type in {"LookupTableImportV2", "InitializeTableV2"})
+    numbers = editor._core.index.names[editor._core.index.input_lists[editor._core.index.op(fill_op)][2]]
     editor.set_constant(numbers, np.array([1, 5], np.int32))
     assert editor.compare({"word": ["a", "c"]}).same
     assert editor.compare({"word": ["a", "b"]}, "number").largest == 3.0
@@ -273,7 +273,7 @@ def called(x: tf.Tensor) -> tf.Tensor:
 
 def test_edits_of_a_function_that_is_called_count() -> None:
     editor = tgw.edit(twice)
-    calls = list(editor.where(lambda op: op.type.endswith("PartitionedCall")))
+    calls = list(editor.ops(where=lambda op: op.type.endswith("PartitionedCall")))
     editor.view.enter(calls[0])
     editor.set_constant("three/y", 5.0)
     assert editor.compare({"x": [1.0]}).largest == 2.0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tests.commands import clone_command
 from tests.conftest import build_mlp, initialised
 from tfgraphwidget.errors import NoPath
 
@@ -23,8 +25,8 @@ def editor() -> tgw.GraphEditor:
 
 def test_outputs_alone_are_cloned_with_all_that_they_need_whatever_is_chosen(editor: tgw.GraphEditor) -> None:
     fresh = tgw.edit(editor.graph, session=editor.session)
-    once = fresh.preview(outputs="net/logits:0", into="b").ops
-    assert editor.preview(outputs="net/logits:0", into="b").ops == once
+    once = fresh.preview(fresh.clone, outputs="net/logits:0", into="b").ops
+    assert editor.preview(editor.clone, outputs="net/logits:0", into="b").ops == once
     editor.clone("net/two/out:0", "net/logits:0", into="part")
     assert editor.clone(outputs="net/logits:0", into="b").report.ops == once
 
@@ -32,30 +34,30 @@ def test_outputs_alone_are_cloned_with_all_that_they_need_whatever_is_chosen(edi
 def test_a_clone_says_in_its_line_that_it_has_no_inputs(editor: tgw.GraphEditor) -> None:
     editor.clone([], ["net/logits:0"], into="b")
     assert editor.history.lines[-1] == 'b = editor.clone(inputs=[], outputs=["net/logits:0"], into="b")'
-    editor.clone(editor.scope("net"), into="c")
-    assert editor.history.lines[-1] == "c = editor.clone(editor.scope('net'), into=\"c\")"
+    editor.clone(editor.ops(scope="net"), into="c")
+    assert editor.history.lines[-1] == "c = editor.clone(editor.ops(scope='net'), into=\"c\")"
 
 
 def test_a_call_without_any_ends_takes_the_chosen_ones_and_prints_them(editor: tgw.GraphEditor) -> None:
     editor.clone(into="b")
     line = 'b = editor.clone(inputs=["net/one/out:0"], outputs=["net/two/out:0"], into="b")'
     assert editor.history.lines == (line,)
-    editor.selection = editor.scope("net/one")
+    editor.selection = editor.ops(scope="net/one")
     editor.clone(into="c")
-    assert editor.history.lines[-1] == "c = editor.clone(editor.scope('net/one'), into=\"c\")"
+    assert editor.history.lines[-1] == "c = editor.clone(editor.ops(scope='net/one'), into=\"c\")"
 
 
 def test_inputs_alone_are_no_part(editor: tgw.GraphEditor) -> None:
     with pytest.raises(NoPath, match="needs an output boundary"):
         editor.clone(inputs="x:0", into="b")
-    assert editor.command("x:0").outputs == ()
+    assert clone_command(editor, "x:0").outputs == ()
 
 
 def test_extract_takes_both_chosen_ends_or_none(editor: tgw.GraphEditor) -> None:
     chosen = editor.extract()
     assert (chosen.inputs, chosen.outputs) == (("net/one/out:0",), ("net/two/out:0",))
-    assert "x" in editor.extract(outputs="net/two/out:0").index.ids
-    assert "net/logits" in editor.extract("net/one/out:0").index.ids, "the graph's result, not what is chosen"
+    assert "x" in editor.extract(outputs="net/two/out:0")._core.index.ids
+    assert "net/logits" in editor.extract("net/one/out:0")._core.index.ids, "the graph's result, not what is chosen"
 
 
 def test_freeze_takes_no_chosen_outputs_when_inputs_are_given(editor: tgw.GraphEditor) -> None:
@@ -89,14 +91,14 @@ UNUSED = "'labels:0' is left out: 'net/logits:0' can be computed without."
 
 def test_an_unused_input_is_left_out_of_clones_previews_and_extracts_with_a_notice() -> None:
     editor, ends = tgw.example(), (["x:0", "labels:0"], "net/logits:0")
-    assert UNUSED in editor.preview(*ends, into="a").dropped[0]
+    assert UNUSED in editor.preview(editor.clone, *ends, into="a").dropped[0]
     copy = editor.clone(*ends, into="a", placeholders=True)
     assert UNUSED in copy.report.dropped[0]
-    assert "a/labels" not in editor.index.ids
+    assert "a/labels" not in editor._core.index.ids
     assert editor.mark(*ends) is not None
     assert editor.selection is not None
     part = editor.extract(*ends)
-    assert UNUSED in part.notices[0]
+    assert UNUSED in part.source.notices[0]
     assert part.inputs == ("x:0",)
 
 
@@ -104,21 +106,21 @@ def test_an_unused_input_is_left_out_of_a_frozen_graph_and_a_frozen_file_with_a_
     editor, ends = tgw.example(), (["x:0", "labels:0"], "net/logits:0")
     with pytest.warns(UserWarning, match="labels:0"):
         path = editor.save(tmp_path / "net.pb", *ends, frozen=True)
-    assert "labels" not in tgw.edit(path).index.ids
+    assert "labels" not in tgw.edit(path)._core.index.ids
     assert UNUSED in editor.freeze(ends[1], ends[0]).notes[0]
-    assert "labels" not in editor.index.ids
+    assert "labels" not in editor._core.index.ids
     editor.undo()
-    assert "labels" in editor.index.ids
+    assert "labels" in editor._core.index.ids
 
 
 def test_an_unused_input_is_no_argument_of_a_part_of_a_function() -> None:
     spec = tf.TensorSpec([None], tf.float32)
     function = tf.function(lambda a, b: (tf.nn.relu(a) * 2.0, b), input_signature=[spec, spec], autograph=False)
     editor = tgw.edit(function)
-    product = editor.of_type("Mul").ops[0]
+    product = editor.ops(type="Mul").ops[0]
     part = editor.clone(["a:0", "b:0"], product, into="part")
     assert "'b:0' is left out" in part.report.dropped[0]
-    assert "'b:0' is left out" in editor.preview(["a:0", "b:0"], product, into="other").dropped[0]
+    assert "'b:0' is left out" in editor.preview(editor.clone, ["a:0", "b:0"], product, into="other").dropped[0]
     assert part(tf.constant([3.0])).numpy().tolist() == [6.0]
 
 
@@ -129,11 +131,11 @@ def test_an_argument_that_nothing_uses_stays_when_the_body_is_frozen_or_stripped
         tf.square(b, name="spare")
         return tf.nn.relu(a) * 2.0
 
-    for edit in ("freeze", "strip_training"):
+    for edit in ("freeze", "passes.strip_training"):
         editor = tgw.edit(tf.function(doubled, input_signature=[spec, spec], autograph=False))
-        getattr(editor, edit)()
-        assert "spare" not in editor.index.ids
-        assert editor.module()(tf.constant([3.0]), tf.constant([1.0])).numpy().tolist() == [6.0]
+        attrgetter(edit)(editor)()
+        assert "spare" not in editor._core.index.ids
+        assert editor.to_module()(tf.constant([3.0]), tf.constant([1.0])).numpy().tolist() == [6.0]
 
 
 def test_inputs_that_are_all_unused_are_no_way_to_the_outputs() -> None:

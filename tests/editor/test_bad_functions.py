@@ -47,20 +47,20 @@ def calling(name: str, kinds: tuple[int, ...] = (FLOAT,), attr: str = "") -> Any
 
 def check_refused(editor: GraphEditor, call: Callable[[], Any], why: str) -> None:
     """The call is refused in one sentence, and the graph and the history are as they were."""
-    before, done = editor.core.target.index.nodes, editor.history.lines
+    before, done = editor._core.target.index.nodes, editor.history.lines
     with pytest.raises(GraphEditError, match=why) as error:
         call()
     assert "\n" not in str(error.value)
-    assert editor.core.target.index.nodes == before
+    assert editor._core.target.index.nodes == before
     assert editor.history.lines == done
 
 
 def first_call(editor: GraphEditor) -> str:
-    return next(name for name in editor.index.names if editor.view.called_functions(name))
+    return next(name for name in editor._core.index.names if editor.view.called_functions(name))
 
 
 def relu(editor: GraphEditor) -> str:
-    return str(editor.of_type("Relu").ops[0])
+    return str(editor.ops(type="Relu").ops[0])
 
 
 def test_a_function_without_a_name_is_edited() -> None:
@@ -110,12 +110,12 @@ def test_a_function_that_calls_itself_is_shown_and_every_edit_of_it_is_refused(t
         check_refused(editor, call, "'again' calls itself")
     editor.view.leave(0)
     check_refused(editor, lambda: editor.graph, "'again' calls itself")
-    assert len(editor.cost())
+    assert len(editor.table(batch=1))
     assert editor.save(tmp_path / "again.pb").stat().st_size
     editor.insert("x_0:0", tf.identity)
     editor.undo()
     editor.clone(["x_0:0"], ["c_0:0"], into="copy")  # a copy of the call, which needs no TensorFlow
-    assert "copy/c_0" in editor.index.ids
+    assert "copy/c_0" in editor._core.index.ids
     editor.undo()
     assert not editor.diff()
 
@@ -131,7 +131,7 @@ def test_python_in_a_called_function_runs_in_modules_clones_and_graphs() -> None
     editor.bypass(relu(editor))
     editor.view.leave(0)
     x, graph = tf.constant([-1.0, 2.0]), tf.Graph()
-    for made in (editor.module(), editor.function(), editor.clone(into="copy")):
+    for made in (editor.to_module(), editor.to_function(), editor.clone(into="copy")):
         assert made(x).numpy().tolist() == [-1.0, 5.0]
     with v1.Session(graph=graph) as session:
         copy = editor.clone(into="there", graph=graph, session=session)
@@ -151,13 +151,13 @@ def test_a_function_that_captures_an_argument_of_the_one_around_it_is_edited_and
     outer.get_concrete_function()
     editor = tgw.edit(traced[0])
     editor.bypass(relu(editor))
-    check_refused(editor, editor.module, "has no value outside of the function")
+    check_refused(editor, editor.to_module, "has no value outside of the function")
     check_refused(editor, lambda: editor.clone(into="copy"), "has no value outside of the function")
     whole = tgw.edit(outer)
     whole.view.enter(first_call(whole))
     whole.bypass(relu(whole))
     whole.view.leave(0)
-    assert whole.module()(tf.constant([-1.0, 2.0]), tf.constant(3.0)).numpy().tolist() == [-3.0, 6.0]
+    assert whole.to_module()(tf.constant([-1.0, 2.0]), tf.constant(3.0)).numpy().tolist() == [-3.0, 6.0]
 
 
 def of_a_deleted_model() -> tuple[Any, Any]:
@@ -176,8 +176,8 @@ def test_a_function_of_a_deleted_keras_model_has_its_variables(tmp_path: Path) -
     with pytest.raises(AssertionError, match="deleted"):
         assert trace.graph.variables
     editor = tgw.edit(trace)
-    assert [name.rpartition("/")[2] for name in editor.trainable_variables().ops] == ["kernel", "bias"] * 2
-    module, copy = editor.module(), editor.clone(into="copy")
+    assert [name.rpartition("/")[2] for name in editor.find("is:trainable").ops] == ["kernel", "bias"] * 2
+    module, copy = editor.to_module(), editor.clone(into="copy")
     for made in (module, copy):
         np.testing.assert_allclose(made(X), expected, rtol=1e-6)
         with tf.GradientTape() as tape:
@@ -186,11 +186,11 @@ def test_a_function_of_a_deleted_keras_model_has_its_variables(tmp_path: Path) -
     copy.trainable_variables[0].assign(tf.zeros([3, 4]))
     np.testing.assert_allclose(module(X), expected, rtol=1e-6)
     editor.bypass(relu(editor))
-    edited = editor.module()(X)
+    edited = editor.to_module()(X)
     editor.save(tmp_path / "saved/")
-    np.testing.assert_allclose(tgw.edit(tmp_path / "saved").module()(X), edited, rtol=1e-6)
+    np.testing.assert_allclose(tgw.edit(tmp_path / "saved").to_module()(X), edited, rtol=1e-6)
     editor.freeze()
-    frozen = editor.module()
+    frozen = editor.to_module()
     assert not frozen.variables
     np.testing.assert_allclose(frozen(X), edited, rtol=1e-6)
 

@@ -24,14 +24,14 @@ from tfgraphwidget.runtime.planning import SourceContext, _works, plan
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.request_handler import RequestHandler
 
-NOTHING = {"verb": "remove_devices", "given": {}}
-RENAMED = {"verb": "rename", "given": {"old": "loss", "new": "cost"}}
+NOTHING = {"command": "remove_devices", "arguments": {}}
+RENAMED = {"command": "rename", "arguments": {"old": "loss", "new": "cost"}}
 
 
 @pytest.mark.parametrize(("edits", "made"), [([NOTHING], 0), ([RENAMED, NOTHING], 1), ([NOTHING, RENAMED], 1)])
 def test_an_edit_of_a_file_of_edits_that_finds_nothing_is_no_step(edits: list[dict[str, Any]], made: int) -> None:
     editor = tgw.example()
-    assert editor.replay(edits) == made
+    assert editor.history.replay(edits) == made
     assert len(editor.history) == made
 
 
@@ -93,22 +93,22 @@ def test_a_dtype_may_be_one_of_numpy(dtype: Any) -> None:
 
 def test_a_device_is_given_and_none_is_tensorflows_choice() -> None:
     editor = tgw.example()
-    editor.place("net/hidden/Relu", "/device:CPU:0")
-    with pytest.raises(TypeError, match=r"place\(\) missing a required argument: 'device'"):
-        editor.place("net/hidden/Relu")  # type: ignore[call-arg]
-    editor.place("net/hidden/Relu", None)
+    editor.set_device("net/hidden/Relu", "/device:CPU:0")
+    with pytest.raises(TypeError, match=r"set_device\(\) missing a required argument: 'device'"):
+        editor.set_device("net/hidden/Relu")  # type: ignore[call-arg]
+    editor.set_device("net/hidden/Relu", None)
     assert editor.graph.get_operation_by_name("net/hidden/Relu").device == ""
 
 
 def test_a_fix_that_does_nothing_is_none() -> None:
-    context = SourceContext(tgw.example().core.executor)
+    context = SourceContext(tgw.example()._core.executor)
     assert not _works(RemoveDevices(), context)
     assert _works(Remove("loss", readers=True), context)
 
 
 def test_lint_and_the_command_line_take_no_fix_that_does_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     editor = tgw.example()
-    planned = SourceContext(editor.core.executor)
+    planned = SourceContext(editor._core.executor)
     context: Any = SimpleNamespace(plan=lambda command: plan(command, planned))
     assert LintContext.fix(context, RemoveDevices()) is None
     assert LintContext.fix(context, Remove("loss", readers=True)) == Remove("loss", readers=True)

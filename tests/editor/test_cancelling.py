@@ -129,7 +129,7 @@ def test_an_edit_that_is_interrupted_is_done_wholly_or_not_at_all(kind: str) -> 
 def test_a_jump_that_is_interrupted_is_done_wholly_or_not_at_all() -> None:
     def prepared() -> GraphEditor:
         editor = started("undo")
-        editor.place("net/logits", "/device:CPU:0")
+        editor.set_device("net/logits", "/device:CPU:0")
         return editor
 
     def jump(editor: GraphEditor) -> None:
@@ -137,10 +137,10 @@ def test_a_jump_that_is_interrupted_is_done_wholly_or_not_at_all() -> None:
 
     for moment in moments(prepared, jump):
         editor = prepared()
-        before, commands = state(editor), editor.core.executor.history.commands
+        before, commands = state(editor), editor._core.executor.history.commands
         with pytest.raises(KeyboardInterrupt), Interrupting(moment):
             jump(editor)
-        if editor.core.executor.history.commands == commands:
+        if editor._core.executor.history.commands == commands:
             assert state(editor) == before, moment
             jump(editor)
         assert not editor.history.done, moment
@@ -184,13 +184,13 @@ def test_a_request_that_is_interrupted_gets_one_reply_and_leaves_what_is_seen(ki
     for moment in moments(page, lambda front: front.ask(**named(MESSAGES[kind]))):
         front = page()
         editor = front.editor
-        before, graph, history, revision = seen(editor), graph_of(editor), editor.history, editor.widget.revision
+        before, graph, history, revision = seen(editor), graph_of(editor), editor.history, editor.view.widget.revision
         with Interrupting(moment):
             reply = front.ask(**named(MESSAGES[kind]))
         cancelled.append(reply["type"] == "refusal")
         if cancelled[-1]:
             assert reply["why"].startswith("Cancelled")
-            assert editor.widget.revision > revision
+            assert editor.view.widget.revision > revision
         if "nothing has changed" in reply.get("why", ""):
             assert editor.history == history
             assert seen(editor) == before, moment
@@ -284,7 +284,7 @@ def test_a_long_request_says_how_far_it_is_before_its_one_reply(monkeypatch: pyt
 
 def test_an_editor_answers_a_ping_with_its_revision() -> None:
     front = page()
-    assert front.ask("ping") == {"id": front.next, "type": "pong", "revision": front.editor.widget.revision}
+    assert front.ask("ping") == {"id": front.next, "type": "pong", "revision": front.editor.view.widget.revision}
 
 
 def test_a_pass_on_a_file_that_is_interrupted_is_done_wholly_or_not_at_all() -> None:
@@ -302,8 +302,8 @@ def test_a_pass_on_a_file_that_is_interrupted_is_done_wholly_or_not_at_all() -> 
         commands = [step.command for step in editor.history.done]
         again = prepared()
         for command in commands:
-            again.edit(command)
-        assert list(editor.index.nodes) == list(again.index.nodes)
+            again.apply(command)
+        assert list(editor._core.index.nodes) == list(again._core.index.nodes)
         assert not editor.history.undone
         editor.history.goto(0)
         assert not editor.diff()

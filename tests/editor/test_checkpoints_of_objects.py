@@ -50,17 +50,17 @@ def test_ops_that_give_a_session_its_values_are_not_in_the_graph(model: keras.Mo
     tf.saved_model.save(model, str(tmp_path / "model"))  # its Saver leaves out what its functions capture
     editor = tgw.edit(tmp_path / "model")
     editor.view.leave(0)
-    names = editor.index.names
+    names = editor._core.index.names
     assert editor.session is not None
     added = {op.name for op in editor.session.graph.get_operations()} - set(names)
     assert any(name.startswith("restore_captured/") for name in added)
-    assert editor.index.names == names
-    editor.refresh()
-    assert editor.index.names == names
+    assert editor._core.index.names == names
+    editor.source.reload()
+    assert editor._core.index.names == names
     with pytest.warns(UserWarning, match="cannot run what was written, nor the SavedModel that was opened"):
         again = tgw.edit(editor.save(tmp_path / "again"))
     again.view.leave(0)
-    assert added.isdisjoint(again.index.names)
+    assert added.isdisjoint(again._core.index.names)
 
 
 @pytest.mark.parametrize("source", ["model", "export"])
@@ -156,17 +156,17 @@ def test_collections_follow_edits_of_variables_that_tensorflow_has_no_objects_of
     editor = tgw.edit(tmp_path / "export")
     editor.view.leave(0)
     assert editor.session is not None
-    before = editor.index.collections
+    before = editor._core.index.collections
     assert len(before["trainable_variables"]) >= 4
     handle = before["trainable_variables"][2].name.removesuffix(":0")
 
     edit(editor, handle)
-    after = editor.index.collections
+    after = editor._core.index.collections
     assert f"{handle}:0" not in {member.name for member in after["trainable_variables"]}
     names = {member.name.removesuffix(":0") for key in ("variables", "trainable_variables") for member in after[key]}
-    assert names <= set(editor.index.names)
+    assert names <= set(editor._core.index.names)
     for change, expected in ((editor.undo, before), (editor.redo, after), (editor.undo, before)):
         change()
-        assert editor.index.collections == expected
-        editor.refresh()
-        assert editor.index.collections == expected
+        assert editor._core.index.collections == expected
+        editor.source.reload()
+        assert editor._core.index.collections == expected

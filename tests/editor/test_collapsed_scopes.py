@@ -27,7 +27,7 @@ def editor():
 
 @pytest.mark.parametrize("name", ["net/out", "net/out/deep", "net/out/deep/down"])
 def test_each_name_of_a_chain_opens_closes_and_reveals_all_of_it(editor, name):
-    room = editor.core.view
+    room = editor._core.view
     room.close_all()
     editor.view.expand(name)
     assert "net/out/deep/down/a" in seen(room).names
@@ -38,7 +38,7 @@ def test_each_name_of_a_chain_opens_closes_and_reveals_all_of_it(editor, name):
 
 
 def test_an_op_without_a_frame_is_revealed_by_opening_what_is_around_it(editor):
-    room = editor.core.view
+    room = editor._core.view
     room.close_all()
     assert room.reveal("net/dense/MatMul") == "net/dense/MatMul"
     assert "net/dense/MatMul" in seen(room).names
@@ -47,7 +47,7 @@ def test_an_op_without_a_frame_is_revealed_by_opening_what_is_around_it(editor):
 
 @pytest.mark.parametrize("name", ["net/dense", "net/out/deep"])
 def test_hiding_a_scope_that_has_no_frame_hides_what_is_in_it(editor, name):
-    room = editor.core.view
+    room = editor._core.view
     room.open_all()
     room.hide((f"{name}/",))
     assert not [n for n in seen(room).names if n.startswith(f"{name}/")]

@@ -21,7 +21,7 @@ WITHOUT_A_RUN = (
 def shown(editor: tgw.GraphEditor) -> dict[str, tuple[int, str]]:
     """Tint and note of the items, by name; of badges none."""
     scene = editor.view.scene()
-    paint = editor.core.paint(scene)
+    paint = editor._core.paint(scene)
     rows = zip(scene.names, scene.kind.tolist(), paint.tint.tolist(), paint.notes, strict=True)
     return {name: (tint, note) for name, kind, tint, note in rows if kind != 3}
 
@@ -44,7 +44,7 @@ def test_every_way_has_a_legend_and_goes_again(editor, by):
 
 
 def test_all_ways_are_told_and_another_one_is_refused(editor):
-    assert set(editor.core.coloring.names) == {*WITHOUT_A_RUN, "time", "memory"}
+    assert set(editor._core.coloring.names) == {*WITHOUT_A_RUN, "time", "memory"}
     editor.view.color_by("dtype")
     with pytest.raises(GraphEditError, match=r"cannot be colored by 'taste'; by \"type\", .* or \"diff\""):
         editor.view.color_by("taste")
@@ -130,7 +130,7 @@ def test_own_yes_and_no_are_categories_and_a_function_gives_them(editor):
     editor.view.color_by(heavy)
     assert editor.view.legend.by == "heavy"
     assert shown(editor)["net/one/MatMul"][1] == "True"
-    assert "heavy" in editor.core.coloring.names
+    assert "heavy" in editor._core.coloring.names
     editor.view.color_by("")
     editor.view.color_by("heavy")
     assert shown(editor)["net/one/MatMul"][1] == "True"
@@ -159,7 +159,7 @@ def test_own_values_that_say_nothing_are_refused_and_change_nothing(editor):
     with pytest.raises(GraphEditError, match="color of op 'x' is not known: ZeroDivisionError"):
         editor.view.color_by(lambda op: 1 / len(op.inputs))
     assert editor.view.legend.by == "dtype"
-    assert editor.core.coloring.names[-1] == "diff"
+    assert editor._core.coloring.names[-1] == "diff"
 
 
 def test_ops_that_come_later_may_be_beyond_an_own_function(mlp):
@@ -186,7 +186,7 @@ def test_the_browser_gets_tints_notes_and_a_legend():
     assert told.state.legend.by == "dtype"
     assert isinstance(told.state.legend.entries[0], p.Entry)
     assert {field.name for field in told.fields} >= {"tint", "note_start", "note_bytes"}
-    assert told.state.colors == editor.core.coloring.names
+    assert told.state.colors == editor._core.coloring.names
     assert answers.handle(p.Color(""))[0].state.legend is None
 
 
@@ -195,7 +195,7 @@ def test_a_function_s_body_is_coloured_too():
     editor = tgw.edit(tf.function(lambda x: tf.matmul(x, w)).get_concrete_function(tf.TensorSpec([None, 3])))
     for by in WITHOUT_A_RUN:
         editor.view.color_by(by)
-        assert len(editor.core.paint(scene := editor.view.scene()).tint) == len(scene)
+        assert len(editor._core.paint(scene := editor.view.scene()).tint) == len(scene)
     editor.view.color_by("parameters")
     assert editor.view.legend.high == "12"
 
@@ -208,4 +208,4 @@ def test_every_op_of_many_is_coloured():
     editor = tgw.edit(graph)
     editor.view.expand()
     editor.view.color_by("type")
-    assert np.count_nonzero(editor.core.paint(editor.view.scene()).tint) >= 300
+    assert np.count_nonzero(editor._core.paint(editor.view.scene()).tint) >= 300

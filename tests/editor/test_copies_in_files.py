@@ -42,7 +42,7 @@ def test_a_copy_begins_with_its_values_when_the_file_is_imported(
 ) -> None:
     editor = tgw.edit(folder / "model.meta", checkpoint=folder / "model")
     editor.clone("x:0", "net/y:0", into="copy", init=init)
-    assert editor.core.source.graph is None, "no session is needed for a copy"
+    assert editor._core.source.graph is None, "no session is needed for a copy"
     name = "copy"
     if then == "rename":
         editor.rename("copy", "twin")
@@ -105,18 +105,18 @@ def test_a_step_that_fails_leaves_the_session_of_an_imported_file_alive(
     edit, step = STEPS[case]
     editor = tgw.edit(folder / "model.meta", checkpoint=folder / "model")
     edit(editor)
-    session, names, lines = editor.session, editor.index.names, editor.history.lines
+    session, names, lines = editor.session, editor._core.index.names, editor.history.lines
     value = product(editor, "net/y:0")
 
     def fail(*_: object) -> None:
         raise RuntimeError("what comes after the graph")
 
     with monkeypatch.context() as context:
-        context.setattr(type(editor.core.executor), "_set_latest", fail)
+        context.setattr(type(editor._core.executor), "_set_latest", fail)
         with pytest.raises(RuntimeError):
             step(editor)
     assert editor.session is session
-    assert (editor.index.names, editor.history.lines) == (names, lines)
+    assert (editor._core.index.names, editor.history.lines) == (names, lines)
     assert product(editor, "net/y:0") == value
     step(editor)
     assert editor.history.lines != lines
@@ -132,8 +132,8 @@ def test_an_undo_does_not_lose_what_other_code_has_made_since_the_import(folder:
             tf.identity(graph.get_tensor_by_name("net/y:0"), name="theirs")
     else:
         other = tgw.edit(graph, session=editor.session)
-        name = next(n.name for n in other.index.nodes if n.op == "Mul")
-        other.connect(other.index.nodes[other.index.op(name)].input[1], name, 0)
+        name = next(n.name for n in other._core.index.nodes if n.op == "Mul")
+        other.connect(other._core.index.nodes[other._core.index.op(name)].input[1], name, 0)
     session = editor.session
     with pytest.raises(NothingTo, match=f"was {how} since by other code"):
         editor.undo()

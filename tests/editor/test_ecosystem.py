@@ -18,46 +18,48 @@ from tfgraphwidget.graph.table import COLUMNS
 
 def test_the_widget_stands_beside_others_in_a_box(editor: GraphEditor) -> None:
     told = ipywidgets.Output()
-    box = ipywidgets.HBox([editor.widget, ipywidgets.VBox([told, ipywidgets.Button(description="Clone")])])
-    assert box.children[0] is editor.widget
-    assert isinstance(editor.widget, ipywidgets.DOMWidget)
-    editor.widget.layout.width = "60%"
-    assert editor.widget.layout.width == "60%"
-    editor.widget.height = 300
-    tabs = ipywidgets.Tab([box, ipywidgets.Accordion([editor.widget])])
-    assert tabs.children[1].children[0] is editor.widget, "the same widget may have several views"
+    box = ipywidgets.HBox([editor.view.widget, ipywidgets.VBox([told, ipywidgets.Button(description="Clone")])])
+    assert box.children[0] is editor.view.widget
+    assert isinstance(editor.view.widget, ipywidgets.DOMWidget)
+    editor.view.widget.layout.width = "60%"
+    assert editor.view.widget.layout.width == "60%"
+    editor.view.widget.height = 300
+    tabs = ipywidgets.Tab([box, ipywidgets.Accordion([editor.view.widget])])
+    assert tabs.children[1].children[0] is editor.view.widget, "the same widget may have several views"
     state = ipywidgets.embed.embed_data(views=[box], drop_defaults=False)
-    assert editor.widget.model_id in state["manager_state"]["state"]
+    assert editor.view.widget.model_id in state["manager_state"]["state"]
 
 
 def test_selection_inputs_and_outputs_can_be_observed(editor: GraphEditor) -> None:
     seen: list[tuple[str, Any]] = []
     names = ["selection", "inputs", "outputs"]
-    editor.widget.observe(lambda change: seen.append((change["name"], change["new"])), names)
+    editor.view.widget.observe(lambda change: seen.append((change["name"], change["new"])), names)
     editor.mark("x:0", "net/one/out:0")
     told = dict(seen)
     assert told["inputs"] == ("x:0",)
     assert told["outputs"] == ("net/one/out:0",)
     assert set(told["selection"]) == set(editor.selection or ())
     seen.clear()
-    editor.selection = editor.scope("net/two")
+    editor.selection = editor.ops(scope="net/two")
     assert [name for name, _ in seen].count("selection") == 1
     assert dict(seen)["inputs"] == ()
-    editor.widget.unobserve_all()
+    editor.view.widget.unobserve_all()
     editor.selection = None
-    assert editor.widget.selection == ()
+    assert editor.view.widget.selection == ()
     assert len(seen) == 3
 
 
 def test_a_trait_can_be_linked_to_another_widget(editor: GraphEditor) -> None:
     label = ipywidgets.Label()
-    traitlets.dlink((editor.widget, "selection"), (label, "value"), lambda names: f"{len(names)} ops")
-    editor.selection = editor.scope("net/one")
-    assert label.value == f"{len(editor.scope('net/one'))} ops"
+    traitlets.dlink((editor.view.widget, "selection"), (label, "value"), lambda names: f"{len(names)} ops")
+    editor.selection = editor.ops(scope="net/one")
+    assert label.value == f"{len(editor.ops(scope='net/one'))} ops"
 
 
 def test_the_selection_is_no_part_of_what_is_sent(editor: GraphEditor) -> None:
-    assert not {"selection", "inputs", "outputs"} & set(editor.widget.get_state()), "a page reload sends every trait"
+    assert not {"selection", "inputs", "outputs"} & set(editor.view.widget.get_state()), (
+        "a page reload sends every trait"
+    )
 
 
 def test_the_drawing_goes_into_axes_that_are_there(editor: GraphEditor) -> None:
@@ -75,16 +77,16 @@ def test_the_table_is_a_data_frame_that_selects(editor: GraphEditor) -> None:
     table = editor.table()
     assert isinstance(table, pd.DataFrame)
     assert tuple(table.columns) == COLUMNS
-    assert list(table.name) == list(editor.index.names)
+    assert list(table.name) == list(editor._core.index.names)
     chosen = editor.ops(*table[table.type == "MatMul"].name)
-    assert chosen == editor.of_type("MatMul")
+    assert chosen == editor.ops(type="MatMul")
     by_type = table.groupby("type").size()
     assert by_type["MatMul"] == 2
     assert table[table.variable != ""].variable.nunique() == 4
 
 
 def test_networkx_algorithms_name_ops_that_the_editor_takes(editor: GraphEditor) -> None:
-    seen = editor.networkx()
+    seen = editor.to_networkx()
     path = nx.shortest_path(seen, "x", "net/logits")
     assert set(path) <= set(editor.between("x:0", "net/logits:0").ops) | {"x", "net/logits"}
     assert set(nx.ancestors(seen, "net/one/out")) | {"net/one/out"} == set(editor.ops("net/one/out").upstream())

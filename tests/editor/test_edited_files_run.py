@@ -121,17 +121,17 @@ def unmark(editor: tgw.GraphEditor) -> None:
 
 def bypass(editor: tgw.GraphEditor) -> None:
     editor.bypass("bad")
-    if "bad" in editor.index.ids:
+    if "bad" in editor._core.index.ids:
         editor.remove("bad")
 
 
 CASES: dict[str, tuple[Make, Edit]] = {
-    "strip": (add_unknown, lambda editor: editor.strip_training("z:0")),
+    "strip": (add_unknown, lambda editor: editor.passes.strip_training("z:0")),
     "remove": (add_unknown, lambda editor: editor.remove("bad")),
     "bypass": (put_unknown_between, bypass),
     "kernel": (put_without_kernel_between, bypass),
     "tpu": (mark_for_tpu, unmark),
-    "device": (pin_elsewhere, lambda editor: editor.place(list(PLACED), "")),
+    "device": (pin_elsewhere, lambda editor: editor.set_device(list(PLACED), "")),
 }
 
 
@@ -155,10 +155,10 @@ def run(editor: tgw.GraphEditor, fetch: str = "z:0") -> np.ndarray:
 
 
 def test_the_session_runs_the_graph_as_edited_and_undo_makes_a_file_of_it_again(editor: tgw.GraphEditor) -> None:
-    names, nodes = set(editor.index.names), [str(node) for node in editor.index.nodes]
+    names, nodes = set(editor._core.index.names), [str(node) for node in editor._core.index.nodes]
     assert np.allclose(run(editor), Z)
-    assert set(editor.index.names) == names
-    assert not any("cannot" in notice or "does not know" in notice for notice in editor.notices)
+    assert set(editor._core.index.names) == names
+    assert not any("cannot" in notice or "does not know" in notice for notice in editor.source.notices)
     editor.clone("x:0", "yr", into="copy", replace={"x:0": "x:0"})  # an edit of the live graph
     assert np.allclose(run(editor, "copy/yr:0"), X * [5, 6] + [0.5, 0.25])
     done = len(editor.history.done)
@@ -168,7 +168,7 @@ def test_the_session_runs_the_graph_as_edited_and_undo_makes_a_file_of_it_again(
         editor.session  # noqa: B018 - imports the file
     for _ in range(done - 1):
         editor.redo()
-    assert [str(node) for node in editor.index.nodes] == nodes
+    assert [str(node) for node in editor._core.index.nodes] == nodes
     assert np.allclose(run(editor), Z)
     editor.redo()
     assert np.allclose(run(editor, "copy/yr:0"), X * [5, 6] + [0.5, 0.25])
@@ -223,7 +223,7 @@ def test_the_next_session_begins_with_what_the_closed_one_held(tmp_path: Path) -
     editor.undo()
     (sentence,) = editor.history.lost
     assert sentence.endswith("so the session was closed; the next one begins with its values.")
-    assert "bad" in editor.index.ids
+    assert "bad" in editor._core.index.ids
     editor.redo()
     assert np.allclose(run(editor, "y:0"), X * [7, 8])
 
@@ -260,15 +260,15 @@ def test_a_keras_model_runs_once_an_unknown_op_is_removed(tmp_path: Path) -> Non
 
 def test_what_the_outputs_need_hinders_running_and_not_structure(tmp_path: Path) -> None:
     editor = opened(tmp_path, put_unknown_between, "meta")
-    editor.strip_training("z:0")
+    editor.passes.strip_training("z:0")
     with pytest.raises(GraphEditError, match="NoSuchOp"):
         editor.session  # noqa: B018 - imports the file
     editor.save(tmp_path / "stripped.pb")
-    assert "bad" in tgw.edit(tmp_path / "stripped.pb").index.ids
+    assert "bad" in tgw.edit(tmp_path / "stripped.pb")._core.index.ids
     editor.save(tmp_path / "stripped.tgw")
-    assert "bad" in tgw.edit(tmp_path / "stripped.tgw").index.ids
+    assert "bad" in tgw.edit(tmp_path / "stripped.tgw")._core.index.ids
     with pytest.warns(UserWarning, match="was not run"):
         editor.save(tmp_path / "stripped.meta")
     with pytest.warns(UserWarning, match=r"was not run|keeps hash table"):
         editor.save(tmp_path / "frozen.pb", inputs=["x:0"], outputs=["z:0"], frozen=True)
-    assert any("was not run" in notice for notice in editor.notices)
+    assert any("was not run" in notice for notice in editor.source.notices)

@@ -35,7 +35,7 @@ def scaled() -> tf.Module:
 def test_an_edited_function_is_called_like_the_old_one(scaled: tf.Module) -> None:
     editor = tgw.edit(scaled.call)
     editor.bypass("relu")
-    module = editor.module()
+    module = editor.to_module()
     assert module.parameters == ("x", "unused")
     found = module(X, tf.constant(0.0))
     assert {key: value.numpy().tolist() for key, value in found.items()} == {"a": [-6, 9], "b": [-5, 10]}
@@ -46,7 +46,7 @@ def test_an_edited_function_is_called_like_the_old_one(scaled: tf.Module) -> Non
 def test_its_variables_are_the_function_s(scaled: tf.Module) -> None:
     editor = tgw.edit(scaled.call)
     editor.bypass("relu")
-    module = editor.module()
+    module = editor.to_module()
     assert not module.own
     scaled.scale.assign(1.0)
     assert module(X, 0.0)["a"].numpy().tolist() == [-2, 3]
@@ -59,14 +59,14 @@ def test_its_variables_are_the_function_s(scaled: tf.Module) -> None:
 def test_a_function_keeps_its_module_alive(scaled: tf.Module) -> None:
     editor = tgw.edit(scaled.call)
     editor.bypass("relu")
-    function = editor.function()
+    function = editor.to_function()
     assert function(X, tf.constant(0.0))["a"].numpy().tolist() == [-6, 9]
 
 
 def test_an_edited_function_is_saved_and_loaded(scaled: tf.Module, tmp_path: Path) -> None:
     editor = tgw.edit(scaled.call)
     editor.bypass("relu")
-    module = editor.module()
+    module = editor.to_module()
     tf.saved_model.save(module, str(tmp_path / "edited"))
     loaded = tf.saved_model.load(str(tmp_path / "edited")).signatures["serving_default"]
     assert loaded(x=X, unused=tf.constant(0.0))["a"].numpy().tolist() == [-6, 9]
@@ -75,9 +75,9 @@ def test_an_edited_function_is_saved_and_loaded(scaled: tf.Module, tmp_path: Pat
 def test_an_op_put_into_a_function_with_python(scaled: tf.Module) -> None:
     editor = tgw.edit(scaled.call)
     editor.insert("relu:0", lambda y: tf.minimum(y, 5.0))
-    assert editor.module()(X, 0.0)["a"].numpy().tolist() == [0, 5]
+    assert editor.to_module()(X, 0.0)["a"].numpy().tolist() == [0, 5]
     editor.undo()
-    assert editor.module()(X, 0.0)["a"].numpy().tolist() == [0, 9]
+    assert editor.to_module()(X, 0.0)["a"].numpy().tolist() == [0, 9]
 
 
 def test_the_last_op_of_a_function_is_bypassed() -> None:
@@ -88,22 +88,22 @@ def test_the_last_op_of_a_function_is_bypassed() -> None:
     with tf.Graph().as_default() as graph:
         tf.identity(double(v1.placeholder(tf.float32, [None], name="x")), name="y")
     editor = tgw.edit(graph)
-    editor.view.enter(next(n for n in editor.index.names if "PartitionedCall" in n))
-    last = next(iter(editor.core.view.body.returns.values()))
+    editor.view.enter(next(n for n in editor._core.index.names if "PartitionedCall" in n))
+    last = next(iter(editor._core.view.body.returns.values()))
     editor.bypass(last)
     editor.bypass("relu")
-    assert editor.module()(X).numpy().tolist() == [-4, 6]
+    assert editor.to_module()(X).numpy().tolist() == [-4, 6]
     editor.undo()
-    assert editor.module()(X).numpy().tolist() == [0, 6]
+    assert editor.to_module()(X).numpy().tolist() == [0, 6]
 
 
 def test_a_keras_model_stays_as_it_was() -> None:
     model = tf.keras.Sequential([tf.keras.Input([2]), tf.keras.layers.Dense(3, activation="relu", name="hidden")])
     editor = tgw.edit(model)
-    editor.bypass(editor.of_type("Relu").ops[0])
+    editor.bypass(editor.ops(type="Relu").ops[0])
     x, layer = tf.constant([[1.0, -2.0]]), model.get_layer("hidden")
     linear = x @ layer.kernel + layer.bias
-    module = editor.module()
+    module = editor.to_module()
     assert np.allclose(module(x), linear, atol=1e-6)
     assert np.allclose(model(x), tf.nn.relu(linear), atol=1e-6)
     layer.bias.assign([1.0, 2.0, 3.0])
@@ -114,8 +114,8 @@ def test_the_body_of_a_saved_model_s_signature_is_edited(scaled: tf.Module, tmp_
     tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
     before = {path.name: path.read_bytes() for path in (tmp_path / "left").rglob("*") if path.is_file()}
     editor = tgw.edit(tmp_path / "left")
-    editor.bypass(editor.of_type("Relu").ops[0])
-    module = editor.module()
+    editor.bypass(editor.ops(type="Relu").ops[0])
+    module = editor.to_module()
     given = {name: (X if name == "x" else tf.constant(0.0)) for name in module.parameters}
     assert {key: value.numpy().tolist() for key, value in module.signature(**given).items()} == {
         "a": [-6, 9],
@@ -127,7 +127,7 @@ def test_the_body_of_a_saved_model_s_signature_is_edited(scaled: tf.Module, tmp_
 def test_an_edited_body_is_saved_under_the_signature_s_names(scaled: tf.Module, tmp_path: Path) -> None:
     tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
     editor = tgw.edit(tmp_path / "left")
-    editor.bypass(editor.of_type("Relu").ops[0])
+    editor.bypass(editor.ops(type="Relu").ops[0])
     editor.rename("serving_default:a", "scores")
     editor.save(tmp_path / "mine/")
     served = tf.saved_model.load(str(tmp_path / "mine")).signatures["serving_default"]
@@ -137,9 +137,9 @@ def test_an_edited_body_is_saved_under_the_signature_s_names(scaled: tf.Module, 
 def test_a_part_of_a_body_is_saved_by_its_ends_with_the_edits(scaled: tf.Module, tmp_path: Path) -> None:
     tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
     editor = tgw.edit(tmp_path / "left")
-    relu = editor.of_type("Relu").ops[0]
+    relu = editor.ops(type="Relu").ops[0]
     editor.insert(f"{relu}:0", "Neg")
-    (negated,) = editor.of_type("Neg").ops
+    (negated,) = editor.ops(type="Neg").ops
     editor.save(tmp_path / "part/", {"image": f"{relu}:0"}, {"found": f"{negated}:0"})
     served = tf.saved_model.load(str(tmp_path / "part")).signatures["serving_default"]
     assert served(image=X)["found"].numpy().tolist() == (-X).numpy().tolist()
@@ -151,7 +151,7 @@ def test_a_part_of_a_body_is_saved_by_its_ends_with_the_edits(scaled: tf.Module,
 def test_edits_inside_a_function_are_in_the_file_of_the_graph_that_calls_it(scaled: tf.Module, tmp_path: Path) -> None:
     tf.saved_model.save(scaled, str(tmp_path / "left"), signatures=scaled.call)
     editor = tgw.edit(tmp_path / "left")
-    relu = editor.of_type("Relu").ops[0]
+    relu = editor.ops(type="Relu").ops[0]
     editor.bypass(relu)
     editor.remove(relu)
     path = editor.view.breadcrumb
@@ -159,7 +159,7 @@ def test_edits_inside_a_function_are_in_the_file_of_the_graph_that_calls_it(scal
     again = tgw.edit(editor.save(tmp_path / "whole.pb"))
     for op in path[1:]:
         again.view.enter(op)
-    assert "Relu" not in again.index.types
+    assert "Relu" not in again._core.index.types
 
 
 def test_a_body_that_a_graph_calls_is_a_module_too() -> None:
@@ -172,9 +172,9 @@ def test_a_body_that_a_graph_calls_is_a_module_too() -> None:
 
         tf.identity(double(x), name="y")
     editor = tgw.edit(graph)
-    editor.view.enter(next(n for n in editor.index.names if "PartitionedCall" in n))
-    editor.bypass(editor.of_type("Relu").ops[0])
-    assert editor.module()(X).numpy().tolist() == [-4, 6]
+    editor.view.enter(next(n for n in editor._core.index.names if "PartitionedCall" in n))
+    editor.bypass(editor.ops(type="Relu").ops[0])
+    assert editor.to_module()(X).numpy().tolist() == [-4, 6]
     with v1.Session(graph=graph) as session:
         assert session.run("y:0", {"x:0": [-2.0, 3.0]}).tolist() == [-4, 6]
 
@@ -216,7 +216,7 @@ def run(module: tf.Module, x: list[float]) -> dict[str, list[float]]:
 
 
 def called(editor: tgw.editor.GraphEditor, kind: str) -> str:
-    return next(n for n, t in zip(editor.index.names, editor.index.types, strict=True) if t.endswith(kind))
+    return next(n for n, t in zip(editor._core.index.names, editor._core.index.types, strict=True) if t.endswith(kind))
 
 
 def test_an_edit_two_calls_deep_is_in_the_module_of_the_whole(deep: Deep) -> None:
@@ -225,28 +225,28 @@ def test_an_edit_two_calls_deep_is_in_the_module_of_the_whole(deep: Deep) -> Non
     editor.view.enter(called(editor, "PartitionedCall"))
     editor.bypass("relu")
     editor.view.leave(0)
-    assert run(editor.module(), [-1.0])["called"] == [-1]
+    assert run(editor.to_module(), [-1.0])["called"] == [-1]
     x = [-1.0, 2.0]
     editor.view.enter(called(editor, "PartitionedCall"))
-    assert editor.module()(tf.constant(x)).numpy().tolist() == [-1, 5]
+    assert editor.to_module()(tf.constant(x)).numpy().tolist() == [-1, 5]
     assert deep.middle(tf.constant(x)).numpy().tolist() == [1, 5]
     editor.undo()
     editor.view.leave(0)
-    assert run(editor.module(), [-1.0])["called"] == [1] == run(tgw.edit(deep.call).module(), [-1.0])["called"]
+    assert run(editor.to_module(), [-1.0])["called"] == [1] == run(tgw.edit(deep.call).to_module(), [-1.0])["called"]
 
 
 def test_an_edited_loop_and_branch_are_in_the_module_and_gradients_flow_through_them(deep: Deep) -> None:
     editor = tgw.edit(deep.call)
     editor.view.enter(called(editor, "While"), "body")
-    editor.bypass(editor.of_type("Relu").ops[0])
+    editor.bypass(editor.ops(type="Relu").ops[0])
     editor.view.leave(0)
     editor.view.enter(called(editor, "If"), "then_branch")
-    editor.bypass(editor.of_type("Relu").ops[0])
+    editor.bypass(editor.ops(type="Relu").ops[0])
     editor.view.leave(0)
-    module = editor.module()
+    module = editor.to_module()
     assert module.shared == [deep.w]
     assert run(module, [-1.0, 2.0]) == {"called": [1, 5], "looped": [-4, 8], "picked": [-5, 7]}
-    assert run(tgw.edit(deep.call).module(), [-1.0, 2.0]) == {"called": [1, 5], "looped": [0, 8], "picked": [0, 7]}
+    assert run(tgw.edit(deep.call).to_module(), [-1.0, 2.0]) == {"called": [1, 5], "looped": [0, 8], "picked": [0, 7]}
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(module.signature(x=tf.constant([-1.0, 2.0]))["looped"])
     assert tape.gradient(loss, deep.w).numpy() == 4  # of w * w * (2 - 1)
@@ -257,13 +257,13 @@ def test_what_an_edited_function_gives_has_its_new_shape_at_its_callers(deep: De
     editor.view.enter(called(editor, "PartitionedCall"))
     editor.insert("Identity", lambda y: tf.stack([y, y]))
     editor.view.leave(0)
-    assert run(editor.module(), [2.0])["called"] == [[5], [5]]
+    assert run(editor.to_module(), [2.0])["called"] == [[5], [5]]
 
 
 def test_a_function_that_gives_another_dtype_than_its_callers_take_is_refused(deep: Deep) -> None:
     editor = tgw.edit(deep.call)
     editor.view.enter(called(editor, "While"), "body")
-    body, index = editor.core.view.body, editor.index
+    body, index = editor._core.view.body, editor._core.index
     counts = next(f"{n}:0" for i, n in enumerate(index.names) if index.dtypes(i) == ("int32",))
     floats = next(key for key, tensor in body.returns.items() if index.dtypes(index.op(tensor)) == ("float32",))
     name = next(name for name in index.functions if "body" in name)
@@ -276,10 +276,10 @@ def test_a_function_that_gives_another_dtype_than_its_callers_take_is_refused(de
 def test_a_saved_body_says_other_shapes_after_an_edit(deep: Deep, tmp_path: Path) -> None:
     tf.saved_model.save(deep, str(tmp_path / "left"), signatures=deep.call)
     editor = tgw.edit(tmp_path / "left")
-    assert any("_output_shapes" in node.attr for node in editor.index.nodes)
+    assert any("_output_shapes" in node.attr for node in editor._core.index.nodes)
     editor.insert(called(editor, "PartitionedCall") + ":0", lambda y: tf.stack([y, y]))
-    given = {name: tf.constant([3.0]) for name in editor.module().parameters}
-    assert editor.module().signature(**given)["called"].numpy().tolist() == [[7], [7]]
+    given = {name: tf.constant([3.0]) for name in editor.to_module().parameters}
+    assert editor.to_module().signature(**given)["called"].numpy().tolist() == [[7], [7]]
 
 
 def test_edits_behind_the_calls_of_a_saved_model_are_saved(deep: Deep, tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_edits_behind_the_calls_of_a_saved_model_are_saved(deep: Deep, tmp_path:
     here = editor.view.breadcrumb
     editor.view.enter(called(editor, "PartitionedCall"))
     editor.view.enter(called(editor, "PartitionedCall"))
-    editor.bypass(editor.of_type("Relu").ops[0])
+    editor.bypass(editor.ops(type="Relu").ops[0])
     editor.view.leave(len(here) - 1)
     editor.save(tmp_path / "mine/")
     served = tf.saved_model.load(str(tmp_path / "mine")).signatures["serving_default"]
@@ -299,18 +299,18 @@ def test_a_captured_table_is_read_under_the_name_that_an_edit_gave_it(tmp_path: 
     table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), 0)
     more = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer([1, 2], [10, 20]), -1)
     editor = tgw.edit(tf.function(table.lookup, input_signature=[tf.TensorSpec([None], tf.string, "x")]))
-    editor.insert(editor.of_type("LookupTableFindV2").ops[0], more.lookup)
+    editor.insert(editor.ops(type="LookupTableFindV2").ops[0], more.lookup)
     for wanted in ("first", "second"):
-        for name in editor.of_type("Placeholder").ops:
+        for name in editor.ops(type="Placeholder").ops:
             if name != "x":
                 scope = name.rpartition("/")[0]
                 editor.rename(name, f"{scope}/{wanted}")
     x = tf.constant(["b", "c"])
-    assert tf.nest.flatten(editor.module()(x))[0].numpy().tolist() == [20, -1]
+    assert tf.nest.flatten(editor.to_module()(x))[0].numpy().tolist() == [20, -1]
     assert tf.nest.flatten(editor.clone(into="copy")(x))[0].numpy().tolist() == [20, -1]
     editor.save(tmp_path / "saved/")
     served = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"]
     assert tf.nest.flatten(served(x=x))[0].numpy().tolist() == [20, -1]
     editor.history.goto(1)
     editor.passes.obfuscate_names()
-    assert tf.nest.flatten(editor.module()(x))[0].numpy().tolist() == [20, -1]
+    assert tf.nest.flatten(editor.to_module()(x))[0].numpy().tolist() == [20, -1]

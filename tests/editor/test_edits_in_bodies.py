@@ -65,11 +65,13 @@ def opened(path: Path) -> GraphEditor:
 
 def found(editor: GraphEditor, kind: str, number: int = 0) -> str:
     """The op of the current graph whose type ends like this."""
-    return [n for n, t in zip(editor.index.names, editor.index.types, strict=True) if t.endswith(kind)][number]
+    return [n for n, t in zip(editor._core.index.names, editor._core.index.types, strict=True) if t.endswith(kind)][
+        number
+    ]
 
 
 def bypass_relu(editor: GraphEditor) -> Any:
-    relu = editor.of_type("Relu").ops[0]
+    relu = editor.ops(type="Relu").ops[0]
     return editor.bypass(relu)
 
 
@@ -133,17 +135,17 @@ def test_undo_takes_an_edit_in_a_body_back_exactly_and_redo_makes_the_same(kind:
     built, op, label, _ = kind
     editor = built.editor
     editor.view.enter(op, label)
-    nodes, body = editor.core.target.index.nodes, editor.index
+    nodes, body = editor._core.target.index.nodes, editor._core.index
     bypass_relu(editor)
-    edited = editor.core.target.index, editor.index
+    edited = editor._core.target.index, editor._core.index
     editor.undo()
-    assert editor.core.target.index.nodes == nodes
-    assert editor.index is body
-    assert not editor.core.target.index.functions - editor.core.target.first.functions
+    assert editor._core.target.index.nodes == nodes
+    assert editor._core.index is body
+    assert not editor._core.target.index.functions - editor._core.target.first.functions
     editor.redo()
-    assert editor.core.target.index.nodes == edited[0].nodes
-    assert editor.core.target.index.functions == edited[0].functions
-    assert editor.index.nodes == edited[1].nodes
+    assert editor._core.target.index.nodes == edited[0].nodes
+    assert editor._core.target.index.functions == edited[0].functions
+    assert editor._core.index.nodes == edited[1].nodes
 
 
 def test_the_gradient_after_an_edit_is_that_of_the_edited_body(kind: Any) -> None:
@@ -227,7 +229,7 @@ def test_gradients_through_an_edited_body_are_those_of_small_steps_however_deep_
     built = live(build)
     for kind, label in path:
         built.editor.view.enter(found(built.editor, kind), label)
-    built.editor.insert(f"{built.editor.of_type('Relu').ops[0]}:0", lambda t: t * t * 0.1 + 1.0)
+    built.editor.insert(f"{built.editor.ops(type='Relu').ops[0]}:0", lambda t: t * t * 0.1 + 1.0)
     with built.graph.as_default():
         y, variables = built.graph.get_tensor_by_name("y:0"), v1.global_variables()
         total = tf.reduce_sum(y)
@@ -329,7 +331,7 @@ def test_an_op_that_was_differentiated_since_is_not_changed_back_without_a_word(
 def test_the_difference_at_the_root_is_that_inside_of_the_function(kind: Any) -> None:
     built, op, label, _ = kind
     built.editor.view.enter(op, label)
-    old = built.editor.core.navigator.function
+    old = built.editor._core.navigator.function
     bypass_relu(built.editor)
     built.editor.view.leave()
     difference = built.editor.diff()
@@ -337,14 +339,14 @@ def test_the_difference_at_the_root_is_that_inside_of_the_function(kind: Any) ->
     assert inside.path[0].partition(":")[0] == op
     assert inside.difference.changed
     assert not difference.changed
-    assert any(name.startswith(f"{old}_edited_") for name in built.editor.index.functions)
+    assert any(name.startswith(f"{old}_edited_") for name in built.editor._core.index.functions)
     built.editor.undo()
     built.editor.view.leave(0)
     assert not built.editor.diff()
 
 
 def edited_functions(editor: GraphEditor) -> set[str]:
-    return {name for name in editor.core.target.index.functions if "_edited_" in name}
+    return {name for name in editor._core.target.index.functions if "_edited_" in name}
 
 
 @pytest.mark.parametrize("file", ["graph.pb", "graph.pbtxt", "frozen.pb", "model.meta", "model/"])
@@ -397,12 +399,12 @@ def test_edits_in_bodies_are_made_again_from_json_and_by_code(kind: Any, tmp_pat
     editor.view.leave()
     written = editor.save(tmp_path / "one.pb").read_bytes()
     other = opened(path)
-    assert other.replay(json.loads(json.dumps(editor.history.records()))) == 1
+    assert other.history.replay(json.loads(json.dumps(editor.history.records()))) == 1
     other.view.leave(0)
     assert other.save(tmp_path / "two.pb").read_bytes() == written
     assert np.allclose(other.session.run("y:0", FEED), wanted)
     names: dict[str, Any] = {}
-    exec(editor.to_script().text, names)
+    exec(editor.history.to_script().text, names)
     names["editor"].view.leave(0)
     assert names["editor"].save(tmp_path / "three.pb").read_bytes() == written
 
@@ -458,7 +460,7 @@ def test_only_the_call_that_was_entered_changes(shared: Live) -> None:
     assert shared.y(ONE) == [0, -2, 1, 10]
     editor.view.leave()
     editor.view.enter(found(editor, "PartitionedCall", 0))
-    assert editor.of_type("Relu").outputs  # this call's body is as it was
+    assert editor.ops(type="Relu").outputs  # this call's body is as it was
     editor.view.leave()
     editor.undo()
     assert shared.y(ONE) == [0, 0, 1, 10]
@@ -494,13 +496,13 @@ def test_everywhere_is_in_code_and_json(shared: Live, tmp_path: Path) -> None:
     editor.view.enter(found(editor, "PartitionedCall"), everywhere=True)
     bypass_relu(editor)
     editor.view.leave(0)
-    assert "everywhere=True" in editor.to_script().text
+    assert "everywhere=True" in editor.history.to_script().text
     other = opened(path)
-    other.replay(editor.history.records())
+    other.history.replay(editor.history.records())
     other.view.leave(0)
     written = [one.save(f"{tmp_path}/{k}.pb").read_bytes() for k, one in enumerate((editor, other))]
     names: dict[str, Any] = {}
-    exec(editor.to_script().text, names)
+    exec(editor.history.to_script().text, names)
     names["editor"].view.leave(0)
     assert {*written, names["editor"].save(f"{tmp_path}/3.pb").read_bytes()} == {written[0]}
     assert editor.session.run("y:0", ONE).tolist() == [-2, -2, -1, -10]
@@ -583,7 +585,7 @@ def enter_inner(editor: GraphEditor) -> None:
 
 
 def enter_loop(editor: GraphEditor) -> None:
-    while not any(kind.endswith("While") for kind in editor.index.types):
+    while not any(kind.endswith("While") for kind in editor._core.index.types):
         editor.view.enter(found(editor, "PartitionedCall"))
     editor.view.enter(found(editor, "While"), "body")
 
@@ -593,18 +595,18 @@ def test_an_edit_four_levels_deep_in_a_tf_function_is_in_its_module_and_its_func
     editor = tgw.edit(nested.call)
     enter_inner(editor)
     report = bypass_relu(editor)
-    assert any("editor.function() is the edited one" in note for note in report.notes)
+    assert any("editor.to_function() is the edited one" in note for note in report.notes)
     editor.view.leave(0)
     assert editor.diff().inside
-    module = editor.module()
+    module = editor.to_module()
     x = tf.constant([-1.0, 1.0])
-    for call in (module, editor.function()):
+    for call in (module, editor.to_function()):
         (result,) = call(x).values()
         assert result.numpy().tolist() == [-1, 7]
     assert nested.call(x)["y"].numpy().tolist() == [3, 7]
     editor.undo()
     editor.view.leave(0)
-    (result,) = editor.module()(x).values()
+    (result,) = editor.to_module()(x).values()
     assert result.numpy().tolist() == [3, 7]
     assert not editor.diff()
 
@@ -620,18 +622,18 @@ def test_a_body_of_a_keras_model_is_edited_though_the_model_is_deleted(is_kept: 
     if not is_kept:
         del model
     editor.view.enter(found(editor, "While"), "body")
-    for relu in editor.of_type("Relu").ops:
+    for relu in editor.ops(type="Relu").ops:
         editor.bypass(relu)
     editor.view.leave()
-    module = editor.module()
+    module = editor.to_module()
     linear = tf.keras.Sequential([tf.keras.Input([3, 2]), layers.LSTM(4, activation="linear"), layers.Dense(1)])
     linear.set_weights(weights)
     assert np.allclose(module(x), linear(x), atol=1e-5)
     assert not np.allclose(before, linear(x), atol=1e-5)
-    while editor.core.executor.history.done:
+    while editor._core.executor.history.done:
         editor.undo()
     editor.view.leave(0)
-    assert np.allclose(editor.module()(x), before, atol=1e-6)
+    assert np.allclose(editor.to_module()(x), before, atol=1e-6)
 
 
 # SavedModels and files
@@ -725,7 +727,7 @@ def test_a_script_makes_edits_in_bodies_again_in_another_process(tmp_path: Path,
     bypass_relu(editor)
     editor.view.leave(0)
     written = editor.save(tmp_path / "here.pb").read_bytes()
-    script = f"{editor.to_script().text}\neditor.view.leave(0)\neditor.save({str(tmp_path / 'there.pb')!r})\n"
+    script = f"{editor.history.to_script().text}\neditor.view.leave(0)\neditor.save({str(tmp_path / 'there.pb')!r})\n"
     subprocess.run([*warm_python, "-c", script], check=True, capture_output=True)
     assert (tmp_path / "there.pb").read_bytes() == written
 
@@ -746,12 +748,12 @@ def test_an_edit_in_a_body_that_fails_or_is_interrupted_leaves_all_as_it_was(
     editor = shared.editor
     editor.view.enter(found(editor, "PartitionedCall", 2))
     editor.view.enter(found(editor, "PartitionedCall"))
-    before = editor.core.target.index, editor.index, editor.view.breadcrumb, editor.core.navigator.function
+    before = editor._core.target.index, editor._core.index, editor.view.breadcrumb, editor._core.navigator.function
     with failing(*step, 1, error), pytest.raises(type(error)):
         bypass_relu(editor)
-    assert editor.core.target.index.nodes == before[0].nodes
-    assert editor.core.target.index.functions == before[0].functions
-    assert (editor.index.nodes, editor.view.breadcrumb, editor.core.navigator.function) == (
+    assert editor._core.target.index.nodes == before[0].nodes
+    assert editor._core.target.index.functions == before[0].functions
+    assert (editor._core.index.nodes, editor.view.breadcrumb, editor._core.navigator.function) == (
         before[1].nodes,
         *before[2:],
     )
@@ -760,7 +762,7 @@ def test_an_edit_in_a_body_that_fails_or_is_interrupted_leaves_all_as_it_was(
     bypass_relu(editor)
     assert shared.y(ONE) == [0, 0, -1, 10]
     editor.undo()
-    editor.insert(editor.of_type("Relu").ops[0], lambda t: t - 1.0)
+    editor.insert(editor.ops(type="Relu").ops[0], lambda t: t - 1.0)
     assert shared.y(ONE) == [0, 0, 0, 10]
 
 
@@ -795,13 +797,13 @@ def test_a_body_that_two_calls_give_different_dtypes_is_edited_for_one_of_them_o
     editor.view.enter("a")
     editor.bypass("relu")
     editor.view.leave()
-    assert [editor.core.index.types[editor.index.op(name)] == "poly" for name in "ab"] == [False, True]
+    assert [editor._core.index.types[editor._core.index.op(name)] == "poly" for name in "ab"] == [False, True]
     editor.undo()
     editor.view.leave(0)
     editor.view.enter("poly")
     editor.bypass("relu")
     editor.view.leave()
-    assert len({editor.index.types[editor.index.op(name)] for name in "ab"} - {"poly"}) == 1
+    assert len({editor._core.index.types[editor._core.index.op(name)] for name in "ab"} - {"poly"}) == 1
 
 
 def test_a_function_that_calls_itself_is_not_edited() -> None:
@@ -846,7 +848,7 @@ def test_a_captured_placeholder_is_an_argument_that_stays() -> None:
     bypass_relu(built.editor)
     assert built.y() == [-5, 10]
     assert built.y({**FEED, "factor:0": 2.0}) == [-2, 4]
-    argument = next(name for name in built.editor.index.names if "factor" in name)
+    argument = next(name for name in built.editor._core.index.names if "factor" in name)
     with pytest.raises(GraphEditError, match="is an argument of the function, which its callers give"):
         built.editor.remove(argument, readers=True)
     assert built.y() == [-5, 10]
@@ -906,7 +908,7 @@ def test_an_op_of_a_function_s_own_type_becomes_one_of_the_edited_function_s() -
     assert built.session.run(gradient, FEED)[0].tolist() == [6, 6]
     editor.history.goto(0)
     assert built.y() == [1, 7]
-    assert editor.index is editor.core.view.target.first
+    assert editor._core.index is editor._core.view.target.first
     editor.history.goto(2)
     assert built.y() == [-5, 13]
 
@@ -916,7 +918,7 @@ def test_state_in_a_body_makes_its_call_one_that_has_state() -> None:
     loop = found(built.editor, "StatelessWhile")
     built.editor.view.enter(loop, "body")
     built.editor.insert(found(built.editor, "Relu"), lambda t: t + tf.random.uniform([2]))
-    assert built.editor.core.target.index.types.count("While") == 1
+    assert built.editor._core.target.index.types.count("While") == 1
     assert built.y() != built.y()
     built.editor.undo()
     assert built.y() == [0, 8]
@@ -959,16 +961,16 @@ def test_a_page_the_inspector_and_the_costs_show_the_edited_function() -> None:
     nested = Nested()
     editor = tgw.edit(nested.call)
     call = found(editor, "PartitionedCall")
-    before = editor.cost().set_index("name").loc[call, "flops"]
+    before = editor.table(batch=1).set_index("name").loc[call, "flops"]
     editor.view.enter(call)
     enter_inner(editor)
     editor.insert(found(editor, "Mul"), lambda t: tf.linalg.matvec(tf.ones([8, 8]), tf.ones([8]))[:1] * t)
-    added = set(editor.index.names)
+    added = set(editor._core.index.names)
     editor.view.leave(0)
-    assert editor.cost().set_index("name").loc[call, "flops"] > before
+    assert editor.table(batch=1).set_index("name").loc[call, "flops"] > before
     (shown,) = Inspector(editor).inspect(call, lambda _: None).called_functions
     assert "_edited_" in shown.function
-    _, rooms = unpack_page(pack_page(page_input(editor.core)))
+    _, rooms = unpack_page(pack_page(page_input(editor._core)))
     assert any(set(room.head["names"]) == added for room in rooms)
 
 
@@ -977,7 +979,8 @@ def test_an_edit_without_a_renewal_says_that_the_session_goes_on_as_it_was() -> 
     op = found(built.editor, "PartitionedCall")
     assert built.y() == [1, 7]
     built.editor.view.enter(op)
-    report = built.editor.bypass("Relu", renew="never")
+    built.editor.renew = False
+    report = built.editor.bypass("Relu")
     assert any(f"A session that has run {op!r} already goes on running it as it was" in note for note in report.notes)
     assert built.y() == [1, 7]
     tgw.renew(built.session)
@@ -1010,7 +1013,7 @@ def test_the_same_edit_of_two_calls_gives_one_function(shared: Live) -> None:
     assert shared.y(ONE) == [-2, 0, 1, 10]
     editor.undo()
     assert shared.y(ONE) == [0, 0, 1, 10]
-    assert not editor.core.target.index.functions - editor.core.target.first.functions
+    assert not editor._core.target.index.functions - editor._core.target.first.functions
 
 
 # Random edits
@@ -1020,7 +1023,7 @@ def wander(choose: random.Random, editor: GraphEditor) -> None:
     """Go into functions at random, now and then for all calls."""
     editor.view.leave(0)
     for _ in range(choose.randrange(5)):
-        index = editor.index
+        index = editor._core.index
         nodes = zip(index.names, index.nodes, strict=True)
         calling = [name for name, node in nodes if called_functions(node, index.functions)]
         if not calling:
@@ -1033,7 +1036,7 @@ def wander(choose: random.Random, editor: GraphEditor) -> None:
 
 def edit_at_random(choose: random.Random, editor: GraphEditor) -> None:
     wander(choose, editor)
-    index = editor.index
+    index = editor._core.index
     ops = [name for i, name in enumerate(index.names) if index.types[i] in {"Relu", "Mul", "AddV2", "Identity", "Sub"}]
     ops = [name for name in ops if index.dtypes(index.ids[name]) == ("float32",)]
     if ops:
@@ -1077,7 +1080,7 @@ def test_the_graph_has_what_random_edits_in_bodies_have_made_and_undo_and_redo_l
         elif editor.history.undone or editor.history.done:
             editor.history.goto(choose.randrange(len(editor.history.done) + len(editor.history.undone) + 1))
         assert built.y() == seen[len(editor.history.done)]
-        fresh, mine = tgw.edit(built.graph).index, editor.core.target.index
+        fresh, mine = tgw.edit(built.graph)._core.index, editor._core.target.index
         assert fresh.functions == mine.functions
         assert {node.name: node for node in fresh.nodes} == {node.name: node for node in mine.nodes}
     assert len(seen) > 1
@@ -1096,7 +1099,7 @@ def test_random_edits_in_bodies_of_a_file_are_replayed_to_the_same_graph(seed: i
         assert number != 5 or editor.session is not None
     editor.view.leave(0)
     other = opened(path)
-    other.replay(json.loads(json.dumps(editor.history.records())))
+    other.history.replay(json.loads(json.dumps(editor.history.records())))
     other.view.leave(0)
     assert np.array_equal(other.session.run("y:0", FEED), editor.session.run("y:0", FEED))
     written = [one.save(tmp_path / f"{k}.pb").read_bytes() for k, one in enumerate((editor, other))]
@@ -1116,7 +1119,7 @@ def test_the_functions_of_earlier_edits_go_when_nothing_calls_them_any_more(shar
     made = []
     for factor in (2.0, 3.0, 4.0):
         editor.insert(found(editor, "Mul"), lambda t, factor=factor: t * factor)
-        made.append(editor.core.target.index.functions - editor.core.target.first.functions)
+        made.append(editor._core.target.index.functions - editor._core.target.first.functions)
     assert [len(names) for names in made] == [2, 2, 2]
     assert len(frozenset().union(*made)) == 6
     editor.view.leave(0)
@@ -1126,9 +1129,9 @@ def test_the_functions_of_earlier_edits_go_when_nothing_calls_them_any_more(shar
     assert edited == made[-1]
     for names in (made[1], made[0], frozenset()):
         editor.undo()
-        assert editor.core.target.index.functions - editor.core.target.first.functions == names
+        assert editor._core.target.index.functions - editor._core.target.first.functions == names
     editor.history.goto(3)
-    assert editor.core.target.index.functions - editor.core.target.first.functions == made[-1]
+    assert editor._core.target.index.functions - editor._core.target.first.functions == made[-1]
     assert shared.y({"x:0": [1.0]}) == [2, 2, 49, 30]
 
 
@@ -1150,17 +1153,17 @@ def with_arguments(request: pytest.FixtureRequest, tmp_path: Path) -> GraphEdito
 
 def test_what_a_function_cannot_hold_of_its_arguments_is_refused(with_arguments: GraphEditor) -> None:
     editor = with_arguments
-    before = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
+    before = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
     with pytest.raises(GraphEditError, match=r"'x' is an argument of the function.*place the ops that read it"):
-        editor.place("x", "/cpu:0")
+        editor.set_device("x", "/cpu:0")
     with pytest.raises(GraphEditError, match=r"'x' is an argument of the function.*add the control inputs to the ops"):
         editor.add_control_inputs("x", "second")
-    assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == before
+    assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == before
     assert editor.history.lines == ()
 
-    report = editor.place(editor.ops("x", "y", "first"), "/device:CPU:0")
+    report = editor.set_device(editor.ops("x", "y", "first"), "/device:CPU:0")
     assert "Arguments 'x' and 'y' stay where the caller has them." in str(report)
-    editor.place(editor.ops("x", "first"), "/device:GPU:0")
+    editor.set_device(editor.ops("x", "first"), "/device:GPU:0")
     device = [editor.inspect(name).device for name in ("x", "first")]
     assert device == ["", "/device:GPU:0"]
     editor.undo()

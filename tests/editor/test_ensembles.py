@@ -77,7 +77,7 @@ def test_times_makes_modules_with_variables_of_their_own(model: keras.Model) -> 
     members[0].own[0].assign_add(tf.ones([4, 8]))
     np.testing.assert_array_equal(members[1].own[0], model.layers[0].kernel)
     assert editor.undo().startswith("member = editor.clone(")
-    assert not editor.core.executor.copies
+    assert not editor._core.executor.copies
     editor.redo()
     assert editor["member_1"] is members[1]
 
@@ -142,7 +142,7 @@ def test_a_model_that_keras_cannot_make_anew_is_refused(model: keras.Model) -> N
     editor = tgw.edit(odd)
     with pytest.raises(SessionRefused, match="cannot be made again for its initial values"):
         editor.clone(into="copy", init="initial")
-    assert not editor.core.executor.copies
+    assert not editor._core.executor.copies
 
 
 def test_init_takes_arrays_words_and_checkpoints_for_modules(model: keras.Model, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_init_takes_arrays_words_and_checkpoints_for_modules(model: keras.Model,
     ):
         with pytest.raises(GraphEditError, match=said):
             editor.clone(into="wrong", init=wrong)
-    assert list(editor.core.executor.copies) == ["copy"]
+    assert list(editor._core.executor.copies) == ["copy"]
 
     net = Net()
     net_editor = tgw.edit(net.__call__)
@@ -227,7 +227,7 @@ def test_a_module_takes_the_options_of_copies_in_graphs(model: keras.Model) -> N
     editor.clone(into="member", times=2)
     with pytest.raises(NameTaken, match="'member_0' is taken"):
         editor.clone(into="member", times=2)
-    assert list(editor.core.executor.copies) == ["copy", "member_0", "member_1"]
+    assert list(editor._core.executor.copies) == ["copy", "member_0", "member_1"]
 
 
 def test_a_module_reads_another_tensor_in_place_of_one() -> None:
@@ -236,11 +236,11 @@ def test_a_module_reads_another_tensor_in_place_of_one() -> None:
         return tf.nn.relu(a) * 10.0 + b
 
     editor = tgw.edit(f)
-    a, b = editor.core.executor.ends[0]
+    a, b = editor._core.executor.ends[0]
     relu = editor.find("type:Relu").ops[0]
     copy = editor.clone(into="both", replace={b: f"{relu}:0"})
     assert copy(tf.constant(2.0), tf.constant(0.0)).numpy() == 22.0
-    part = editor.clone([b], [editor.core.executor.ends[1].popitem()[1]], into="part", replace={a: b})
+    part = editor.clone([b], [editor._core.executor.ends[1].popitem()[1]], into="part", replace={a: b})
     assert part(tf.constant(3.0)).numpy() == 33.0
     with pytest.raises(NotClonable, match="is computed from"):
         editor.clone(into="loop", replace={a: f"{relu}:0"})
@@ -330,7 +330,7 @@ def test_initial_values_devices_and_arrays_go_into_the_graph(model: keras.Model)
 
 def test_a_part_of_a_model_goes_into_a_graph(model: keras.Model) -> None:
     editor = tgw.edit(model)
-    (relu,) = editor.of_type("Relu").ops
+    (relu,) = editor.ops(type="Relu").ops
     graph, expected = tf.Graph(), model.layers[0](X)
     with session_of(graph) as session:
         copy = editor.clone(outputs=relu, into="part", graph=graph, session=session)
@@ -341,12 +341,12 @@ def test_a_part_of_a_model_goes_into_a_graph(model: keras.Model) -> None:
 
 def test_edits_of_a_function_are_in_the_graph(model: keras.Model) -> None:
     editor = tgw.edit(model)
-    editor.bypass(editor.of_type("Relu").ops[0])
+    editor.bypass(editor.ops(type="Relu").ops[0])
     graph = tf.Graph()
     with session_of(graph) as session:
         copy = editor.clone(into="copy", graph=graph, session=session)
         found = session.run(copy["output_0"], {copy["inputs"]: X})
-    np.testing.assert_allclose(found, editor.function()(X), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found, editor.to_function()(X), rtol=1e-5, atol=1e-6)
 
 
 def test_a_clone_into_an_editor_s_graph_is_undone_there() -> None:
@@ -355,27 +355,28 @@ def test_a_clone_into_an_editor_s_graph_is_undone_there() -> None:
     editor = tgw.edit(net.__call__)
     copy = editor.clone(into="joined", graph=target)
     assert copy["y"].graph is target.graph
-    assert "joined/x" in target.index.names
+    assert "joined/x" in target._core.index.names
     editor.undo()
-    assert {op.name for op in before} == set(target.index.names)
+    assert {op.name for op in before} == set(target._core.index.names)
 
 
 def test_a_preview_of_a_clone_into_a_graph_changes_nothing(model: keras.Model) -> None:
     graph = tf.Graph()
     with session_of(graph) as session:
-        preview = tgw.edit(model).preview(into="copy", graph=graph, session=session)
+        editor = tgw.edit(model)
+        preview = editor.preview(editor.clone, into="copy", graph=graph, session=session)
     assert (len(preview.new), graph.get_operations()) == (8, [])
 
 
 def test_a_function_s_body_in_a_saved_model_goes_into_a_graph(model: keras.Model, tmp_path: Path) -> None:
     model.export(str(tmp_path / "saved"), verbose=False)
     editor = tgw.edit(str(tmp_path / "saved"))
-    assert editor.core.executor.boundary is not None
+    assert editor._core.executor.boundary is not None
     graph, expected = tf.Graph(), model(X)
     with session_of(graph) as session:
         copy = editor.clone(into="copy", graph=graph, session=session)
         (fed,) = [op for op in graph.get_operations() if op.type == "Placeholder" and "Initializer" not in op.name]
-        (result,) = editor.core.view.body.returns.values()
+        (result,) = editor._core.view.body.returns.values()
         np.testing.assert_allclose(session.run(copy[result], {fed.outputs[0]: X}), expected, rtol=1e-5, atol=1e-6)
 
 
@@ -390,15 +391,15 @@ def test_refusals_leave_the_graph_as_it_was(model: keras.Model) -> None:
         with pytest.raises(NotClonable, match="cannot be shared with another graph"):
             editor.clone(into="copy", variables="shared", graph=graph, session=session)
     assert graph.get_operations() == []
-    assert not editor.core.executor.copies
+    assert not editor._core.executor.copies
 
 
 def test_it_is_replayed_as_it_was_done(model: keras.Model) -> None:
     editor = tgw.edit(model)
     editor.clone(into="member", times=2, reseed=True)
     again: GraphEditor = tgw.edit(model)
-    again.edit(editor.history.done[0].command)
-    assert list(again.core.executor.copies) == ["member_0", "member_1"]
+    again.apply(editor.history.done[0].command)
+    assert list(again._core.executor.copies) == ["member_0", "member_1"]
 
 
 # Into a function
@@ -415,7 +416,7 @@ def test_a_part_of_a_graph_is_called_by_a_function_with_its_values() -> None:
     expected = original.session.run("net/logits:0", {"x:0": np.tanh(X)})
     grown = original.clone("x:0", "net/logits:0", into="net", graph=editor, replace={"x:0": "Tanh:0"})
     assert [v.name for v in grown.variables] == ["net/net/hidden/w:0", "net/net/hidden/b:0", "net/net/w:0"]
-    module = editor.module()
+    module = editor.to_module()
     found = module(X)
     np.testing.assert_allclose(found["net"], expected, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found["y"], function(X)["y"])
@@ -424,14 +425,14 @@ def test_a_part_of_a_graph_is_called_by_a_function_with_its_values() -> None:
     assert all(g is not None for g in tape.gradient(loss, list(grown.variables)))
     assert original.history.lines == ()
     editor.undo()
-    assert editor.module()(X).keys() == {"y"}
+    assert editor.to_module()(X).keys() == {"y"}
 
 
 def test_an_ensemble_of_a_model_is_called_by_a_function(model: keras.Model) -> None:
     function = tf.function(lambda x: x * 2.0, input_signature=[tf.TensorSpec([None, 4], name="x")])
     editor = tgw.edit(function)
     tgw.edit(model).clone(into="m", times=2, init="initial", graph=editor, replace={"features:0": "x:0"})
-    found = editor.function()(X)
+    found = editor.to_function()(X)
     assert len(found) == 3
     np.testing.assert_allclose(found[0], X * 2)
     assert np.abs(found[1] - found[2]).max() > 0
@@ -443,7 +444,7 @@ def test_a_clone_into_a_function_needs_a_tensor_for_each_input() -> None:
     with pytest.raises(NotClonable, match=r"give replace=\{'x:0': tensor of the function\}"):
         original.clone("x:0", "net/logits:0", into="net", graph=editor)
     assert editor.history.lines == ()
-    assert len(original.preview("x:0", "net/logits:0", into="net", graph=editor).new) == 3
+    assert len(original.preview(original.clone, "x:0", "net/logits:0", into="net", graph=editor).new) == 3
 
 
 def test_a_clone_of_an_edited_function_is_the_edited_function() -> None:
@@ -452,12 +453,12 @@ def test_a_clone_of_an_edited_function_is_the_edited_function() -> None:
         return {"relu": tf.nn.relu(x)}
 
     editor = tgw.edit(f)
-    (result,) = editor.core.executor.ends[1].values()
+    (result,) = editor._core.executor.ends[1].values()
     editor.insert(result, tf.negative)
-    editor.grow(result, tf.exp, into="head")
+    editor.call(result, tf.exp, into="head")
     given = tf.constant([1.0])
-    for made in (editor.clone(into="copy"), *editor.clone(into="many", times=2), editor.module()):
+    for made in (editor.clone(into="copy"), *editor.clone(into="many", times=2), editor.to_module()):
         values = {key: value.numpy().tolist() for key, value in made(given).items()}
         assert values.keys() == {"relu", "head"}
         assert values["relu"] == [-1.0]
-    assert editor.preview(into="seen").ops == editor["copy"].report.ops
+    assert editor.preview(editor.clone, into="seen").ops == editor["copy"].report.ops

@@ -61,7 +61,6 @@ def bare(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Bare:
 
 def test_each_public_method_is_among_the_verbs() -> None:
     others = {"view.unpin", "draw", "preview"}  # in the calls of others
-    others |= {"follow"}  # of a watched file only
     tried = {verb.partition(" ")[0] for verb in file_verbs.VERBS}
     assert public_methods() - tried - others == set()
 
@@ -160,7 +159,7 @@ _VALUES = {"add", "add with values", "clone with variables", "clone init initial
 _WRITTEN = {"save .meta", "save frozen .pb"}
 _SHAPES = {
     *("bypass MatMul", "cast", "change_batch_size", "fold_constants", "merge_duplicates", "obfuscate_names"),
-    *("replace_input", "replace_input dtype", "set_attr shapes", "set_constant placeholder"),
+    *("set_input", "set_input dtype", "set_attr shapes", "set_constant placeholder"),
 }
 ASKS = {"`.pb`": _VALUES | _WRITTEN | _SHAPES, "SavedModel": {"add", "add with values", "save .html"} | _WRITTEN}
 
@@ -178,23 +177,23 @@ def test_the_impact_of_each_command_is_what_it_then_changes(models: Path, tmp_pa
         if (
             not editor.history.done
             or editor.view.breadcrumb[1:]
-            or editor.history.done[-1].command.verb() in WITHOUT_IMPACT
+            or editor._core.executor.history.done[-1].command.verb() in WITHOUT_IMPACT
         ):
             continue
-        *earlier, last = editor.history.done
+        *earlier, last = editor._core.executor.history.done
         editor = opened()
         for step in earlier:
-            editor.edit(step.command)
-        index = editor.index
-        told = editor.impact(last.command)
-        assert editor.index is index
+            editor.apply(step.command)
+        index = editor._core.index
+        told = editor.preview(last.command)
+        assert editor._core.index is index
         assert len(editor.history.done) == len(earlier)
-        check_impact(told, editor.edit(last.command), index, editor.index)
+        check_impact(told, editor.apply(last.command), index, editor._core.index)
         tried.add(last.command.verb())
     assert tried == commands().keys() - WITHOUT_IMPACT, "a verb of tests/editor/file_verbs.py makes each"
 
 
-WITHOUT_IMPACT = {"grow"}
+WITHOUT_IMPACT = {"call"}
 """What a function adds is known once it was called."""
 
 

@@ -51,23 +51,25 @@ def close(found: Any, value: np.ndarray) -> None:
 
 
 def tanh_of(editor: tgw.GraphEditor) -> str:
-    (name,) = (name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Tanh")
+    (name,) = (
+        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Tanh"
+    )
     return name
 
 
 def test_it_runs_and_runs_edited(editor: tgw.GraphEditor) -> None:
-    close(editor.module()(tf.constant(X)), expected(X))
-    (output,) = editor.core.executor.ends[1].values()
+    close(editor.to_module()(tf.constant(X)), expected(X))
+    (output,) = editor._core.executor.ends[1].values()
     close(editor.probe(output, {"x": X})[output].value, expected(X))
     assert editor.measure(output, {"x": X})
     editor.bypass(tanh_of(editor))
-    close(editor.module()(tf.constant(X)), expected(X, lambda x: x))
+    close(editor.to_module()(tf.constant(X)), expected(X, lambda x: x))
     difference = editor.compare({"x": X})
     assert "equal" not in repr(difference)
     close(editor.clone(["x:0"], [output])(tf.constant(X)), expected(X, lambda x: x))
     editor.undo()
     editor.undo()
-    close(editor.module()(tf.constant(X)), expected(X))
+    close(editor.to_module()(tf.constant(X)), expected(X))
 
 
 @pytest.mark.parametrize("name", ["m/", "m.pb", "f.pb", "m.meta"])
@@ -79,9 +81,9 @@ def test_it_is_saved_edited(editor: tgw.GraphEditor, name: str, tmp_path: Path) 
         close(tf.saved_model.load(path).signatures["serving_default"](x=tf.constant(X)), value)
         return
     again = tgw.edit(path)
-    if again.core.executor.boundary is not None:
+    if again._core.executor.boundary is not None:
         again.view.leave(0)
-    (fed,) = [op for op in again.of_type("Placeholder").ops if op in ("x", "serving_default_x")]
+    (fed,) = [op for op in again.ops(type="Placeholder").ops if op in ("x", "serving_default_x")]
     output = (
         next(iter(again.signatures.values())).outputs[0][1]
         if tuple(again.signatures.values())
@@ -91,7 +93,7 @@ def test_it_is_saved_edited(editor: tgw.GraphEditor, name: str, tmp_path: Path) 
 
 
 def test_a_gradient_is_refused_in_a_sentence_and_only_where_one_is_asked_for(editor: tgw.GraphEditor) -> None:
-    module, x = editor.module(), tf.Variable(X)
+    module, x = editor.to_module(), tf.Variable(X)
     with tf.GradientTape() as tape:
         y = module(x)
     close(y, expected(X))
@@ -100,6 +102,6 @@ def test_a_gradient_is_refused_in_a_sentence_and_only_where_one_is_asked_for(edi
 
 
 def test_a_part_that_begins_in_a_loop_is_refused_in_a_sentence(editor: tgw.GraphEditor) -> None:
-    (output,) = editor.core.executor.ends[1].values()
+    (output,) = editor._core.executor.ends[1].values()
     with pytest.raises(NotClonable, match=r"is inside v1 (loop|conditional) .*; choose boundaries wholly before"):
         editor.clone([f"{tanh_of(editor)}:0"], [output])

@@ -91,7 +91,7 @@ def trained(layer: Any, *, first: bool = False) -> keras.Model:
 @pytest.mark.parametrize("name", CONDITIONALS)
 def test_a_frozen_conditional_is_differentiated_as_tensorflow_does(name: str, tmp_path: Path) -> None:
     path, values = frozen(CONDITIONALS[name], tmp_path / "frozen.pb")
-    module = tgw.edit(path).module()
+    module = tgw.edit(path).to_module()
     for call in (module, module.layer()):
         for given, result, gradient in values:
             x = tf.constant(given)
@@ -100,14 +100,14 @@ def test_a_frozen_conditional_is_differentiated_as_tensorflow_does(name: str, tm
                 y = call(x)
             np.testing.assert_allclose(y, result, rtol=1e-5)
             np.testing.assert_allclose(tape.gradient(y, x), gradient, rtol=1e-4, atol=1e-6)
-    model = trained(known_rank(path).module().layer())
+    model = trained(known_rank(path).to_module().layer())
     assert [len(model.get_layer(each).trainable_weights) for each in ("before", "after")] == [2, 2]
 
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_frozen_loop_computes_in_a_layer_and_its_gradient_is_refused(name: str, tmp_path: Path) -> None:
     path, values = frozen(LOOPS[name], tmp_path / "frozen.pb")
-    layer = tgw.edit(path).module().layer()
+    layer = tgw.edit(path).to_module().layer()
     for given, result, _ in values:
         np.testing.assert_allclose(layer(tf.constant(given)), result, rtol=1e-5)
         x = tf.constant(given)
@@ -117,13 +117,13 @@ def test_a_frozen_loop_computes_in_a_layer_and_its_gradient_is_refused(name: str
         with pytest.raises(NotClonable, match=REFUSED):
             tape.gradient(y, x)
     with pytest.raises(NotClonable, match=REFUSED):
-        trained(known_rank(path).module().layer())
+        trained(known_rank(path).to_module().layer())
 
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_what_comes_after_a_frozen_loop_is_trained_and_the_model_is_saved(name: str, tmp_path: Path) -> None:
     path, values = frozen(LOOPS[name], tmp_path / "frozen.pb")
-    model = trained(known_rank(path).module().layer(name="frozen"), first=True)
+    model = trained(known_rank(path).to_module().layer(name="frozen"), first=True)
     features = keras.Model(model.inputs, model.get_layer("frozen").output)
     np.testing.assert_allclose(features(tf.constant(values[0][0])), values[0][1], rtol=1e-5)
     model.save(tmp_path / "model.keras")
@@ -140,7 +140,7 @@ def test_what_comes_after_a_frozen_loop_is_trained_and_the_model_is_saved(name: 
 def test_a_result_of_unknown_rank_is_refused_with_the_edit_that_says_it(tmp_path: Path) -> None:
     path, _ = frozen(LOOPS["loop"], tmp_path / "frozen.pb")
     with pytest.raises(ValueError, match=r"number of dimensions.*editor.insert\('y:0'"):
-        tgw.edit(path).module().layer()(keras.Input((3,)))
+        tgw.edit(path).to_module().layer()(keras.Input((3,)))
 
 
 def test_variables_that_a_loop_reads_are_not_left_untrained_without_a_word() -> None:
@@ -152,9 +152,9 @@ def test_variables_that_a_loop_reads_are_not_left_untrained_without_a_word() -> 
             tf.ensure_shape(LOOPS["loop"](x, w), [None, 3], "y")
             session.run(v1.global_variables_initializer())
             editor = tgw.edit(graph, session=session)
-            module = editor.module()
+            module = editor.to_module()
             editor.freeze("y:0")
-            frozen_module = editor.module()
+            frozen_module = editor.to_module()
     finally:
         v1.enable_control_flow_v2()
     with pytest.raises(NotClonable, match=REFUSED):

@@ -42,20 +42,20 @@ def test_a_closed_session_or_one_of_another_graph_is_refused(mlp: tf.Graph, line
 
 def test_an_empty_graph_opens() -> None:
     editor = tgw.edit(tf.Graph())
-    assert len(editor.index) == 0
+    assert len(editor._core.index) == 0
     assert len(editor.view.scene()) == 1
 
 
 def test_ops_of_later_cells_appear(mlp: tf.Graph, editor: GraphEditor) -> None:
-    before = len(editor.index)
+    before = len(editor._core.index)
     with mlp.as_default():
         loss = tf.reduce_mean(mlp.get_tensor_by_name("net/logits:0"), name="loss")
         v1.add_to_collection("losses", loss)
         v1.get_variable("late", [2])
-    assert len(editor.index) > before
-    assert "loss" in editor.index.ids
-    assert [m.name for m in editor.index.collections["losses"]] == ["loss:0"]
-    assert "late" in {v.handle for v in editor.index.variable_defs}
+    assert len(editor._core.index) > before
+    assert "loss" in editor._core.index.ids
+    assert [m.name for m in editor._core.index.collections["losses"]] == ["loss:0"]
+    assert "late" in {v.handle for v in editor._core.index.variable_defs}
 
 
 def test_looking_leaves_the_graph_as_it_is(mlp: tf.Graph, editor: GraphEditor) -> None:
@@ -92,7 +92,7 @@ def test_one_side_alone_is_a_boundary_without_a_selection(editor: GraphEditor) -
 
 def test_listeners_hear_of_every_change(editor: GraphEditor) -> None:
     heard = []
-    editor.listeners.append(lambda: heard.append((len(editor.index), editor.selection is not None)))
+    editor._core.listeners.append(lambda: heard.append((len(editor._core.index), editor.selection is not None)))
     editor.mark("x:0", "net/logits:0")
     editor.clone()
     editor.undo()
@@ -104,7 +104,7 @@ def test_what_a_listener_raises_is_logged_and_the_others_hear_all_the_same(
     editor: GraphEditor, caplog: pytest.LogCaptureFixture
 ) -> None:
     heard = []
-    editor.listeners += [lambda: {}["nothing"], lambda: heard.append(len(editor.history.done))]
+    editor._core.listeners += [lambda: {}["nothing"], lambda: heard.append(len(editor.history.done))]
     copy = editor.clone("x:0", "net/logits:0", "copy")
     assert editor["copy"] is copy
     assert heard == [1]
@@ -114,14 +114,14 @@ def test_what_a_listener_raises_is_logged_and_the_others_hear_all_the_same(
 
 
 def test_a_widget_that_was_closed_is_replaced_by_a_new_one(editor: GraphEditor) -> None:
-    heard = len(editor.listeners)
-    first = editor.widget
-    assert editor.widget is first
+    heard = len(editor._core.listeners)
+    first = editor.view.widget
+    assert editor.view.widget is first
     first.close()
     first.close()
-    assert len(editor.listeners) == heard
+    assert len(editor._core.listeners) == heard
     editor.mark("x:0", "net/logits:0")
-    second = editor.widget
+    second = editor.view.widget
     assert second is not first
     assert second.outputs == ("net/logits:0",)
     assert first.outputs == ()
@@ -142,8 +142,8 @@ def test_a_copy_that_there_is_not_is_refused_with_the_nearest(editor: GraphEdito
     editor.clone("x:0", "net/logits:0", "tower")
     with pytest.raises(UnknownName, match=r"no copy 'towre', or it was undone; did you mean 'tower'\?"):
         editor["towre"]
-    assert "towre" not in editor.core.executor.copies
-    assert editor.core.executor.copies.get("towre") is None
+    assert "towre" not in editor._core.executor.copies
+    assert editor._core.executor.copies.get("towre") is None
     editor.undo()
     with pytest.raises(LookupError, match="no copy 'tower', or it was undone"):
         editor["tower"]
@@ -163,8 +163,8 @@ def test_scopes_open_and_close(editor: GraphEditor) -> None:
 def test_reveal_opens_the_scopes_around(editor: GraphEditor) -> None:
     editor.view.collapse("net")
     assert (
-        editor.view.reveal("net/one/w/read:0" if "net/one/w/read" in editor.index.ids else "net/one/w")
-        in editor.index.ids
+        editor.view.reveal("net/one/w/read:0" if "net/one/w/read" in editor._core.index.ids else "net/one/w")
+        in editor._core.index.ids
     )
     assert "net/one" in editor.view.expanded
 

@@ -62,25 +62,25 @@ def test_revealing_a_member_opens_its_group(editor):
 
 
 def test_a_group_stands_for_its_members(editor):
-    assert editor.core.view.members_of(FOLD) == ((), tuple(f"net/layer_{k}" for k in range(4)))
-    assert editor.core.view.members_of("net/") == ((), ("net",))
-    assert len(editor.core.view.holding(FOLD)) == 8
+    assert editor._core.view.members_of(FOLD) == ((), tuple(f"net/layer_{k}" for k in range(4)))
+    assert editor._core.view.members_of("net/") == ((), ("net",))
+    assert len(editor._core.view.holding(FOLD)) == 8
     with pytest.raises(UnknownName, match="no name scope"):
-        editor.core.view.members_of("nothing … here")
+        editor._core.view.members_of("nothing … here")
 
 
 def test_hiding_a_group_hides_its_ops_and_showing_only_it_hides_the_rest(editor):
     editor.view.expand("net")
     editor.view.hide(FOLD)
     assert FOLD not in editor.view.scene().names
-    assert editor.core.view.hidden_ops == 8
+    assert editor._core.view.hidden_ops == 8
     editor.view.show()
     editor.view.show_only(FOLD)
     assert editor.view.scene().names == ["", "net", FOLD]
-    assert editor.core.view.hidden_ops == 3
+    assert editor._core.view.hidden_ops == 3
 
 
 def test_a_group_can_be_put_somewhere(editor):
     editor.view.expand("net")
     editor.view.pin(FOLD, 400.0, 300.0)
-    assert FOLD in editor.core.view.pinned
+    assert FOLD in editor._core.view.pinned

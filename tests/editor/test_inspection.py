@@ -81,17 +81,17 @@ def test_what_is_not_there_is_refused() -> None:
 
 def test_a_keras_model_its_export_and_its_body_are_described(tmp_path: Path) -> None:
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, name="out")])
-    kernel = next(name for name in tgw.edit(model).index.names if name.endswith("out/kernel"))
+    kernel = next(name for name in tgw.edit(model)._core.index.names if name.endswith("out/kernel"))
     live = tgw.edit(model).inspect(kernel)
     assert live.value is not None
     assert np.array_equal(live.value.value, model.get_weights()[0])
     model.export(str(tmp_path / "exported"), verbose=False)
     editor = tgw.edit(tmp_path / "exported")
-    saved = editor.inspect(next(name for name in editor.index.names if name.endswith("out/kernel")))
+    saved = editor.inspect(next(name for name in editor._core.index.names if name.endswith("out/kernel")))
     assert saved.value is not None
     assert np.array_equal(saved.value.value, model.get_weights()[0])
     editor.view.leave(0)
-    call = next(name for name in editor.index.names if editor.view.called_functions(name))
+    call = next(name for name in editor._core.index.names if editor.view.called_functions(name))
     assert editor.inspect(call).functions
     assert any(row["section"] == "signature" for row in editor.inspect(call).rows())
 

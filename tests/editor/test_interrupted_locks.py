@@ -86,7 +86,7 @@ WORKS: dict[str, Work] = {
     "fold_constants": (nothing, lambda editor, _: editor.passes.fold_constants()),
     "freeze": (nothing, lambda editor, _: editor.freeze("net/logits:0")),
     "replace_all": (nothing, lambda editor, _: editor.replace_all("Relu(x)", "Elu(x)")),
-    "grow": (nothing, lambda editor, _: editor.grow("net/one/out:0", lambda x: tf.nn.relu(2 * x), into="head")),
+    "call": (nothing, lambda editor, _: editor.call("net/one/out:0", lambda x: tf.nn.relu(2 * x), into="head")),
     "undo": (with_edits, lambda editor, _: editor.undo()),
     "redo": (lambda editor: (with_edits(editor), editor.undo(2))[0], lambda editor, _: editor.redo()),
     "jump": (with_edits, lambda editor, _: editor.history.goto(0)),
@@ -229,7 +229,7 @@ def test_an_interrupt_ends_a_call_of_tensorflow_that_does_not_end() -> None:
     after(0.3)
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        editor.grow("net/one/out:0", endless, into="head")
+        editor.call("net/one/out:0", endless, into="head")
     assert time.monotonic() - start < 0.3 + TENSORFLOW_LIMIT + 2
     assert state(editor) == before
 

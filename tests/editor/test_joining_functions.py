@@ -48,7 +48,7 @@ def test_a_keras_model_is_joined_by_its_argument_s_name(model: keras.Model) -> N
     np.testing.assert_allclose(editor.session.run(added["output_0"], {"x:0": X}), expected, rtol=1e-5, atol=1e-6)
     assert {v.op.name for v in added.variables} == {f"net2/{v.path}" for v in model.variables}
     assert editor.undo().startswith("net2 = editor.add(")
-    assert not [name for name in editor.index.names if name.startswith("net2/")]
+    assert not [name for name in editor._core.index.names if name.startswith("net2/")]
     editor.redo()
     np.testing.assert_allclose(editor.session.run(added["output_0"], {"x:0": X}), expected, rtol=1e-5, atol=1e-6)
 
@@ -127,14 +127,14 @@ def test_dicts_and_ragged_tensors_are_joined_as_their_tensors() -> None:
     trace = nested.get_concrete_function({"rows": tf.RaggedTensorSpec([None, None]), "x": tf.TensorSpec([2], name="x")})
     editor = tgw.example()
     added = editor.add(trace, into="nested")
-    inputs = [editor.graph.get_tensor_by_name(f"nested/{name}") for name in tgw.edit(trace).core.view.body.arguments]
+    inputs = [editor.graph.get_tensor_by_name(f"nested/{name}") for name in tgw.edit(trace)._core.view.body.arguments]
     fed = dict(zip(inputs, ([1.0, 2.0], [0, 2], [5.0, 6.0]), strict=True))
     assert editor.session.run(added["plus"], fed).tolist() == [6.0, 7.0]
 
 
 def test_refusals_are_one_sentence_and_change_nothing(model: keras.Model) -> None:
     editor = tgw.example()
-    names = editor.index.names
+    names = editor._core.index.names
     for connect, error in (
         ({"feature": "x:0"}, UnknownName),
         ({"features": "nowhere:0"}, UnknownName),
@@ -144,7 +144,7 @@ def test_refusals_are_one_sentence_and_change_nothing(model: keras.Model) -> Non
             editor.add(model, into="net2", connect=connect)
     with pytest.raises(GraphEditError, match="has not been built"):
         editor.add(keras.Sequential([keras.layers.Dense(2)]))
-    assert (editor.index.names, editor.history.lines) == (names, ())
+    assert (editor._core.index.names, editor.history.lines) == (names, ())
 
 
 # Into functions
@@ -164,7 +164,7 @@ def two_layers() -> tuple[tf.Graph, Any]:
 
 
 def results_of(editor: tgw.GraphEditor, *arguments: Any, **keywords: Any) -> list[np.ndarray]:
-    return [tensor.numpy() for tensor in tf.nest.flatten(editor.module()(*arguments, **keywords))]
+    return [tensor.numpy() for tensor in tf.nest.flatten(editor.to_module()(*arguments, **keywords))]
 
 
 @pytest.mark.parametrize("kind", ["graph", "GraphDef", "file", "frozen"])
@@ -183,7 +183,7 @@ def test_a_graph_is_joined_to_a_function_with_its_values(kind: str, tmp_path: Pa
     source, options = sources[kind]
     module = Scaled()
     editor = tgw.edit(module.inner.get_concrete_function(tf.TensorSpec([None, 4], name="x")))
-    before = editor.index.names
+    before = editor._core.index.names
     joined = editor.add(source, into="second", connect={"x:0": "x:0"}, **options)
     assert joined["y:0"] == "second/y:0"
     assert joined["x"] == "x:0"
@@ -193,7 +193,7 @@ def test_a_graph_is_joined_to_a_function_with_its_values(kind: str, tmp_path: Pa
     )
     assert [variable.name for variable in joined.variables] == ([] if kind == "frozen" else ["second/net/w:0"])
     editor.undo()
-    assert editor.index.names == before
+    assert editor._core.index.names == before
     editor.redo()
     assert len(results_of(editor, X)) == len(values)
 
@@ -205,9 +205,9 @@ def test_what_is_not_connected_becomes_arguments_and_results_of_a_function(model
 
     editor, module = tgw.edit(nested), Scaled()
     joined = editor.add(module.call, into="other/part")
-    assert editor.module().parameters[-2:] == ("other_part_x", "other_part_shift")
+    assert editor.to_module().parameters[-2:] == ("other_part_x", "other_part_shift")
     given = {"a": X, "b": tf.ragged.constant([[1.0], []])}
-    result = editor.function()(given, other_part_x=X, other_part_shift=1.0)
+    result = editor.to_function()(given, other_part_x=X, other_part_shift=1.0)
     assert list(result) == ["sum", "rows", "other_part_double", "other_part_sum"] or set(result) >= {"other_part_sum"}
     np.testing.assert_allclose(result["other_part_double"], X * 2)
     np.testing.assert_allclose(result["sum"], X + 1)
@@ -218,10 +218,10 @@ def test_a_keras_model_is_joined_to_another_and_trained_with_it(model: keras.Mod
     keras.utils.set_random_seed(1)
     first = keras.Sequential([keras.Input([2]), keras.layers.Dense(4, activation="tanh")])
     editor = tgw.edit(first)
-    (result,) = editor.core.executor.ends[1].values()
+    (result,) = editor._core.executor.ends[1].values()
     joined = editor.add(model, connect={"features": result})
     given = np.ones([3, 2], np.float32)
-    module = editor.module()
+    module = editor.to_module()
     value = tf.nest.flatten(module(given))[-1]
     np.testing.assert_allclose(value, model(first(given)), rtol=1e-5)
     with tf.GradientTape() as tape:
@@ -231,9 +231,9 @@ def test_a_keras_model_is_joined_to_another_and_trained_with_it(model: keras.Mod
     assert all(gradient is not None for gradient in gradients)
     for variable in joined.variables:
         variable.assign_add(tf.ones_like(variable))
-    assert not np.allclose(tf.nest.flatten(editor.module()(given))[-1], value)
+    assert not np.allclose(tf.nest.flatten(editor.to_module()(given))[-1], value)
     joined.sync()
-    np.testing.assert_allclose(tf.nest.flatten(editor.module()(given))[-1], value, rtol=1e-5)
+    np.testing.assert_allclose(tf.nest.flatten(editor.to_module()(given))[-1], value, rtol=1e-5)
     editor.save(tmp_path / "saved/")
     loaded = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"](tf.constant(given))
     assert any(np.allclose(each, value, rtol=1e-5) for each in loaded.values() if each.shape == value.shape)
@@ -247,13 +247,13 @@ def test_a_model_with_a_table_is_joined_to_a_function(tmp_path: Path) -> None:
         editor = tgw.edit(
             tf.function(tf.strings.lower, autograph=False), signature=[tf.TensorSpec([None, 1], tf.string)]
         )
-        ((argument, *_), ends) = editor.core.executor.ends
+        ((argument, *_), ends) = editor._core.executor.ends
         other = tgw.edit(source)
         other.view.leave(0)
         key = (
             next(iter(other.signatures.values())).inputs[0][0]
             if tuple(other.signatures.values())
-            else other.core.executor.ends[0][0]
+            else other._core.executor.ends[0][0]
         )
         editor.add(source, into="ids", connect={key: next(iter(ends.values()))})
         assert argument
@@ -267,8 +267,8 @@ def test_what_cannot_be_joined_to_a_function_is_refused_and_nothing_has_changed(
         tf.tanh(x * v1.get_variable("w", initializer=2.0, use_resource=False), name="y")
         session.run(v1.global_variables_initializer())
         editor = tgw.edit(model)
-        names = editor.index.names
-        (features,) = (name for name in editor.core.executor.ends[0] if "features" in name)
+        names = editor._core.index.names
+        (features,) = (name for name in editor._core.executor.ends[0] if "features" in name)
         for source, connect, error, words in (
             (
                 model,
@@ -284,4 +284,4 @@ def test_what_cannot_be_joined_to_a_function_is_refused_and_nothing_has_changed(
                 editor.add(source, into="net2", connect=connect)
             assert words in str(refused.value)
             assert str(refused.value).count(". ") <= 1
-            assert (editor.index.names, editor.history.lines) == (names, ())
+            assert (editor._core.index.names, editor.history.lines) == (names, ())

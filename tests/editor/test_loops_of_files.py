@@ -109,7 +109,7 @@ EDITS: dict[str, Callable[[GraphEditor], object]] = {
 def test_a_loop_is_differentiated_behind_an_edit_of_its_file(edit: str, path: Path) -> None:
     editor = tgw.edit(path, checkpoint=path.with_suffix(""))
     EDITS[edit](editor)
-    names = editor.core.executor.new_names()  # TensorFlow imports the graph as it is now
+    names = editor._core.executor.new_names()  # TensorFlow imports the graph as it is now
     check_gradient(editor, x=f"{names.get('x', 'x')}:0", z=f"{names.get('z', 'z')}:0")
     if edit == "clone":
         with editor.graph.as_default():
@@ -201,17 +201,17 @@ def slope(y: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
 def test_a_gradient_through_loops_of_a_graph_def_is_refused_in_a_sentence(tmp_path: Path) -> None:
     editor = tgw.edit(powers().as_graph_def())
     editor.clone("x:0", "y:0", into="copy", placeholders=True)
-    before = list(editor.index.names)
+    before = list(editor._core.index.names)
     for at in (["y:0", "x:0"], ["copy/y:0", "copy/x:0"]):
         with pytest.raises(GraphEditError, match="takes a gradient through a while loop") as refusal:
-            editor.grow(at, slope, into="slope")
+            editor.call(at, slope, into="slope")
         assert "first/while_context" in str(refusal.value)
         assert "first/Exit_1" in refusal.value.ops
-        assert list(editor.index.names) == before
+        assert list(editor._core.index.names) == before
     with powers().as_default():
         v1.train.export_meta_graph(str(tmp_path / "loop.meta"))
     editor = tgw.edit(tmp_path / "loop.meta")
-    made = editor.grow(["y:0", "x:0"], slope, into="slope")
+    made = editor.call(["y:0", "x:0"], slope, into="slope")
     value = editor.probe([made.outputs.name], {"x:0": 2.0})[made.outputs.name].value
     assert value == 16 * 2.0**15  # of x ** 16
 
@@ -219,4 +219,4 @@ def test_a_gradient_through_loops_of_a_graph_def_is_refused_in_a_sentence(tmp_pa
 def test_a_functions_own_attribute_error_is_told_as_it_is() -> None:
     editor = tgw.edit(powers().as_graph_def())
     with pytest.raises(GraphEditError, match=r"raised AttributeError: .*'outer_contxt'"):
-        editor.grow(["y:0"], lambda y: y.outer_contxt, into="slope")
+        editor.call(["y:0"], lambda y: y.outer_contxt, into="slope")

@@ -29,9 +29,9 @@ def test_a_graph_and_its_session_become_a_function_with_the_present_values(loope
     editor = tgw.edit(graph, session=session)
     expected = session.run("out:0", {"x:0": X})
     editor.mark("x:0", "out:0")
-    module = editor.module()
+    module = editor.to_module()
     np.testing.assert_allclose(module(x=X), expected, rtol=1e-5)
-    np.testing.assert_allclose(editor.function()(X), expected, rtol=1e-5)
+    np.testing.assert_allclose(editor.to_function()(X), expected, rtol=1e-5)
     assert [variable.name for variable in module.trainable_variables] == ["edited/w:0"]
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean(module(X))
@@ -48,12 +48,12 @@ def test_an_edited_file_becomes_a_function(looped: tuple[tf.Graph, Any], tmp_pat
     graph, session = looped
     frozen = v1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), ["out"])
     editor = tgw.edit(frozen)
-    np.testing.assert_allclose(editor.function()(X), session.run("out:0", {"x:0": X}), rtol=1e-5)
+    np.testing.assert_allclose(editor.to_function()(X), session.run("out:0", {"x:0": X}), rtol=1e-5)
     editor.insert("out:0", tf.negative)
-    np.testing.assert_allclose(editor.function()(X), -session.run("out:0", {"x:0": X}), rtol=1e-5)
+    np.testing.assert_allclose(editor.to_function()(X), -session.run("out:0", {"x:0": X}), rtol=1e-5)
     editor.undo()
     editor.set_constant("mul/y:0", 20.0)
-    np.testing.assert_allclose(editor.function()(X), 10 * session.run("out:0", {"x:0": X}), rtol=1e-5)
+    np.testing.assert_allclose(editor.to_function()(X), 10 * session.run("out:0", {"x:0": X}), rtol=1e-5)
     with graph.as_default():
         prefix = v1.train.Saver().save(session, str(tmp_path / "m"))
         ends = {"x": graph.get_tensor_by_name("x:0")}, {"y": graph.get_tensor_by_name("out:0")}
@@ -64,7 +64,7 @@ def test_an_edited_file_becomes_a_function(looped: tuple[tf.Graph, Any], tmp_pat
         editor.set_constant("mul/y:0", 20.0)
         if path.suffix:
             editor.mark("x:0", "out:0")
-        module = editor.module()
+        module = editor.to_module()
         assert [variable.name for variable in module.trainable_variables] == ["edited/weights:0"]
         np.testing.assert_allclose(module(X), 10 * session.run("out:0", {"x:0": X}), rtol=1e-5)
 
@@ -92,11 +92,11 @@ def test_what_no_function_can_hold_is_refused() -> None:
         session = v1.Session()
         session.run(v1.global_variables_initializer())
     with pytest.raises(NotClonable, match="reference variable, which no function can capture"):
-        tgw.edit(graph, session=session).module()
+        tgw.edit(graph, session=session).to_module()
     with tf.Graph().as_default() as empty:
         v1.placeholder(tf.float32, [], "x")
     with pytest.raises(GraphEditError, match="Nothing here looks like a result"):
-        tgw.edit(empty).module()
+        tgw.edit(empty).to_module()
 
 
 def test_a_function_gives_no_more_what_is_removed() -> None:
@@ -107,20 +107,20 @@ def test_a_function_gives_no_more_what_is_removed() -> None:
     editor = tgw.edit(both)
     report = editor.remove(editor.find("type:Relu").ops, readers=True)
     assert "The function no longer returns 'relu'." in report.notes
-    result = editor.function()(tf.zeros([1]))
+    result = editor.to_function()(tf.zeros([1]))
     assert list(result) == ["tanh"]
     with pytest.raises(GraphEditError, match="has no other, and TensorFlow computes nothing in a function without"):
         editor.remove(editor.find("type:Tanh").ops, readers=True)
     editor.undo()
-    assert list(editor.function()(tf.zeros([1]))) == ["relu", "tanh"]
+    assert list(editor.to_function()(tf.zeros([1]))) == ["relu", "tanh"]
 
 
 def test_the_lists_of_a_loop_s_gradient_do_not_make_its_results_training(looped: tuple[tf.Graph, Any]) -> None:
     graph, session = looped
     editor = tgw.edit(graph, session=session)
-    editor.strip_training()
-    assert "out" in editor.index.ids
-    assert not [name for name in editor.index.names if "ApplyGradientDescent" in name]
+    editor.passes.strip_training()
+    assert "out" in editor._core.index.ids
+    assert not [name for name in editor._core.index.names if "ApplyGradientDescent" in name]
     editor.undo()
 
 
@@ -136,11 +136,11 @@ def test_a_mutable_table_of_a_session_goes_along_with_its_present_content(tmp_pa
     session.run(insert, {"k:0": ["a", "b"], "v:0": [1, 2]})
     editor = tgw.edit(graph, session=session)
     editor.mark("x:0", "y:0")
-    assert editor.function()(tf.constant(words)).numpy().tolist() == expected
+    assert editor.to_function()(tf.constant(words)).numpy().tolist() == expected
     function = tgw.edit(tf.function(tf.strings.lower, autograph=False), signature=[tf.TensorSpec([None], tf.string)])
-    (lower,) = function.core.executor.ends[1].values()
+    (lower,) = function._core.executor.ends[1].values()
     function.add(editor, into="numbers", connect={"x": lower})
-    assert tf.nest.flatten(function.module()(tf.constant(["A", "B", "C"])))[-1].numpy().tolist() == expected
+    assert tf.nest.flatten(function.to_module()(tf.constant(["A", "B", "C"])))[-1].numpy().tolist() == expected
     copy = editor.clone(["x:0"], ["y:0"], into="copy")
     assert editor.session.run(copy["y:0"], {"x:0": words}).tolist() == expected
     assert editor.extract(["x:0"], ["y:0"]).session.run("y:0", {"x:0": words}).tolist() == expected

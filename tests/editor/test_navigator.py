@@ -53,29 +53,29 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def types(editor: tgw.GraphEditor) -> set[str]:
-    return set(editor.index.types)
+    return set(editor._core.index.types)
 
 
 def test_a_function_shows_its_variables_by_name(doubler: Doubler) -> None:
     editor = tgw.edit(doubler.__call__)
-    names = set(editor.index.names)
+    names = set(editor._core.index.names)
     assert "scale/w" in names
     assert "VarHandleOp" in types(editor)
     assert {v.handle for v in (~editor.ops()).variables} == {"scale/w", "quiet"}
-    assert list(editor.trainable()) == ["scale/w"]
+    assert list(editor.find("is:trainable")) == ["scale/w"]
 
 
 def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
     editor = tgw.edit(doubler.__call__)
-    loop = next(iter(editor.where(lambda op: op.type.endswith("While"))))
+    loop = next(iter(editor.ops(where=lambda op: op.type.endswith("While"))))
     assert {door.label for door in editor.view.called_functions(loop)} == {"body", "cond"}
     editor.view.enter(loop, "body")
     assert len(editor.view.breadcrumb) == 2
-    branch = next(iter(editor.where(lambda op: op.type.endswith("If"))))
+    branch = next(iter(editor.ops(where=lambda op: op.type.endswith("If"))))
     editor.view.enter(branch, "else_branch")
     assert editor.view.breadcrumb[1:] == (f"{loop}:body", f"{branch}:else_branch")
     assert [v.handle for v in (~editor.ops()).variables] == ["quiet"], "captured through two functions, still by name"
-    editor.selection = editor.of_type("ReadVariableOp")
+    editor.selection = editor.ops(type="ReadVariableOp")
     editor.view.leave()
     assert "If" in types(editor) or "StatelessIf" in types(editor)
     editor.view.leave(0)
@@ -93,7 +93,7 @@ def test_rooms_to_any_depth_and_back(doubler: Doubler) -> None:
 
 def test_a_wrong_door_is_refused_and_one_stays_where_one_is(doubler: Doubler) -> None:
     editor = tgw.edit(doubler.__call__)
-    loop = next(iter(editor.where(lambda op: op.type.endswith("While"))))
+    loop = next(iter(editor.ops(where=lambda op: op.type.endswith("While"))))
     with pytest.raises(UnknownName, match="'body' or 'cond'"):
         editor.view.enter(loop, "boddy")
     with pytest.raises(UnknownName, match="calls no function that one could enter; these do: "):
@@ -106,9 +106,9 @@ def test_a_wrong_door_is_refused_and_one_stays_where_one_is(doubler: Doubler) ->
 def test_a_function_is_edited_as_a_copy_and_the_caller_keeps_his_own(doubler: Doubler) -> None:
     editor, rows = tgw.edit(doubler.__call__), tf.constant([[1.0, 2.0], [3.0, 4.0]])
     before = doubler(rows)
-    editor.grow("rows:0", tf.nn.relu, into="head")
-    assert any(name.startswith("head/") for name in editor.index.names)
-    assert editor.core.executor.read_only(), "the function that was traced cannot be changed"
+    editor.call("rows:0", tf.nn.relu, into="head")
+    assert any(name.startswith("head/") for name in editor._core.index.names)
+    assert editor._core.executor.read_only(), "the function that was traced cannot be changed"
     after = doubler(rows)
     assert all(np.array_equal(before[key], after[key]) for key in before)
 
@@ -117,8 +117,8 @@ def test_a_clone_of_a_function_is_a_module_with_variables_of_its_own(doubler: Do
     editor, rows = tgw.edit(doubler.__call__), tf.constant([[1.0, 2.0], [3.0, 4.0]])
     before = [v.numpy() for v in doubler.variables]
     copy = editor.clone(into="copy")
-    assert editor.core.executor.copies == {"copy": copy}
-    assert editor.preview(into="copy") == copy.report
+    assert editor._core.executor.copies == {"copy": copy}
+    assert editor.preview(editor.clone, into="copy") == copy.report
     assert set(copy.drift().values()) == {0.0}
     for variable in copy.own:
         variable.assign(tf.zeros_like(variable))
@@ -128,7 +128,7 @@ def test_a_clone_of_a_function_is_a_module_with_variables_of_its_own(doubler: Do
     told = doubler(rows)
     assert np.allclose(copy.signature(rows)["large"], told["large"])
     assert editor.undo() == 'copy = editor.clone(inputs=[], into="copy")'
-    assert editor.core.executor.copies == {}
+    assert editor._core.executor.copies == {}
 
 
 @pytest.mark.parametrize("into", [5, ["copy"], "no scope"])
@@ -146,8 +146,8 @@ def test_a_saved_model_opens_on_the_body_of_its_signature(saved: Path) -> None:
     handles = {v.handle for v in (~editor.ops()).variables}
     assert handles == {"scale/w", "quiet"}
     assert {s.name for s in tuple(editor.signatures.values())} == {"scale", "serving_default"}
-    editor.grow("rows:0", tf.nn.relu, into="head")
-    assert any(name.startswith("head/") for name in editor.index.names)
+    editor.call("rows:0", tf.nn.relu, into="head")
+    assert any(name.startswith("head/") for name in editor._core.index.names)
     editor.view.leave(0)
     assert "StatefulPartitionedCall" in types(editor)
     assert editor.undo() is not None, "an edit in the body is a step of the model's history"
@@ -157,17 +157,17 @@ def test_a_saved_model_opens_on_the_body_of_its_signature(saved: Path) -> None:
 
 def test_a_meta_file_is_only_read_until_it_is_edited(tmp_path: Path) -> None:
     editor = tgw.edit(INCEPTION)
-    assert len(editor.index) == 3379
-    assert editor.core.source.graph is None
+    assert len(editor._core.index) == 3379
+    assert editor._core.source.graph is None
     before = editor.between("input:0", INCEPTION_OUTPUT)
     copy = editor.clone("input:0", INCEPTION_OUTPUT, "copy", init="initial")
     assert len(copy.variables) == 378
-    assert set(before.on(editor.index)) == set(before), "what was chosen before the import is still chosen"
+    assert set(before.on(editor._core.index)) == set(before), "what was chosen before the import is still chosen"
     rows = np.zeros((1, 299, 299, 3), np.float32)
     assert editor.session.run(copy[INCEPTION_OUTPUT], {"input:0": rows}).shape == (1, 1001)
     editor.undo()
     editor.save(tmp_path / "again.pb")
-    assert len(tgw.edit(tmp_path / "again.pb").index) == 3379
+    assert len(tgw.edit(tmp_path / "again.pb")._core.index) == 3379
 
 
 def test_a_meta_file_with_its_checkpoint_clones_the_values(mlp: tf.Graph, session: v1.Session, tmp_path: Path) -> None:
@@ -186,30 +186,30 @@ def test_what_cannot_run_can_be_looked_at(tmp_path: Path) -> None:
     graph_def.node.add(name="mystery", op="MyOwnKernel", input=["x"])
     (tmp_path / "m.pb").write_bytes(graph_def.SerializeToString())
     editor = tgw.edit(tmp_path / "m.pb")
-    assert any("MyOwnKernel" in notice for notice in editor.notices)
+    assert any("MyOwnKernel" in notice for notice in editor.source.notices)
     assert set(editor.downstream("x")) == {"x", "mystery"}
     assert editor.view.scene().names
     with pytest.raises(NotRunnable, match="mystery"):
         editor.probe(["mystery:0"], {"x:0": 1.0})
     editor.clone("x:0", "mystery:0", "copy")  # in the file
-    assert editor.index.types[editor.index.op("copy/mystery")] == "MyOwnKernel"
+    assert editor._core.index.types[editor._core.index.op("copy/mystery")] == "MyOwnKernel"
 
 
 def test_a_live_graph_is_followed_in_the_drawing(line: tf.Graph) -> None:
     editor = tgw.edit(line)
-    assert not editor.core.target.is_behind()
+    assert not editor._core.target.is_behind()
     with line.as_default():
         tf.square(line.get_tensor_by_name("c:0"), name="d")
-    assert editor.core.target.is_behind()
+    assert editor._core.target.is_behind()
     assert "d" in editor.view.scene().names
-    assert not editor.core.target.is_behind()
+    assert not editor._core.target.is_behind()
 
 
 def test_refresh_sees_an_edge_that_was_changed_in_place(line: tf.Graph) -> None:
     editor = tgw.edit(line)
     assert "b" in editor.upstream("c")
     line.get_operation_by_name("c")._update_input(0, line.get_tensor_by_name("x:0"))
-    editor.refresh()
+    editor.source.reload()
     assert "b" not in editor.upstream("c")
 
 
@@ -219,7 +219,9 @@ def test_the_page_goes_in_and_out(saved: Path) -> None:
     assert isinstance(drawn, p.SceneReply)
     depth = len(drawn.state.path)
     loop = next(
-        n for n, t in zip(answers._editor.index.names, answers._editor.index.types, strict=True) if "While" in t
+        n
+        for n, t in zip(answers._editor._core.index.names, answers._editor._core.index.types, strict=True)
+        if "While" in t
     )
     inspected, _ = answers.handle(p.Inspect(loop))
     assert isinstance(inspected, p.InspectReply)
@@ -243,7 +245,7 @@ def test_the_page_selects(mlp: tf.Graph) -> None:
         return reply.state
 
     answers.handle(p.Open())
-    assert state(p.Select("set", ("x",), ("net/one",))).expression == "(editor.ops('x') | editor.scope('net/one'))"
+    assert state(p.Select("set", ("x",), ("net/one",))).expression == "(editor.ops('x') | editor.ops(scope='net/one'))"
     assert state(p.Select("remove", (), ("net/one",))).selected_ops == 1
     assert state(p.Select("toggle", ("net/logits",), ())).selected_ops == 2
     assert state(p.Derive("shortest")).expression == "editor.path('x', 'net/logits')"
@@ -255,34 +257,34 @@ def test_the_page_selects(mlp: tf.Graph) -> None:
         state(p.Select("set", ("net/one/out",), ()))
         assert state(p.Derive(verb)).expression.startswith("editor.ops('net/one/out').")  # type: ignore[arg-type]
     state(p.Select("set", (), ("net/one",)))
-    assert state(p.Derive("shrink")).expression == "editor.scope('net/one').shrink()"
+    assert state(p.Derive("shrink")).expression == "editor.ops(scope='net/one').shrink()"
     state(p.Select("set", (), ("net/one",)))
     marked = state(p.Select("toggle", ("net/one/out",), ()))
-    assert marked.expression == "(editor.scope('net/one') - editor.ops('net/one/out'))"
+    assert marked.expression == "(editor.ops(scope='net/one') - editor.ops('net/one/out'))"
     with pytest.raises(NothingTo, match="two selected ops"):
         answers.handle(p.Derive("path"))
 
 
 def test_a_file_s_variables_have_values_once_the_session_was_given_them() -> None:
     editor = tgw.edit(MODELS / "dqn_online_train.meta")
-    assert editor.core.executor.default_init() == "initial"
+    assert editor._core.executor.default_init() == "initial"
     session, graph = editor.session, editor.graph
-    assert editor.core.executor.default_init() == "initial"
+    assert editor._core.executor.default_init() == "initial"
     with graph.as_default():
         session.run(v1.global_variables_initializer())
-    assert editor.core.executor.default_init() == "current"
+    assert editor._core.executor.default_init() == "current"
 
 
 CUTS = {
     "detach": lambda e: e.detach("net/hidden/Relu"),
     "remove": lambda e: e.remove("net/hidden/Relu", readers=True),
     "set_constant": lambda e: e.set_constant("x:0", [[1.0, 2.0, 3.0, 4.0]]),
-    "strip_training": lambda e: e.strip_training("net/hidden/Relu:0"),
+    "strip_training": lambda e: e.passes.strip_training("net/hidden/Relu:0"),
     "freeze": lambda e: e.freeze("net/hidden/Relu:0"),
     "insert": lambda e: e.insert("net/hidden/Relu:0", lambda _: tf.ones([1, 8]), into="ones"),
     "replace": lambda e: e.replace("net/hidden/Relu", lambda _: tf.ones([1, 8]), into="ones"),
     "another editor": lambda e: tgw.edit(e.graph, e.session).detach("net/hidden/Relu"),
-    "replay": lambda e: e.replay([{"verb": "detach", "given": {"what": "net/hidden/Relu"}}]),
+    "replay": lambda e: e.history.replay([{"command": "detach", "arguments": {"what": "net/hidden/Relu"}}]),
 }
 
 
@@ -295,7 +297,7 @@ def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(verb:
     answers.handle(p.Open())
     CUTS[verb](editor)
     assert editor.selection is None
-    (why,) = editor.notices
+    (why,) = editor.source.notices
     assert "Nothing is selected" in why
     with pytest.raises(NothingTo, match="Nothing is selected"):
         editor.clone()
@@ -306,9 +308,9 @@ def test_an_edit_that_cuts_the_boundary_empties_the_selection_and_says_why(verb:
     if editor.history.done:
         editor.undo()
         assert editor.selection == whole
-        assert (editor.inputs, editor.outputs, editor.notices) == (("x:0",), ("net/logits:0",), ())
+        assert (editor.inputs, editor.outputs, editor.source.notices) == (("x:0",), ("net/logits:0",), ())
         editor.redo()
-        assert editor.notices == (why,)
+        assert editor.source.notices == (why,)
 
 
 def test_the_page_is_told_that_an_edit_which_cuts_the_boundary_was_done() -> None:
@@ -331,16 +333,16 @@ def test_chosen_ops_that_are_gone_are_named_and_chosen_again_by_undo() -> None:
     editor.remove("net/logits", readers=True, prune=False)
     assert editor.selection is not None
     assert editor.selection.ops == ("net/hidden/Relu",)
-    assert "'net/logits' is not in the graph any more" in editor.notices[0]
+    assert "'net/logits' is not in the graph any more" in editor.source.notices[0]
     editor.undo()
     assert editor.selection == chosen
-    assert editor.notices == ()
+    assert editor.source.notices == ()
     editor.selection = editor.ops("net/logits")
-    editor.strip_training("net/hidden/Relu:0")
+    editor.passes.strip_training("net/hidden/Relu:0")
     assert editor.selection is None
-    assert "Nothing is selected" in editor.notices[0]
+    assert "Nothing is selected" in editor.source.notices[0]
     editor.selection = None
-    assert editor.notices == ()
+    assert editor.source.notices == ()
 
 
 def test_what_is_chosen_hidden_and_pinned_goes_by_its_new_name() -> None:
@@ -355,16 +357,16 @@ def test_what_is_chosen_hidden_and_pinned_goes_by_its_new_name() -> None:
     selection = editor.selection
     assert selection is not None
     assert (selection.ops, selection.tensors) == (("body/hidden/Relu", "body/logits"), ("y:0",))
-    assert (editor.view.hidden, set(editor.core.view.pinned), editor.notices) == ({"classes"}, {"y"}, ())
+    assert (editor.view.hidden, set(editor._core.view.pinned), editor.source.notices) == ({"classes"}, {"y"}, ())
     editor.history.goto(0)
     assert editor.selection.ops == ("net/hidden/Relu", "net/logits")
-    assert (editor.view.hidden, set(editor.core.view.pinned)) == ({"labels"}, {"x"})
+    assert (editor.view.hidden, set(editor._core.view.pinned)) == ({"labels"}, {"x"})
 
 
 def test_a_selection_whose_function_fails_at_a_new_op_keeps_its_ops() -> None:
     editor = tgw.example()
-    known = dict.fromkeys(editor.index.names, False) | {"net/logits": True}
-    editor.selection = editor.where(lambda op: known[op.name])
+    known = dict.fromkeys(editor._core.index.names, False) | {"net/logits": True}
+    editor.selection = editor.ops(where=lambda op: known[op.name])
     editor.rename("loss", "mean_loss")
     assert editor.selection is not None
     assert editor.selection.ops == ("net/logits",)
@@ -384,7 +386,7 @@ def test_a_drawing_with_all_sorts_of_things_shown_survives_ops_that_go() -> None
     editor.view.color_by("time")
     for request in (p.Change("strip_training", ("net/hidden/MatMul:0",)), p.Refresh(), p.Undo(), p.Redo()):
         assert isinstance(answers.handle(request)[0], p.SceneReply)
-    assert len(editor.index) == 8
+    assert len(editor._core.index) == 8
 
 
 def test_a_boundary_cut_in_a_function_says_so_too() -> None:
@@ -393,7 +395,7 @@ def test_a_boundary_cut_in_a_function_says_so_too() -> None:
     editor.mark("x:0", "Relu:0")
     editor.detach("Relu6")
     assert editor.selection is None
-    assert "Nothing is selected" in editor.notices[-1]
+    assert "Nothing is selected" in editor.source.notices[-1]
     editor.undo()
     assert len(editor.selection) == 4
 
@@ -406,21 +408,26 @@ def test_edits_that_are_refused_leave_what_was_chosen() -> None:
     editor.mark("x:0", "net/logits:0")
     chosen = editor.selection
     with pytest.raises(tgw.GraphEditError):
-        editor.replay(
-            [{"verb": "detach", "given": {"what": "net/hidden/Relu"}}, {"verb": "remove", "given": {"what": "nowhere"}}]
+        editor.history.replay(
+            [
+                {"command": "detach", "arguments": {"what": "net/hidden/Relu"}},
+                {"command": "remove", "arguments": {"what": "nowhere"}},
+            ]
         )
     assert editor.selection == chosen
-    assert (editor.inputs, editor.outputs, editor.notices) == (("x:0",), ("net/logits:0",), ())
+    assert (editor.inputs, editor.outputs, editor.source.notices) == (("x:0",), ("net/logits:0",), ())
 
 
 def test_a_model_of_the_function_that_is_open_is_said_to_be_no_more(doubler: Doubler, tmp_path: Path) -> None:
     editor = tgw.edit(doubler.__call__)
-    loop = next(op for op, kind in zip(editor.index.names, editor.index.types, strict=True) if "While" in kind)
+    loop = next(
+        op for op, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if "While" in kind
+    )
     editor.view.enter(loop, "body")
     editor.save(tmp_path / "picture.svg")
-    assert not editor.notices
+    assert not editor.source.notices
     with pytest.warns(UserWarning, match=r"alone, which is open; editor.view.leave\(0\), and save again"):
         editor.save(tmp_path / "model")
     editor.view.leave(0)
     editor.save(tmp_path / "model")
-    assert not any("alone" in notice for notice in editor.notices)
+    assert not any("alone" in notice for notice in editor.source.notices)

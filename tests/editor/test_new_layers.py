@@ -58,7 +58,9 @@ MODELS = pytest.mark.parametrize("model", [sequential, functional, subclassed])
 
 
 def relu(editor: GraphEditor) -> str:
-    return next(name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Relu")
+    return next(
+        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Relu"
+    )
 
 
 def scaled() -> tf.Module:
@@ -79,7 +81,7 @@ def test_a_layer_that_is_inserted_is_trained_with_the_model(model: Any) -> None:
     editor = tgw.edit(keras_model)
     layer = keras.layers.Dense(8, kernel_initializer="identity", name="extra")
     editor.insert(relu(editor), layer)
-    module = editor.module()
+    module = editor.to_module()
     np.testing.assert_allclose(module(X), keras_model(X), atol=1e-6)
     old = {variable.value.name for variable in keras_model.trainable_variables}
     assert {v.name for v in module.trainable_variables} == old | {"extra/kernel:0", "extra/bias:0"}
@@ -95,20 +97,20 @@ def test_undo_takes_a_layer_away_and_redo_brings_it_back_with_its_variables() ->
     model = sequential()
     editor = tgw.edit(model)
     editor.insert(relu(editor), keras.layers.Dense(8, name="extra"))
-    wide = editor.module()(X)
+    wide = editor.to_module()(X)
     editor.undo()
-    np.testing.assert_allclose(editor.module()(X), model(X), atol=1e-6)
+    np.testing.assert_allclose(editor.to_module()(X), model(X), atol=1e-6)
     editor.redo()
-    np.testing.assert_allclose(editor.module()(X), wide, atol=1e-6)
+    np.testing.assert_allclose(editor.to_module()(X), wide, atol=1e-6)
 
 
 @MODELS
 def test_a_head_is_a_further_result_and_learns_beside_the_old_one(model: Any, tmp_path: Path) -> None:
     keras_model = model()
     editor = tgw.edit(keras_model)
-    head = editor.grow(relu(editor), keras.layers.Dense(5, name="head"))
+    head = editor.call(relu(editor), keras.layers.Dense(5, name="head"))
     assert [variable.name for variable in head.variables] == ["head/kernel:0", "head/bias:0"]
-    module = editor.module()
+    module = editor.to_module()
     optimizer, losses = keras.optimizers.SGD(0.1), []
     before = keras_model(X).numpy()
     for _ in range(4):
@@ -127,8 +129,8 @@ def test_a_head_is_a_further_result_and_learns_beside_the_old_one(model: Any, tm
 
 def test_keras_exports_a_model_with_a_new_head(tmp_path: Path) -> None:
     editor = tgw.edit(sequential())
-    editor.grow(relu(editor), keras.layers.Dense(5, name="head"))
-    module = editor.module()
+    editor.call(relu(editor), keras.layers.Dense(5, name="head"))
+    module = editor.to_module()
     archive = keras.export.ExportArchive()
     archive.track(module)
     archive.add_endpoint("serve", module.run)
@@ -139,8 +141,8 @@ def test_keras_exports_a_model_with_a_new_head(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_the_module_has_the_old_variables_and_the_new_ones(tmp_path: Path) -> None:
     editor = tgw.edit(functional())
-    head = editor.grow(relu(editor), keras.layers.Dense(5, name="head"))
-    module = editor.module()
+    head = editor.call(relu(editor), keras.layers.Dense(5, name="head"))
+    module = editor.to_module()
     path = tf.train.Checkpoint(module=module).save(str(tmp_path / "checkpoint"))
     value = head.variables[0].numpy()
     head.variables[0].assign(tf.zeros_like(value))
@@ -151,9 +153,9 @@ def test_a_checkpoint_of_the_module_has_the_old_variables_and_the_new_ones(tmp_p
 def test_another_head_takes_the_place_of_the_old_one() -> None:
     model = sequential()
     editor = tgw.edit(model)
-    op = next(name for name in editor.index.names if name.endswith("last_1/MatMul"))
+    op = next(name for name in editor._core.index.names if name.endswith("last_1/MatMul"))
     editor.replace(op.rpartition("/")[0], keras.layers.Dense(7, name="head"), remove=True)
-    module = editor.module()
+    module = editor.to_module()
     assert module(X).shape == (5, 7)
     names = [variable.name for variable in module.variables]
     assert names[-2:] == ["head/kernel:0", "head/bias:0"]
@@ -164,7 +166,7 @@ def test_a_function_makes_variables_of_what_it_computes() -> None:
     module = scaled()
     editor = tgw.edit(module.call)
     editor.insert("relu:0", lambda y: y * tf.Variable(tf.ones([2]) * 2, name="twice"))
-    edited = editor.module()
+    edited = editor.to_module()
     assert edited(tf.ones([1, 2]))["y"].numpy().tolist() == [[6, 6]]
     assert [variable.name for variable in edited.trainable_variables] == ["scale:0", "twice:0"]
     assert edited.trainable_variables[0] is module.scale
@@ -172,9 +174,9 @@ def test_a_function_makes_variables_of_what_it_computes() -> None:
 
 def test_a_function_with_several_outputs_adds_as_many_results() -> None:
     editor = tgw.edit(scaled().call)
-    two = editor.grow(["relu:0", "x:0"], lambda a, b: (a + b, tf.compat.v1.get_variable("q", [2]) * a), into="two")
+    two = editor.call(["relu:0", "x:0"], lambda a, b: (a + b, tf.compat.v1.get_variable("q", [2]) * a), into="two")
     assert two.outputs == ("two/add:0", "two/mul:0")
-    assert editor.module().signature(tf.ones([1, 2])).keys() == {"y", "two", "two_1"}
+    assert editor.to_module().signature(tf.ones([1, 2])).keys() == {"y", "two", "two_1"}
 
 
 def test_a_clone_has_a_copy_of_a_new_layer_s_variables() -> None:
@@ -182,7 +184,7 @@ def test_a_clone_has_a_copy_of_a_new_layer_s_variables() -> None:
     layer = keras.layers.Dense(8, name="extra")
     editor.insert(relu(editor), layer)
     copy = editor.clone(outputs="Identity", into="copy")
-    same = editor.module()(X).numpy()
+    same = editor.to_module()(X).numpy()
     layer.kernel.assign(3 * layer.kernel)
     np.testing.assert_allclose(copy(X), same, atol=1e-6)
 
@@ -190,24 +192,24 @@ def test_a_clone_has_a_copy_of_a_new_layer_s_variables() -> None:
 def test_a_new_layer_is_run_compared_and_frozen() -> None:
     editor = tgw.edit(sequential())
     editor.insert(relu(editor), keras.layers.Dense(8, name="extra"))
-    trained = editor.module()(X)
-    feeds = {editor.core.view.body.arguments[0]: X}
+    trained = editor.to_module()(X)
+    feeds = {editor._core.view.body.arguments[0]: X}
     assert editor.probe("Identity:0", feeds)
     assert editor.compare(feeds).largest > 0
     editor.freeze()
-    frozen = editor.module()
+    frozen = editor.to_module()
     assert not frozen.variables
     np.testing.assert_allclose(frozen(X), trained, atol=1e-6)
 
 
 def test_a_layer_that_does_not_fit_is_refused_and_leaves_nothing() -> None:
     editor = tgw.edit(sequential())
-    before = editor.index.names
+    before = editor._core.index.names
     with pytest.raises(GraphEditError, match="dimensions must be equal, but are 9 and 8"):
         editor.insert(relu(editor), keras.layers.Dense(9))
     with pytest.raises(GraphEditError, match="ZeroDivisionError"):
-        editor.grow(relu(editor), lambda x: x / (1 // 0))
-    assert editor.index.names == before
+        editor.call(relu(editor), lambda x: x / (1 // 0))
+    assert editor._core.index.names == before
 
 
 def test_a_table_that_a_function_makes_is_refused_with_a_way_out() -> None:
@@ -223,12 +225,12 @@ def test_a_tensor_that_a_function_reads_from_outside_goes_along() -> None:
     weights = tf.constant([2.0, 5.0])
     editor = tgw.edit(scaled().call)
     editor.insert("relu:0", lambda y: y * weights)
-    assert editor.module()(tf.ones([1, 2]))["y"].numpy().tolist() == [[6, 15]]
+    assert editor.to_module()(tf.ones([1, 2]))["y"].numpy().tolist() == [[6, 15]]
 
 
 def test_a_layer_goes_into_a_graph_of_tensorflow_1_too() -> None:
     editor = tgw.example()
-    head = editor.grow("net/hidden/Relu:0", keras.layers.Dense(5, name="head"))
+    head = editor.call("net/hidden/Relu:0", keras.layers.Dense(5, name="head"))
     width = editor.graph.get_tensor_by_name("x:0").shape[-1]
     assert editor.session.run(head.outputs, {"x:0": np.ones((1, width))}).shape == (1, 5)
 
@@ -255,11 +257,11 @@ def test_layers_that_were_inserted_are_layers_of_a_keras_model_that_is_saved(tmp
     editor = tgw.edit(model)
     editor.insert(relu(editor), keras.layers.Dense(8, name="near"))
     editor.insert(relu(editor), keras.layers.Dense(8, name="nearer"))
-    editor.grow(relu(editor), keras.layers.Dense(2, name="head"))
-    again = editor.keras()
+    editor.call(relu(editor), keras.layers.Dense(2, name="head"))
+    again = editor.to_keras()
     assert names(again) == ["first", "nearer", "near", "norm", "last", "head"]
     assert again.get_layer("first") is model.get_layer("first")
-    for one, other in zip(again(X), editor.module()(X), strict=True):
+    for one, other in zip(again(X), editor.to_module()(X), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
     again.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
@@ -269,9 +271,9 @@ def test_layers_that_were_inserted_are_layers_of_a_keras_model_that_is_saved(tmp
 def test_a_model_with_branches_stays_one() -> None:
     editor = tgw.edit(branched())
     editor.insert(relu(editor), keras.layers.Dense(8, name="extra"))
-    editor.grow(relu(editor), keras.layers.Dense(2, name="head"))
-    again = editor.keras()
-    results, expected = again(X), editor.module().signature(X)
+    editor.call(relu(editor), keras.layers.Dense(2, name="head"))
+    again = editor.to_keras()
+    results, expected = again(X), editor.to_module().signature(X)
     assert set(results) == {"last", "hidden", "head"}
     for key in results:
         np.testing.assert_allclose(results[key], expected[key], atol=1e-6)
@@ -279,10 +281,12 @@ def test_a_model_with_branches_stays_one() -> None:
 
 def test_a_layer_that_is_bypassed_or_replaced_is_none_of_the_model() -> None:
     editor = tgw.edit(sequential())
-    editor.bypass(next(name for name in editor.index.names if "norm_1/" in name).partition("norm_1/")[0] + "norm_1")
-    last = next(name for name in editor.index.names if name.endswith("last_1/MatMul")).rpartition("/")[0]
+    editor.bypass(
+        next(name for name in editor._core.index.names if "norm_1/" in name).partition("norm_1/")[0] + "norm_1"
+    )
+    last = next(name for name in editor._core.index.names if name.endswith("last_1/MatMul")).rpartition("/")[0]
     editor.replace(last, keras.layers.Dense(7, name="head"), remove=True)
-    again = editor.keras()
+    again = editor.to_keras()
     assert names(again) == ["first", "head"]
     again.compile("sgd", "mse")
     again.fit(X, np.ones((5, 7)), verbose=0)
@@ -299,15 +303,15 @@ def test_a_layer_that_is_bypassed_or_replaced_is_none_of_the_model() -> None:
 def test_an_edit_that_layers_cannot_say_is_refused_with_the_reason(edit: Any, why: str) -> None:
     editor = tgw.edit(sequential())
     edit(editor)
-    with pytest.raises(GraphEditError, match=rf"cannot be said in layers: .*{why}.*editor\.module\(\)"):
-        editor.keras()
+    with pytest.raises(GraphEditError, match=rf"cannot be said in layers: .*{why}.*editor\.to_module\(\)"):
+        editor.to_keras()
 
 
 def test_what_is_no_functional_model_has_no_layers_to_say_edits_in() -> None:
     with pytest.raises(GraphEditError, match="not opened on a Keras model"):
-        tgw.edit(scaled().call).keras()
+        tgw.edit(scaled().call).to_keras()
     with pytest.raises(GraphEditError, match="a subclass whose call is Python"):
-        tgw.edit(subclassed()).keras()
+        tgw.edit(subclassed()).to_keras()
 
 
 def test_the_custom_gradient_of_a_new_layer_is_that_of_keras() -> None:
@@ -315,12 +319,12 @@ def test_the_custom_gradient_of_a_new_layer_is_that_of_keras() -> None:
     editor = tgw.edit(model)
     layer = keras.layers.Dense(8, activation="silu", name="extra")
     editor.insert(relu(editor), layer)
-    head = editor.grow(relu(editor), keras.layers.Dense(2, activation="silu", name="head"))
-    module, x = editor.module(), tf.constant(X)
+    head = editor.call(relu(editor), keras.layers.Dense(2, activation="silu", name="head"))
+    module, x = editor.to_module(), tf.constant(X)
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(module(x)[0] ** 2) + tf.reduce_sum(module(x)[1] ** 2)
     gradients = tape.gradient(loss, [*(v.value for v in layer.trainable_variables), *head.variables])
-    again = editor.keras()
+    again = editor.to_keras()
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(again(x)[0] ** 2) + tf.reduce_sum(again(x)[1] ** 2)
     expected = tape.gradient(loss, [*(v.value for v in layer.trainable_variables), *head.variables])
@@ -350,5 +354,5 @@ def test_a_model_of_several_outputs_is_rebuilt(model: Callable[[], Any]) -> None
     feeds = dict(zip(("a", "b"), x, strict=True)) if isinstance(original.input, dict) else x
     expected = keras.tree.flatten(original(feeds))
     editor = tgw.edit(original)
-    for each, result in zip(expected, keras.tree.flatten(editor.keras()(feeds)), strict=True):
+    for each, result in zip(expected, keras.tree.flatten(editor.to_keras()(feeds)), strict=True):
         np.testing.assert_array_equal(each, result)

@@ -21,6 +21,7 @@ import tfgraphwidget.graph_editor as ge
 from tests.editor.public_names import public_methods
 from tests.rounds import ROUNDS
 from tests.slow import slow, slow_if
+from tfgraphwidget import edits
 from tfgraphwidget.argument_checks import fits
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits import call_signature, registry
@@ -106,7 +107,7 @@ def odd_values() -> dict[str, Any]:
         "a TensorSpec": tf.TensorSpec([2], tf.string),
         "a Keras tensor": tf.keras.Input((4,), name="x"),
         "another editor": OTHER[0],
-        "a selection of another editor": OTHER[0].scope("net"),
+        "a selection of another editor": OTHER[0].ops(scope="net"),
         "a copy": OTHER[1],
         "a graph": tf.Graph(),
         "a path": Path("x"),
@@ -219,119 +220,106 @@ def good_calls(folder: Path) -> dict[str, Call]:
     """For each method arguments that it takes; one of them at a time is then exchanged for something odd."""
     clone = ("x:0", "net/logits:0", "twin"), OPTIONS
     walk = ("net/logits",), {"stop_at": "x:0", "within": None, "controls": True, "inclusive": True}
-    edges = {"only": (), "never": (), "mend": "", "names": (), "renew": "never"}
-    fit = {"mend": "", "names": (), "renew": "never"}
+    edges = {"only": (), "never": (), "adapter": "", "names": ()}
+    fit = {"adapter": "", "names": ()}
     path = str(folder / "saved.pb")
     return {
         "add": ((OTHER[0].graph, "more"), {"connect": {}, "clear_devices": False, "checkpoint": None, "tags": None,
                                            "session": None}),
-        "add_control_inputs": (("loss", "net/logits"), {"renew": "never"}),
+        "add_control_inputs": (("loss", "net/logits"), {}),
         "signatures.add": (("logits", "x", "net/logits"), {}),
         "between": (("x:0", "net/logits:0"), {}),
         "bypass": (("net/hidden/Relu",), {"by": "net/hidden/Add:0", **fit}),
-        "passes.change_batch_size": ((8,), {"inputs": ["x:0"], "renew": "never"}),
+        "passes.change_batch_size": ((8,), {"inputs": ["x:0"]}),
         "clone": clone,
         "view.collapse": (("net",), {"deep": True}),
         "view.color_by": (("type",), {"batch": 1}),
-        "command": clone,
         "compare": ((FEEDS, "net/logits:0", None), {}),
         "connect": (("net/hidden/Add:0", "net/logits", 0), fit),
-        "cost": ((1,), {}),
-        "detach": (("net/hidden/Relu",), {"inputs": True, "outputs": True, "control": False, "names": (),
-                                          "renew": "never"}),
+        "detach": (("net/hidden/Relu",), {"inputs": True, "outputs": True, "control": False, "names": ()}),
         "diff": ((None,), {}),
         "view.called_functions": (("loss",), {}),
         "downstream": walk,
         "draw": ((None,), {"dark": False}),
-        "edit": ((None,), {"renew": "never"}),
-        "enclosed": (("labels",), {"by": "loss", "inclusive": True, "controls": False}),
         "view.enter": (("loss", "body"), {}),
         "extract": (("x:0", "net/logits:0"), {}),
-        "fan_out": ((2,), {}),
         "find": (("relu",), {}),
-        "passes.cast": (("float16",), {"keep": (), "ends": "keep", "feeds": None, "functions": True, "renew": "never"}),
-        "optimized": (("net/logits:0",), {}),
-        "passes.quantize_weights": ((), {"minimum": 1, "per_channel": True, "feeds": None, "functions": True,
-                                  "renew": "never"}),
-        "passes.round_weights": ((4,), {"minimum": 1, "feeds": None, "functions": True, "renew": "never"}),
-        "passes.fold_constants": ((), {"limit": 9, "shapes": True, "keep": None, "functions": True, "renew": "never"}),
-        "passes.fold_batch_norm": ((), {"what": (), "renew": "never"}),
-        "impact": (({"verb": "rename", "given": {"old": "net/logits", "new": "net/scores"}},), {}),
-        "freeze": (("net/logits:0", "x:0"), {"renew": "never"}),
-        "function": (("edited",), {}),
+        "passes.cast": (("float16",), {"keep": (), "ends": "keep", "feeds": None, "functions": True}),
+        "passes.grappler": (("net/logits:0",), {}),
+        "passes.quantize_weights": ((), {"minimum": 1, "per_channel": True, "feeds": None, "functions": True}),
+        "passes.round_weights": ((4,), {"minimum": 1, "feeds": None, "functions": True}),
+        "passes.fold_constants": ((), {"limit": 9, "shapes": True, "keep": None, "functions": True}),
+        "passes.fold_batch_norm": ((), {"what": ()}),
+        "freeze": (("net/logits:0", "x:0"), {}),
+        "to_function": (("edited",), {}),
         "inspect": (("net/logits",), {}),
-        "keras": ((), {}),
-        "grow": (("net/logits:0", tf.identity, "grown"), {}),
+        "to_keras": ((), {}),
+        "call": (("net/logits:0", tf.identity, "grown"), {}),
         "view.hide": (("net",), {}),
         "insert": (("net/hidden/Relu:0", "Identity", "put"), {"only": (), "never": (), "spec": None, "options": None,
-                                                             "renew": "never", "self": 1}),
+                                                             "self": 1}),
         "history.goto": ((0,), {}),
         "view.leave": ((0,), {}),
-        "like": (("net/logits",), {}),
         "lint": (("tflite",), {"only": (), "never": ()}),
-        "load": ((path,), {}),
         "mark": (("x:0", "net/logits:0"), {}),
         "match": (("Relu(x)", "net/"), {"limit": 9, "functions": True}),
-        "matching": (("net",), {}),
         "measure": (("net/logits:0", FEEDS, 1), {"metadata": None}),
-        "passes.merge_duplicates": ((), {"keep": "loss", "functions": True, "renew": "never"}),
-        "module": (("edited",), {}),
-        "passes.obfuscate_names": ((), {"contents": True, "renew": "never"}),
-        "of_type": (("MatMul",), {}),
+        "passes.merge_duplicates": ((), {"keep": "loss", "functions": True}),
+        "to_module": (("edited",), {}),
+        "passes.obfuscate_names": ((), {"contents": True}),
         "signatures.reorder": (("logits", ["x"], ["logits"]), {}),
         "view.expand": (("net",), {"deep": False}),
         "signatures.open": (("logits",), {}),
-        "ops": (("x",), {}),
-        "path": (("x", "loss"), {}),
-        "paths": (("x", "loss"), {}),
+        "ops": (("x",), {"type": "Placeholder", "scope": None, "matching": "x", "dtype": "float32", "shape": [None, 4],
+                         "consumers": 1, "where": lambda op: op.type, "file": None}),
+        "path": (("x", "loss"), {"all": True}),
+        "apply": (({"command": "rename", "arguments": {"old": "net/logits", "new": "net/scores"}},), {}),
+        "batch": (("Two edits",), {}),
+        "preview": ((edits.Rename("net/logits", "net/scores"),), {}),
+        "table": ((1,), {}),
+        "view.on_change": ((list,), {}),
         "view.pin": (("loss", 1.0, 2.0), {}),
-        "place": (("loss", "/cpu:0"), {"renew": "never"}),
-        "preview": clone,
+        "set_device": (("loss", "/cpu:0"), {}),
         "probe": (("net/logits:0", FEEDS), {}),
-        "producing": ((), {"dtype": "float32", "shape": [None, 3]}),
-        "remove": (("loss",), {"prune": True, "readers": False, "renew": "never"}),
-        "passes.remove_attr": (("_class",), {"what": None, "functions": True, "renew": "never"}),
+        "remove": (("loss",), {"prune": True, "readers": False}),
+        "passes.remove_attr": (("_class",), {"what": None, "functions": True}),
         "passes.remove_collection": (("train_op",), {}),
         "passes.remove_functions": ((), {}),
-        "remove_control_inputs": (("train", "train/update_net/w/ResourceApplyGradientDescent"), {"renew": "never"}),
-        "passes.remove_devices": ((), {"functions": True, "renew": "never"}),
-        "passes.remove_identities": (("NoOp",), {"keep": None, "functions": True, "renew": "never"}),
-        "passes.rename_type": (("Relu", "Relu6"), {"functions": True, "renew": "never"}),
+        "remove_control_inputs": (("train", "train/update_net/w/ResourceApplyGradientDescent"), {}),
+        "passes.remove_devices": ((), {"functions": True}),
+        "passes.remove_identities": (("NoOp",), {"keep": None, "functions": True}),
+        "passes.rename_type": (("Relu", "Relu6"), {"functions": True}),
         "signatures.remove": (("logits",), {}),
-        "rename": (("loss", "cost"), {"renew": "never"}),
+        "rename": (("loss", "cost"), {}),
         "signatures.rename": (("logits", "scores"), {}),
         "replace_all": (("Relu(x)", "Elu(x)", "elu"), {"within": "net/", "where": None, "until": "once",
-                                                     "effects": False, "functions": False, "renew": "never"}),
-        "replace": (("net/hidden/Relu", tf.nn.elu, "elu"), {"ends": None, "remove": False, "renew": "never"}),
-        "replace_input": (("x:0",), {"spec": None, "shape": [2, 4], "dtype": "float32", "fix": False, "mend": "",
-                                     "renew": "never"}),
-        "replay": (([],), {}),
+                                                     "effects": False, "functions": False}),
+        "replace": (("net/hidden/Relu", tf.nn.elu, "elu"), {"ends": None, "remove": False}),
+        "passes.set_input": (("x:0",), {"spec": None, "shape": [2, 4], "dtype": "float32", "fix": False,
+                                        "adapter": ""}),
+        "history.replay": (([],), {}),
         "history.reserve": ((["spare"],), {}),
         "reroute": (("net/hidden/Relu:0", "net/hidden/Add:0"), edges),
         "view.reveal": (("loss",), {}),
-        "save": ((path, "x:0", "net/logits:0"), {"signatures": None, "frozen": False, "verify": False, "feeds": None}),
-        "scope": (("net",), {}),
-        "to_script": (("values.npz",), {}),
-        "set_attr": (("net/logits", "transpose_a", False), {"renew": "never"}),
-        "set_constant": (("labels:0", [1]), {"renew": "never"}),
+        "save": ((path, "x:0", "net/logits:0"), {"signatures": None, "frozen": False, "verify": False, "feeds": None,
+                                                 "format": None}),
+        "history.to_script": (("values.npz",), {}),
+        "set_attr": (("net/logits", "transpose_a", False), {}),
+        "set_constant": (("labels:0", [1]), {}),
         "view.show_only": (("net",), {}),
-        "passes.sort": ((), {"renew": "never"}),
+        "passes.sort": ((), {}),
         "split": (("net/hidden/Relu:0",), {"inputs": "x:0", "outputs": "net/logits:0"}),
-        "strip_training": (("net/logits:0",), {"renew": "never"}),
+        "passes.strip_training": (("net/logits:0",), {}),
         "view.to_svg": ((), {"dark": False}),
         "swap": (("net/hidden/Relu:0", "net/hidden/Add:0", "outputs"), edges),
-        "to_tensorboard": ((str(folder / "log"),), {}),
         "set_trainable": (("net/w",), {}),
-        "trainable": (("net/w",), {}),
         "view.unpin": (("loss",), {}),
         "upstream": walk,
-        "where": ((lambda op: op.type == "Relu",), {}),
     }  # fmt: skip
 
 
 WITHOUT_ARGUMENTS = {
-    "conditionals", "follow", "history.records", "loops", "networkx", "redo", "refresh", "summary", "table", "to_bytes",
-    "trainable_variables", "undo", "unprobe", "view.scene", "view.show",
+    "history.records", "redo", "source.reload", "summary", "to_networkx", "undo", "view.scene", "view.show",
 }  # fmt: skip
 
 
@@ -355,7 +343,14 @@ def variants(call: Call, odd: Mapping[str, Any]) -> Iterator[tuple[str, Call]]:
 
 def state(editor: GraphEditor) -> tuple[Any, ...]:
     """What a refusal leaves as it was."""
-    return editor.index.names, editor.history, editor.inputs, editor.outputs, editor.selection, editor.view.breadcrumb
+    return (
+        editor._core.index.names,
+        editor.history,
+        editor.inputs,
+        editor.outputs,
+        editor.selection,
+        editor.view.breadcrumb,
+    )
 
 
 def outcome(method: Callable[..., Any], call: Call) -> tuple[str, bool]:
@@ -729,11 +724,11 @@ def calls_of_others(folder: Path) -> dict[str, tuple[Callable[[], Any], dict[str
         "module": (modules, {"__getitem__": (("net/w",), {}), "sync": ((1.0,), {})}),
         "selection": (part, {
             "upstream": ((), walk), "downstream": ((), walk), "grow": ((), {"controls": True}),
-            "shrink": ((), {"controls": True}), "on": ((OTHER[0].index,), {}), "save": ((place,), {}),
-            "__or__": ((OTHER[0].scope("net"),), {}), "__and__": ((OTHER[0].scope("net"),), {}),
-            "__sub__": ((OTHER[0].scope("net"),), {}), "__contains__": (("x",), {}),
+            "shrink": ((), {"controls": True}), "on": ((OTHER[0]._core.index,), {}), "save": ((place,), {}),
+            "__or__": ((OTHER[0].ops(scope="net"),), {}), "__and__": ((OTHER[0].ops(scope="net"),), {}),
+            "__sub__": ((OTHER[0].ops(scope="net"),), {}), "__contains__": (("x",), {}),
         }),
-        "copies of an editor": (lambda: OTHER[0].core.executor.copies, {"__getitem__": (("copy",), {})}),
+        "copies of an editor": (lambda: OTHER[0]._core.executor.copies, {"__getitem__": (("copy",), {})}),
         "package": (lambda: tgw, package),
     }  # fmt: skip
 
@@ -818,12 +813,13 @@ def test_every_verb_on_a_session_or_a_graph_that_is_no_use_is_refused_in_a_sente
     calls = {**good_calls(folder), **dict.fromkeys(WITHOUT_ARGUMENTS, ((), {}))}
     found, editor = [], ended(SOURCES[source](folder))
     for name, (given, options) in calls.items():
-        for renew in ({"renew": "never"}, {"renew": "always"}) if "renew" in options else ({},):
+        for renew in (True, False):
+            editor.renew = renew
             kept = {key: value for key, value in options.items() if key != "self"}
             if "times" in kept:  # one copy each, with the values that there are
                 kept |= {"times": None, "devices": (), "device": None}
             before = state(editor)
-            if problem := wrong(method(editor, name), (given, {**kept, **renew})):
+            if problem := wrong(method(editor, name), (given, kept)):
                 found.append(f"{name}: {problem}")
             if state(editor) != before:
                 editor = ended(SOURCES[source](folder))
@@ -844,7 +840,10 @@ def test_what_was_cut_from_a_variable_does_not_hinder_what_comes_after(
         "extract": (("x:0", "net/logits:0"), {}),
         "clone": (("x:0", "net/logits:0"), {}),
         "freeze": (("net/logits:0",), {}),
-        "save": ((f"{folder}/saved.meta",), {"verify": False}),
+        "save": (
+            (str(folder / "saved.pb"), "x:0", "net/logits:0"),
+            {"signatures": None, "frozen": False, "verify": False, "feeds": None, "format": None},
+        ),
         "undo": ((), {}),
     }
     assert [wrong_before, *(wrong(method(editor, name), call) for name, call in later.items())] == [""] * 6

@@ -138,7 +138,7 @@ def test_every_verb_is_done_or_refused_in_a_sentence_that_changes_nothing(source
             continue
         editor, folder = SOURCES[source](), tmp_path / str(number)
         folder.mkdir()
-        before = editor.history.done, editor.index.names
+        before = editor.history.done, editor._core.index.names
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -147,6 +147,6 @@ def test_every_verb_is_done_or_refused_in_a_sentence_that_changes_nothing(source
                 if not isinstance(error.__cause__, StopIteration):  # else the graph has no op that the verb is tried on
                     wrong.append(f"{verb}: {error}")
                 continue
-        if refusal is not None and verb not in SEVERAL and (editor.history.done, editor.index.names) != before:
+        if refusal is not None and verb not in SEVERAL and (editor.history.done, editor._core.index.names) != before:
             wrong.append(f"{verb}: refused ({refusal.why}), and the graph is another one")
     assert wrong == []

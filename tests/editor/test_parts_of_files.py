@@ -47,7 +47,7 @@ def opened_with_checkpoint(folder: Path) -> tuple[tgw.GraphEditor, np.ndarray]:
 def test_a_part_of_a_file_runs_with_the_values_of_its_checkpoint(tmp_path: Path) -> None:
     editor, expected = opened_with_checkpoint(tmp_path)
     part = editor.extract("x:0", "net/two/out:0")
-    assert editor.core.source.graph is None, "the file is not imported"
+    assert editor._core.source.graph is None, "the file is not imported"
     assert part.session is not None
     np.testing.assert_array_equal(part.session.run("net/two/out:0", {"x:0": X}), expected)
 
@@ -65,7 +65,7 @@ def test_a_part_of_a_file_without_values_begins_with_what_its_initializers_compu
         (tmp_path / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "graph.pb")
     first, second = editor.split("net/one/out", "x:0", "net/two/out:0")
-    assert editor.core.source.graph is None, "the file is not imported"
+    assert editor._core.source.graph is None, "the file is not imported"
     assert first.session is not None
     assert second.session is not None
     hidden = first.session.run("net/one/out:0", {"x:0": X})
@@ -75,33 +75,33 @@ def test_a_part_of_a_file_without_values_begins_with_what_its_initializers_compu
 def test_a_part_of_a_saved_function_is_a_graph_with_values_and_a_constant_argument(tmp_path: Path) -> None:
     module = Scaled()
     editor = tgw.edit(saved(module, tmp_path / "saved"))
-    relu = next(node.name for node in editor.index.nodes if node.op == "Relu")
-    arguments, results = editor.core.executor.ends
-    assert editor.core.view.body.constants, "the call passes a constant"
+    relu = next(node.name for node in editor._core.index.nodes if node.op == "Relu")
+    arguments, results = editor._core.executor.ends
+    assert editor._core.view.body.constants, "the call passes a constant"
     first, second = editor.split(relu, outputs=list(results.values()))
-    assert editor.core.source.graph is None
+    assert editor._core.source.graph is None
     assert (first.outputs, second.inputs) == ((f"{relu}:0",), (f"{relu}:0",))
     assert first.session is not None
     assert second.session is not None
     hidden = first.session.run(f"{relu}:0", {first.inputs[0]: X})
     np.testing.assert_array_equal(second.session.run(second.outputs[0], {second.inputs[0]: hidden}), module.scaled(X))
-    assert first.module().variables[0].shape == (3, 2)
+    assert first.to_module().variables[0].shape == (3, 2)
     assert arguments[0] in first.inputs
 
 
 def test_a_part_that_hangs_on_another_argument_is_refused_as_in_any_function(tmp_path: Path) -> None:
     editor = tgw.edit(saved(Scaled(), tmp_path / "saved"))
-    arguments, results = editor.core.executor.ends
+    arguments, results = editor._core.executor.ends
     with pytest.raises(tgw.GraphEditError):
         editor.extract(next(iter(results.values())), arguments[0])
-    assert editor.core.source.graph is None
+    assert editor._core.source.graph is None
 
 
 def test_a_part_with_a_table_is_a_function_as_before(tmp_path: Path) -> None:
     module = Scaled(has_table=True)
     editor = tgw.edit(saved(module, tmp_path / "saved"))
-    part = editor.extract(outputs=list(editor.core.executor.ends[1].values()))
-    values = part.module()(X)
+    part = editor.extract(outputs=list(editor._core.executor.ends[1].values()))
+    values = part.to_module()(X)
     (value,) = values.values() if isinstance(values, dict) else (values,)
     np.testing.assert_array_equal(value, module.scaled(X))
 
@@ -111,13 +111,13 @@ def test_values_of_a_variable_that_was_renamed_are_found_inside_of_a_function(tm
     editor = tgw.edit(saved(module, tmp_path / "saved"))
     names = editor.view.breadcrumb[1:]
     editor.view.leave(0)
-    handle = next(node.name for node in editor.index.nodes if node.op == "VarHandleOp")
+    handle = next(node.name for node in editor._core.index.nodes if node.op == "VarHandleOp")
     editor.rename(handle, "kernel")
     for name in names:
         editor.view.enter(name)
-    inside = next(node.name for node in editor.index.nodes if node.op == "VarHandleOp")
+    inside = next(node.name for node in editor._core.index.nodes if node.op == "VarHandleOp")
     np.testing.assert_array_equal(editor.inspect(inside).value.value, module.w)
     editor.freeze()
-    assert "VarHandleOp" not in {node.op for node in editor.index.nodes}
-    assert editor.core.source.graph is None
+    assert "VarHandleOp" not in {node.op for node in editor._core.index.nodes}
+    assert editor._core.source.graph is None
     np.testing.assert_array_equal(editor.inspect(inside).value.value, module.w)

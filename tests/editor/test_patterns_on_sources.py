@@ -170,34 +170,39 @@ REPLACED: list[tuple[str, Any]] = [
 @pytest.mark.sample(3)
 def test_replacements_compute_the_same_are_one_step_each_and_undone_in_each_source(editor: tgw.GraphEditor) -> None:
     """Semantics 3, 4, 6, 13, 14."""
-    nodes, done = list(editor.index.nodes), len(editor.history.done)
+    nodes, done = list(editor._core.index.nodes), len(editor.history.done)
     for pattern, by in REPLACED:
         report = editor.replace_all(pattern, by)
         assert (len(report.replaced), report.skipped) == (len(editor.history.done[-1].patch.report.replaced), ())
     assert len(editor.history.done) == done + len(REPLACED)
-    elu = next(op for op, kind in enumerate(editor.index.types) if kind == "Elu")
-    concat = next(op for op, kind in enumerate(editor.index.types) if kind == "ConcatV2")
-    before_elu = [*editor.index.control_lists[elu], *editor.index.control_lists[editor.index.input_lists[elu][0]]]
+    elu = next(op for op, kind in enumerate(editor._core.index.types) if kind == "Elu")
+    concat = next(op for op, kind in enumerate(editor._core.index.types) if kind == "ConcatV2")
+    before_elu = [
+        *editor._core.index.control_lists[elu],
+        *editor._core.index.control_lists[editor._core.index.input_lists[elu][0]],
+    ]
     assert concat in before_elu, "what waited still waits"
     (x,) = [
-        name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if is_input(editor, name, kind)
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if is_input(editor, name, kind)
     ]
     compared = editor.compare({f"{x}:0": np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)})
     assert len(compared) == 2
     assert all(output.relative is not None and output.relative < 1e-5 for output in compared.outputs)
     for _ in REPLACED:
         editor.undo()
-    assert [node.name for node in editor.index.nodes] == [node.name for node in nodes]
-    assert list(editor.index.nodes) == nodes
+    assert [node.name for node in editor._core.index.nodes] == [node.name for node in nodes]
+    assert list(editor._core.index.nodes) == nodes
 
 
 def is_input(editor: tgw.GraphEditor, name: str, kind: str) -> bool:
-    return kind == "Placeholder" and editor.index.dtypes(editor.index.ids[name])[0] == "float32"
+    return kind == "Placeholder" and editor._core.index.dtypes(editor._core.index.ids[name])[0] == "float32"
 
 
 def test_a_refusal_of_a_replacement_leaves_each_source_as_it_was(editor: tgw.GraphEditor) -> None:
     """Semantics 4, 14."""
-    nodes, done = list(editor.index.nodes), len(editor.history.done)
+    nodes, done = list(editor._core.index.nodes), len(editor.history.done)
     says_nothing(editor.replace_all("LeakyRelu(AddN(Tanh(s=Split(1, x)), ...))", "x"), "outside reads")
-    assert list(editor.index.nodes) == nodes
+    assert list(editor._core.index.nodes) == nodes
     assert len(editor.history.done) == done

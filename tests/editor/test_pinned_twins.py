@@ -57,7 +57,7 @@ def test_an_op_is_pinned_without_the_scope_of_its_name(twins):
     assert pinned_in(twins) == [("a", "op")]
     twins.view.collapse("a")
     assert pinned_in(twins) == []
-    assert twins.core.view.with_open(["a"]).pinned == twins.core.view.pinned
+    assert twins._core.view.with_open(["a"]).pinned == twins._core.view.pinned
     twins.view.expand("a")
     assert pinned_in(twins) == [("a", "op")]
     twins.view.hide("a")

@@ -1,4 +1,4 @@
-"""Refusals as data: each mend is an edit that JSON holds and that does what the refused call was to do."""
+"""Refusals as data: each fix is an edit that JSON holds and that does what the refused call was to do."""
 
 from __future__ import annotations
 
@@ -69,16 +69,16 @@ CASES: dict[str, tuple[str, list[str], Callable[[tgw.GraphEditor], Any]]] = {
     "bypass": ("bypass-refused", ["Insert a Cast"], lambda e: e.bypass("layer/cast")),
     "remove": ("remove-refused", ["Remove its consumers too"], lambda e: e.remove("layer/sum")),
     "shape": (
-        "replace-input-refused",
+        "set-input-refused",
         ["Change the shape, and the constants too"],
-        lambda e: e.replace_input("x:0", [6, 3]),
+        lambda e: e.passes.set_input("x:0", [6, 3]),
     ),
-    "input": ("replace-input-refused", ["Insert a Cast"], lambda e: e.replace_input("x:0", dtype="float16")),
+    "input": ("set-input-refused", ["Insert a Cast"], lambda e: e.passes.set_input("x:0", dtype="float16")),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_each_mend_of_a_refusal_is_an_edit_that_json_holds_and_that_works(case: str) -> None:
+def test_each_fix_of_a_refusal_is_an_edit_that_json_holds_and_that_works(case: str) -> None:
     code, labels, call = CASES[case]
     editor = opened()
     for _ in range(2):  # refused again, it says the same
@@ -86,46 +86,46 @@ def test_each_mend_of_a_refusal_is_an_edit_that_json_holds_and_that_works(case: 
             call(editor)
         row = json.loads(json.dumps(refusal.value.row()))
         assert row["code"] == code
-        assert [mend["label"] for mend in row["mends"]] == labels
-        assert row["mends"][0]["python"] not in row["sentence"]
+        assert [fix["label"] for fix in row["fixes"]] == labels
+        assert row["fixes"][0]["python"] not in row["sentence"]
         assert len(editor.history.done) == 2
-    for mend, command in zip(row["mends"], refusal.value.mends, strict=True):
-        impact = editor.impact(mend["edit"])
-        assert editor.replay([mend["edit"]]) == 1
-        assert editor.history.lines[2:] == (mend["python"],)
+    for fix, command in zip(row["fixes"], refusal.value.fixes, strict=True):
+        impact = editor.preview(fix["edit"])
+        assert editor.history.replay([fix["edit"]]) == 1
+        assert editor.history.lines[2:] == (fix["python"],)
         done = editor.history.done[-1].patch
         assert done.add.nodes or done.remove.nodes or done.changed or done.signature_edits
         editor.undo()
-        assert editor.impact(command) == impact
+        assert editor.preview(command) == impact
 
 
 @pytest.mark.parametrize(
     ("call", "why"),
     [
         (lambda e: e.add(graph_def(), into="layer"), 'editor.add(source=source, into="layer_1")'),
-        (lambda e: e.grow("x:0", tf.nn.tanh, into="layer"), 'editor.grow(at=["x:0"], function=tanh, into="layer_1")'),
+        (lambda e: e.call("x:0", tf.nn.tanh, into="layer"), 'editor.call(at=["x:0"], function=tanh, into="layer_1")'),
     ],
 )
-def test_a_mend_that_holds_a_function_or_graph_is_an_edit_here_though_no_data(
+def test_a_fix_that_holds_a_function_or_graph_is_an_edit_here_though_no_data(
     call: Callable[[tgw.GraphEditor], Any], why: str
 ) -> None:
     editor = opened()
     with pytest.raises(GraphEditError) as refusal:
         call(editor)
-    (mend,) = refusal.value.mends
-    assert why in mend.code()
-    assert refusal.value.row()["mends"][0]["edit"] is None
-    editor.edit(mend)
-    assert any(name.startswith("layer_1/") for name in editor.index.names)
+    (fix,) = refusal.value.fixes
+    assert why in fix.code()
+    assert refusal.value.row()["fixes"][0]["edit"] is None
+    editor.apply(fix)
+    assert any(name.startswith("layer_1/") for name in editor._core.index.names)
 
 
 WRONG_TYPES: dict[str, Callable[[tgw.GraphEditor], Any]] = {
     "times": lambda e: e.clone(*ENDS, times="two"),
-    "op": lambda e: e.index.op(3),
+    "op": lambda e: e._core.index.op(3),
     "query": lambda e: e.find(3),
     "feeds": lambda e: e.split(at="layer/sum:0").run([1.0]),
-    "edits": lambda e: e.replay(3),
-    "difference": lambda e: setattr(e, "difference", 3),
+    "edits": lambda e: e.history.replay(3),
+    "difference": lambda e: setattr(e.view, "difference", 3),
 }
 
 
@@ -146,8 +146,8 @@ def test_a_text_that_is_not_a_choice_is_a_value_error_and_no_type_error() -> Non
 
 
 MISSING_KEYS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
-    "op": lambda e: e.index.op("nowhere"),
-    "scope": lambda e: e.scope("nowhere"),
+    "op": lambda e: e._core.index.op("nowhere"),
+    "scope": lambda e: e.ops(scope="nowhere"),
     "copy": lambda e: e["nowhere"],
     "signature": lambda e: e.signatures.remove("nowhere"),
     "feed": lambda e: e.probe("y:0", {"nowhere:0": 1.0}),

@@ -94,26 +94,26 @@ class Random:
         self.done: Counter[str] = Counter()
 
     def op(self) -> str:
-        return self.random.choice([*self.editor.index.names] or ["nothing"])
+        return self.random.choice([*self.editor._core.index.names] or ["nothing"])
 
     def tensor(self, dtype: str = "") -> str:
         """A tensor, of the dtype where there is one."""
-        index = self.editor.index
+        index = self.editor._core.index
         told = [(f"{name}:{k}", d) for i, name in enumerate(index.names) for k, d in enumerate(index.dtypes(i))]
         alike = [name for name, d in told if not dtype or d == dtype]
         return self.random.choice(alike or [f"{self.op()}:0"])
 
     def dtype(self, tensor: str) -> str:
-        index, (op, _, port) = self.editor.index, tensor.rpartition(":")
+        index, (op, _, port) = self.editor._core.index, tensor.rpartition(":")
         return (*index.dtypes(index.op(op)), "", "")[int(port)]
 
     def some(self) -> Any:
         """An op, or the scope around one."""
         op = self.op()
-        return self.editor.scope(op.rpartition("/")[0]) if "/" in op and self.random.random() < 0.5 else op
+        return self.editor.ops(scope=op.rpartition("/")[0]) if "/" in op and self.random.random() < 0.5 else op
 
     def waits(self) -> tuple[str, str]:
-        index = self.editor.index
+        index = self.editor._core.index
         edges = list(zip(index.controls.owner.tolist(), index.controls.values.tolist(), strict=True)) or [(0, 0)]
         a, b = self.random.choice(edges)
         return index.names[a], index.names[b]
@@ -123,13 +123,13 @@ class Random:
 
     def flag(self) -> tuple[str, str, bool]:
         """An attribute that is true or false, and the other value."""
-        index = self.editor.index
+        index = self.editor._core.index
         known = [(n.name, a, n.attr[a].b) for n in index.nodes for a in n.attr if n.attr[a].WhichOneof("value") == "b"]
         op, name, value = self.random.choice(known or [(self.op(), "nothing", False)])
         return op, name, not value
 
     def constant(self) -> tuple[str, Any]:
-        constants = [node for node in self.editor.index.nodes if node.op == "Const"]
+        constants = [node for node in self.editor._core.index.nodes if node.op == "Const"]
         node = self.random.choice(constants or [v1.NodeDef(name="nothing")])
         value = tf.make_ndarray(node.attr["value"].tensor) if node.op == "Const" else 0.0
         return node.name, ~value if isinstance(value, np.ndarray) and value.dtype == np.bool_ else value + value
@@ -143,7 +143,7 @@ class Random:
 
     def options(self) -> dict[str, Any]:
         """Some options of a clone."""
-        index, pick = self.editor.index, self.random.choice
+        index, pick = self.editor._core.index, self.random.choice
         handles = [v.handle for v in index.variable_defs] or ["nothing"]
         options: dict[str, Any] = {
             "variables": pick(["own", "shared", {pick(handles): "shared"}]),
@@ -166,7 +166,7 @@ class Random:
     def more(self, old: str, new: str) -> dict[str, Callable[[], Any]]:
         """The edits with more to say."""
         editor, pick = self.editor, self.random.choice
-        inputs = [node.name for node in editor.index.nodes if node.op.startswith("Placeholder")] or ["nothing"]
+        inputs = [node.name for node in editor._core.index.nodes if node.op.startswith("Placeholder")] or ["nothing"]
         return {
             "choose": self.choose,
             "clone chosen": lambda: editor.clone(into=self.into(), **self.options()),
@@ -175,22 +175,22 @@ class Random:
             "clone between": lambda: editor.clone([old, self.tensor()], self.tensor(), **self.options()),
             "clone some": lambda: editor.clone(self.some(), into=self.into(), **self.options()),
             "freeze": lambda: editor.freeze(pick([None, self.op()]), pick([(), self.tensor()])),
-            "strip_training": lambda: editor.strip_training(pick([None, self.op()])),
+            "strip_training": lambda: editor.passes.strip_training(pick([None, self.op()])),
             "fold_batch_norm": editor.passes.fold_batch_norm,
             "replace": lambda: editor.replace(
                 self.some(), pick([tf.nn.elu, tf.identity, lambda *x: x[0]]), self.into()
             ),
             "replace by ends": lambda: editor.replace(*(t.partition(":")[0] for t in (old, new)), ends={old: new}),
-            "replace_input": lambda: editor.replace_input(
-                pick(inputs), pick([[2, 3], tf.TensorSpec([None, 3]), tf.float64]), fix=True, mend=pick(["", "Cast"])
+            "set_input": lambda: editor.passes.set_input(
+                pick(inputs), pick([[2, 3], tf.TensorSpec([None, 3]), tf.float64]), fix=True, adapter=pick(["", "Cast"])
             ),
-            "grow": lambda: editor.grow(old, pick([halved, tabled, scaler(2), scaler(3)]), into=self.new()),
+            "call": lambda: editor.call(old, pick([halved, tabled, scaler(2), scaler(3)]), into=self.new()),
             "insert options": lambda: editor.insert(old, "CheckNumerics", into=self.into(), message=TEXT),
             "insert shape": lambda: editor.insert(old, "Reshape", shape=pick([[-1], np.array([-1, 1])])),
             "insert table": lambda: editor.insert(old, pick([tabled, scaler(4)]), only=self.some()),
             "set any constant": lambda: editor.set_constant(pick([*inputs, self.constant()[0]]), self.value()),
             "set text": lambda: editor.set_attr(self.op(), pick(["message", "container", "padding"]), TEXT),
-            "trainable": lambda: editor.trainable(self.some()),
+            "set_trainable": lambda: editor.set_trainable(self.some()),
             "swap ops": lambda: editor.swap(self.some(), self.some(), pick(["inputs", "outputs", "both"])),
             "reroute many": lambda: editor.reroute([old, self.tensor()], [new, self.tensor()]),
             "detach named": lambda: editor.detach(self.op(), names=[self.new()]),
@@ -202,8 +202,8 @@ class Random:
         old = self.tensor()
         new = self.tensor(self.dtype(old))
         kinds: dict[str, Callable[[], Any]] = {
-            "reroute": lambda: editor.reroute(old, to=new, mend=pick(["", "Cast"])),
-            "reroute some": lambda: editor.reroute(old, to=new, never=[self.op()], renew=pick(["always", "never"])),
+            "reroute": lambda: editor.reroute(old, to=new, adapter=pick(["", "Cast"])),
+            "reroute some": lambda: editor.reroute(old, to=new, never=[self.op()]),
             "swap": lambda: editor.swap(old, new),
             "connect": lambda: editor.connect(new, self.op(), pick([None, 0, 1])),
             "bypass": lambda: editor.bypass(self.some()),
@@ -213,7 +213,7 @@ class Random:
             "remove": lambda: editor.remove(self.some(), readers=pick([True, False]), prune=pick([True, False])),
             "rename": lambda: editor.rename(self.op(), self.new()),
             "rename scope": lambda: editor.rename(self.op().rpartition("/")[0] + "/", self.new()),
-            "place": lambda: editor.place(self.some(), pick(["/device:CPU:0", ""])),
+            "set_device": lambda: editor.set_device(self.some(), pick(["/device:CPU:0", ""])),
             "set_attr": lambda: editor.set_attr(*self.flag()),
             "set_constant": lambda: editor.set_constant(*self.constant()),
             "add_control_inputs": lambda: editor.add_control_inputs(self.op(), self.op()),
@@ -252,7 +252,7 @@ def seen(graph_def: v1.GraphDef) -> list[tuple[Any, ...]]:
 
 def whole(editor: tgw.GraphEditor) -> dict[str, list[str]]:
     """All that a graph is: ops, entries of collections in their order, variables, functions that are called."""
-    index = editor.core.target.index
+    index = editor._core.target.index
     return {
         "nodes": [repr(node) for node in seen(v1.GraphDef(node=index.nodes))],
         "collections": [f"{key}: {members}" for key, members in sorted(index.collections.items()) if members],
@@ -294,7 +294,7 @@ def test_random_edits_are_the_same_in_a_fresh_process(tmp_path: Path, warm_pytho
     made = [(path, k % 3 == seed % 3) for k, path in enumerate(FILES)]
     edits = [edited(path, seed * 100 + k, live=live) for k, (path, live) in enumerate(made)]
     scripts = [
-        (each.editor.to_script().text, f"graphs/{path.name}" if live else "")
+        (each.editor.history.to_script().text, f"graphs/{path.name}" if live else "")
         for each, (path, live) in zip(edits, made, strict=True)
     ]
     for each, found, (script, _) in zip(edits, replayed(scripts, tmp_path, warm_python), scripts, strict=True):
@@ -337,7 +337,7 @@ def test_random_edits_are_the_same_from_a_script_and_from_json(seed: int, odd: P
         live = path.parent.parent == CORPUS and k % 2 == 0
         each = edited(path, 900 + 10 * seed + k, live=live)
         done += each.done
-        expected, script = whole(each.editor), each.editor.to_script("values.npz")
+        expected, script = whole(each.editor), each.editor.history.to_script("values.npz")
         if "# give here" not in script.text and not script.arrays:
             names: dict[str, Any] = {"__name__": "replayed"}
             graph = fresh_graph(f"graphs/{path.name}", []) if live else tf.Graph()
@@ -347,7 +347,7 @@ def test_random_edits_are_the_same_from_a_script_and_from_json(seed: int, odd: P
             scripts += 1
         if not any(callable(value) for step in each.editor.history.done for value in vars(step.command).values()):
             again = opened(path, live=live)
-            again.replay(each.editor.save(tmp_path / "edits.json"))
+            again.history.replay(each.editor.save(tmp_path / "edits.json"))
             assert whole(again) == expected, script.text
             written += 1
     assert scripts > len(chosen) / 2
@@ -373,9 +373,9 @@ def test_undo_gives_back_the_start_and_redo_the_end_collections_in_their_order(s
 def made_again(editor: tgw.GraphEditor, opened: Path) -> list[tgw.GraphEditor]:
     """The same from the script, from JSON and from a file of the editor."""
     names: dict[str, Any] = {}
-    exec(compile(editor.to_script().text, "script", "exec"), names)
+    exec(compile(editor.history.to_script().text, "script", "exec"), names)
     replaying = tgw.edit(opened)
-    replaying.replay(editor.save(opened.with_suffix(".json")))
+    replaying.history.replay(editor.save(opened.with_suffix(".json")))
     return [names["editor"], replaying, tgw.edit(editor.save(opened.with_suffix(".tgw"), verify=False))]
 
 
@@ -388,7 +388,7 @@ def test_ops_that_have_another_type_keep_their_names_when_tensorflow_imports_the
     editor = tgw.edit(tmp_path / "a.pb")
     editor.passes.cast("float16")
     assert editor.session is not None
-    assert "pool_1" not in editor.index.ids, "TensorFlow imports the file as edits have made it"
+    assert "pool_1" not in editor._core.index.ids, "TensorFlow imports the file as edits have made it"
     done = {"bypass": lambda: editor.bypass("pool"), "rename": lambda: editor.rename("pool", "net/pool"),
             "clone": lambda: editor.clone("x:0", "pool:0", into="copy")}  # fmt: skip
     done[verb]()
@@ -407,7 +407,7 @@ def test_names_are_obfuscated_by_a_script_as_they_were_with_a_session(tmp_path: 
         assert whole(again) == whole(editor)
     fresh = tgw.edit(tmp_path / "a.meta")
     fresh.passes.obfuscate_names()
-    assert "editor.graph" not in fresh.to_script().text, "no session has asked for the names"
+    assert "editor.graph" not in fresh.history.to_script().text, "no session has asked for the names"
 
 
 LATER: dict[str, Callable[[tgw.GraphEditor], object]] = {
@@ -430,10 +430,14 @@ def test_edits_of_ops_that_have_another_type_are_made_again_when_tensorflow_impo
         tf.nn.relu(tf.abs(tf.nn.max_pool2d(x, 2, 1, "SAME", name="pool"), name="size"), name="out")
     (tmp_path / "a.pb").write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "a.pb")
-    before = list(editor.index.nodes)
+    before = list(editor._core.index.nodes)
     editor.passes.cast("float16")
     LATER[later](editor)
-    names = [op for op, readers in zip(editor.index.names, editor.index.consumer_lists, strict=True) if not readers]
+    names = [
+        op
+        for op, readers in zip(editor._core.index.names, editor._core.index.consumer_lists, strict=True)
+        if not readers
+    ]
     fed = np.arange(8, dtype=np.float32).reshape(1, 2, 4, 1)
     with tf.Graph().as_default() as file, v1.Session(graph=file) as session:
         tf.graph_util.import_graph_def(v1.GraphDef.FromString(editor.save(tmp_path / "b.pb").read_bytes()), name="")
@@ -446,7 +450,7 @@ def test_edits_of_ops_that_have_another_type_are_made_again_when_tensorflow_impo
     edited = whole(editor)
     while editor.history.done:
         editor.undo()
-    assert [(node.name, node.op) for node in editor.index.nodes] == [(node.name, node.op) for node in before]
+    assert [(node.name, node.op) for node in editor._core.index.nodes] == [(node.name, node.op) for node in before]
     while editor.history.undone:
         editor.redo()
     assert {name: sorted(parts) for name, parts in whole(editor).items()} == {

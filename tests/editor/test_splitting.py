@@ -53,7 +53,7 @@ def test_a_tensor_that_goes_past_the_cut_is_cut_too(editor: GraphEditor, session
     assert halves.added == ("a:0",)
     assert halves.check() == 0.0
     assert "a" not in {
-        op for op, kind in zip(halves[1].index.names, halves[1].index.types, strict=True) if kind == "Relu"
+        op for op, kind in zip(halves[1]._core.index.names, halves[1]._core.index.types, strict=True) if kind == "Relu"
     }
     assert len(session.graph.get_operations()) == before
     assert not editor.history.done
@@ -74,7 +74,7 @@ def test_several_cuts_make_several_parts_and_an_early_output_is_that_of_its_part
 
 def test_a_variable_of_two_parts_that_nothing_updates_is_in_both(editor: GraphEditor) -> None:
     parts = editor.split(at="h:0", outputs=["twice:0"])
-    assert all("w" in part.index.ids for part in parts)
+    assert all("w" in part._core.index.ids for part in parts)
     assert parts.check() == 0.0
 
 
@@ -127,7 +127,9 @@ def looping(x: Any) -> Any:
 @pytest.mark.parametrize("make", [dense_block, lambda: looping], ids=["keras", "function"])
 def test_functions_and_keras_models_split(make: Any) -> None:
     editor = tgw.edit(make())
-    relu = next(name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Relu")
+    relu = next(
+        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Relu"
+    )
     parts = editor.split(at=f"{relu}:0")
     assert len(parts) == 2
     assert parts.check() == 0.0

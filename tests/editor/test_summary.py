@@ -1,4 +1,4 @@
-"""`editor.summary()`, `editor.impact()` and `--json`: what programs read of a graph, and what they would change."""
+"""`editor.summary()`, `editor.preview()` and `--json`: what programs read of a graph, and what they would change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def test_a_summary_has_at_most_60_short_lines_of_a_graph_with_loops_and_many_out
     assert max(map(len, lines)) <= 160
     assert "input: ids:0 int32 (None, None)" in lines
     assert any(line.startswith("… and ") for line in lines)
-    assert any("fix: editor.strip_training" in line for line in lines) or any("training-ops" in line for line in lines)
+    assert any("fix: editor.passes.strip_training" in line for line in lines) or any(
+        "training-ops" in line for line in lines
+    )
 
 
 def graph_of_many_signatures(count: int) -> Any:
@@ -73,21 +75,21 @@ def test_each_section_of_a_summary_has_its_share_however_long_the_others_are(cou
 
 
 def test_impact_says_what_a_command_or_data_would_do_and_does_nothing(example: tgw.GraphEditor) -> None:
-    before = example.index
+    before = example._core.index
     (fix,) = example.lint(only="training-ops").fixes
-    impact = example.impact(fix)
+    impact = example.preview(fix)
     assert impact.removed
-    assert example.impact({"verb": "strip_training", "given": {"outputs": list(fix.outputs)}}) == impact
-    assert example.index is before
+    assert example.preview({"command": "strip_training", "arguments": {"outputs": list(fix.outputs)}}) == impact
+    assert example._core.index is before
     assert not example.history.done
-    assert example.edit(fix).removed == impact.removed
+    assert example.apply(fix).removed == impact.removed
 
 
-def test_impact_of_a_refused_edit_is_the_refusal_and_its_mends_have_impacts(example: tgw.GraphEditor) -> None:
+def test_impact_of_a_refused_edit_is_the_refusal_and_its_fixes_have_impacts(example: tgw.GraphEditor) -> None:
     with pytest.raises(NameTaken):
-        example.impact({"verb": "rename", "given": {"old": "Mean", "new": example.index.names[0]}})
+        example.preview({"command": "rename", "arguments": {"old": "Mean", "new": example._core.index.names[0]}})
     with pytest.raises(GraphEditError):
-        example.impact({"verb": "no such verb", "given": {}})
+        example.preview({"command": "no such verb", "arguments": {}})
     assert not example.history.done
 
 

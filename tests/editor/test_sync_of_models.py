@@ -297,7 +297,7 @@ def test_values_are_mixed_into_a_saved_model_of_tensorflow_2_and_frozen(
         variable.assign(0.75 * old + 0.25 * new if old.dtype.kind == "f" else new)
     assert max(tgw.drift(file, editor, by_order=in_order).values()) < 1e-6
     frozen = tgw.edit(editor.save(tmp_path / "frozen.pb", frozen=True))
-    index = frozen.index
+    index = frozen._core.index
     calls = [
         f"{name}:0" for name, kind in zip(index.names, index.types, strict=True) if kind.endswith("PartitionedCall")
     ]
@@ -340,7 +340,7 @@ def test_two_files_exchange_values(tmp_path: Path) -> None:
     editor = tgw.edit(tmp_path / "one")
     assert len(tgw.sync(tgw.edit(tmp_path / "other"), editor)) == 4
     assert set(tgw.drift(editor, other).values()) == {0.0}
-    editor.insert(f"{next(name for name in editor.index.names if name.endswith('BiasAdd'))}:0", tf.nn.tanh)
+    editor.insert(f"{next(name for name in editor._core.index.names if name.endswith('BiasAdd'))}:0", tf.nn.tanh)
     assert len(tgw.sync(one, editor)) == 4
     assert set(tgw.drift(str(tmp_path / "one"), editor).values()) == {0.0}
 

@@ -74,13 +74,13 @@ def test_ops_that_come_in_the_middle_of_an_edit_are_taken_in(
     graph = editor.graph
     with in_the_middle(monkeypatch, lambda: add_variable(graph, "other")):
         EDITS[verb](editor)
-    assert "other" in editor.index.ids
-    assert "other:0" in [member.name for member in editor.index.collections["variables"]]
-    assert "other" in [v.handle for v in editor.index.variable_defs]
+    assert "other" in editor._core.index.ids
+    assert "other:0" in [member.name for member in editor._core.index.collections["variables"]]
+    assert "other" in [v.handle for v in editor._core.index.variable_defs]
     for step in (editor.undo, editor.redo, editor.undo):
         step()
-        assert {"other", "other/Assign"} <= editor.index.ids.keys()
-    assert set(editor.index.names) == set(tgw.edit(graph).index.names)
+        assert {"other", "other/Assign"} <= editor._core.index.ids.keys()
+    assert set(editor._core.index.names) == set(tgw.edit(graph)._core.index.names)
     assert session.run("net/logits:0", {"x:0": ROWS}).shape == (2, 4)
 
 
@@ -88,16 +88,16 @@ def test_ops_that_come_in_the_middle_of_an_edit_are_taken_in(
 def test_an_edit_that_fails_leaves_what_another_thread_has_added_meanwhile(
     verb: str, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph, before = editor.graph, set(editor.index.names)
+    graph, before = editor.graph, set(editor._core.index.names)
     held = {key: graph.get_collection(key) for key in graph.get_all_collection_keys()}
     with (
         in_the_middle(monkeypatch, lambda: add_variable(graph, "other"), fails=True),
         pytest.raises(GraphEditError, match="fails"),
     ):
         EDITS[verb](editor)
-    theirs = {name for name in editor.index.names if name == "other" or name.startswith("other/")}
+    theirs = {name for name in editor._core.index.names if name == "other" or name.startswith("other/")}
     assert "other/Assign" in theirs
-    assert set(editor.index.names) == before | theirs
+    assert set(editor._core.index.names) == before | theirs
     assert [v.name for v in graph.get_collection("variables")] == [*(v.name for v in held["variables"]), "other:0"]
 
 
@@ -109,7 +109,7 @@ def test_a_collection_that_grows_in_the_middle_of_an_edit_is_read_again(
     for key in ("ends", "variables"):  # one that the edit leaves alone, one that it adds to
         with in_the_middle(monkeypatch, lambda key=key: graph.add_to_collection(key, logits)):
             editor.clone("x:0", "net/logits:0", into=f"copy_{key}")
-        assert "net/logits:0" in [member.name for member in editor.index.collections[key]]
+        assert "net/logits:0" in [member.name for member in editor._core.index.collections[key]]
 
 
 @pytest.mark.parametrize("verb", ["clone", "insert"])
@@ -120,12 +120,12 @@ def test_an_edit_with_nobody_else_about_reads_nothing_again(
         raise AssertionError("the graph was read again")
 
     with monkeypatch.context() as context:
-        context.setattr(editor.core.target.place, "_take", refuse)
+        context.setattr(editor._core.target.place, "_take", refuse)
         EDITS[verb](editor)
-        assert editor.index
-    names = list(editor.index.names)
-    editor.refresh()
-    assert set(editor.index.names) == set(names)
+        assert editor._core.index
+    names = list(editor._core.index.names)
+    editor.source.reload()
+    assert set(editor._core.index.names) == set(names)
 
 
 def test_what_another_thread_adds_while_a_function_grows_stays_when_that_is_undone(editor: GraphEditor) -> None:
@@ -135,17 +135,17 @@ def test_what_another_thread_adds_while_a_function_grows_stays_when_that_is_undo
         in_another_thread(lambda: add_variable(graph, "other"))
         return x * 2.0
 
-    grown = editor.grow("net/one/out:0", function, into="head")
+    grown = editor.call("net/one/out:0", function, into="head")
     assert sorted(grown.ops) == ["head/mul", "head/mul/y"]
     assert grown.variables == ()
     editor.undo()
-    assert "other" in editor.index.ids
-    assert "head/mul" not in editor.index.ids
+    assert "other" in editor._core.index.ids
+    assert "head/mul" not in editor._core.index.ids
     assert "other:0" in [v.name for v in graph.get_collection("variables")]
 
 
 def test_what_another_thread_adds_while_a_function_fails_stays(editor: GraphEditor) -> None:
-    graph, before = editor.graph, list(editor.index.names)
+    graph, before = editor.graph, list(editor._core.index.names)
 
     def function(x: tf.Tensor) -> tf.Tensor:
         v1.get_variable("own", [2])
@@ -153,8 +153,8 @@ def test_what_another_thread_adds_while_a_function_fails_stays(editor: GraphEdit
         raise ValueError(f"no use for {x}")
 
     with pytest.raises(GraphEditError, match="no use"):
-        editor.grow("net/one/out:0", function, into="head")
-    assert {name.partition("/")[0] for name in editor.index.names[len(before) :]} == {"other"}
+        editor.call("net/one/out:0", function, into="head")
+    assert {name.partition("/")[0] for name in editor._core.index.names[len(before) :]} == {"other"}
     assert [v.name for v in graph.get_collection("variables")][-1] == "other:0"
 
 
@@ -167,7 +167,7 @@ def test_what_another_thread_adds_while_a_copy_of_the_graph_editor_fails_stays(m
     transformer.transform_op_handler = transform
     with pytest.raises(ValueError, match="no use"):
         transformer(ge.sgv([mlp.get_operation_by_name("net/one/out")]), mlp, "copy", "")
-    assert "other" in tgw.edit(mlp).index.ids
+    assert "other" in tgw.edit(mlp)._core.index.ids
     assert [v.name for v in mlp.get_collection("variables")][-1] == "other:0"
 
 
@@ -176,11 +176,11 @@ def test_a_variable_that_has_no_name_yet_is_taken_in_when_it_has_one(editor: Gra
     add_variable(graph, "other")
     other = graph.get_collection("variables")[-1]
     name = other.__dict__.pop("_handle_name")
-    assert "other:0" not in [member.name for member in editor.index.collections["variables"]]
-    assert editor.index is editor.index
-    assert not editor.core.target.is_behind()
+    assert "other:0" not in [member.name for member in editor._core.index.collections["variables"]]
+    assert editor._core.index is editor._core.index
+    assert not editor._core.target.is_behind()
     other._handle_name = name
-    assert "other:0" in [member.name for member in editor.index.collections["variables"]]
+    assert "other:0" in [member.name for member in editor._core.index.collections["variables"]]
 
 
 @contextmanager
@@ -238,24 +238,24 @@ def test_threads_that_add_and_train_while_edits_go_on() -> None:
         for _ in range(30):
             choose.choice(EDITS_OF_EXAMPLE)(editor)
             known = added.copy()
-            assert editor.index.ids.keys() >= set(known)
-            index = editor.index  # the next one may have more
+            assert editor._core.index.ids.keys() >= set(known)
+            index = editor._core.index  # the next one may have more
             assert len(set(index.names)) == len(index)
             editor.history.goto(choose.randrange(len(editor.history.done) + 1))
     ops = [op.name for op in graph.get_operations()]
     record = record_of(graph)
     assert len(ops) == len(set(ops)) == len(graph.as_graph_def().node)
-    assert set(editor.index.names) == set(ops) - record.hidden - record.veils.keys()
+    assert set(editor._core.index.names) == set(ops) - record.hidden - record.veils.keys()
     variables = [v.name for v in graph.get_collection("variables")]
-    assert [member.name for member in editor.index.collections["variables"]] == variables
+    assert [member.name for member in editor._core.index.collections["variables"]] == variables
     assert {f"{name}:0" for name in added if "/v" in name} <= set(variables)
     assert session.run("net/logits:0", {"x:0": [[1.0, 2.0, 3.0, 4.0]]}).shape == (1, 3)
 
 
 def place(editor: GraphEditor) -> None:
     """Put an op on a device, or let TensorFlow choose again."""
-    device = editor.index.nodes[editor.index.op("net/hidden/Relu")].device
-    editor.place("net/hidden/Relu", None if device else "/device:CPU:0")
+    device = editor._core.index.nodes[editor._core.index.op("net/hidden/Relu")].device
+    editor.set_device("net/hidden/Relu", None if device else "/device:CPU:0")
 
 
 # TensorFlow adds the attributes of a variable's ops to a dictionary of the graph, and iterates over it for each op that
@@ -266,14 +266,14 @@ IN_PYTHON = threading.Lock()
 def grow(editor: GraphEditor) -> None:
     """Grow a head, which the function makes op by op in the live graph."""
     with IN_PYTHON:
-        editor.grow("net/hidden/Relu:0", tf.reduce_mean, into=editor.core.executor.free_scope("head"))
+        editor.call("net/hidden/Relu:0", tf.reduce_mean, into=editor._core.executor.free_scope("head"))
 
 
 EDITS_OF_EXAMPLE = [
-    lambda e: e.clone("x:0", "net/logits:0", into=e.core.executor.free_scope("copy")),
-    lambda e: e.insert("net/hidden/Relu:0", tf.math.l2_normalize, into=e.core.executor.free_scope("unit")),
+    lambda e: e.clone("x:0", "net/logits:0", into=e._core.executor.free_scope("copy")),
+    lambda e: e.insert("net/hidden/Relu:0", tf.math.l2_normalize, into=e._core.executor.free_scope("unit")),
     grow,
-    lambda e: e.rename(e.of_type("SparseSoftmaxCrossEntropyWithLogits").ops[0], e.core.executor.free_scope("loss")),
+    lambda e: e.rename(e.ops(type="SparseSoftmaxCrossEntropyWithLogits").ops[0], e._core.executor.free_scope("loss")),
     place,
 ]
 
@@ -282,20 +282,23 @@ REFUSED = {
     "clone": lambda e: e.clone("x:0", "net/logits:0", init="current"),
     "clone, from a checkpoint": lambda e: e.clone("x:0", "net/logits:0", init="nowhere/model.ckpt"),
     "clone, of a value": lambda e: e.clone("x:0", "net/logits:0", init={"net/w": np.zeros([3])}),
-    "grow": lambda e: e.grow("net/logits:0", lambda _: 1 / 0, into="head"),
-    "grow, a taken name": lambda e: e.grow("net/logits:0", tf.identity, into="net"),
+    "call": lambda e: e.call("net/logits:0", lambda _: 1 / 0, into="head"),
+    "grow, a taken name": lambda e: e.call("net/logits:0", tf.identity, into="net"),
     "add": lambda e: e.add(tgw.example().graph, "second", {"labels:0": "x:0"}),
     "insert": lambda e: e.insert("net/logits:0", lambda x: x + tf.Variable(v1.placeholder(tf.float32, [])), into="v"),
-    "trainable": lambda e: e.trainable("x"),
+    "set_trainable": lambda e: e.set_trainable("x"),
     "freeze": lambda e: e.freeze("net/logits:0"),
     "measure": lambda e: e.measure("net/logits:0", {"x:0": [[1.0]]}),
     "probe": lambda e: e.probe("net/logits", {"x:0": [[1.0]]}),
     "save": lambda e: e.save(f"{__file__}/saved/", "x:0", "net/logits:0"),
-    "replay": lambda e: e.replay(
+    "replay": lambda e: e.history.replay(
         [
-            {"verb": "bypass", "given": {"what": "net/hidden/Relu"}},
-            {"verb": "clone", "given": {"inputs": ["x:0"], "outputs": ["net/logits:0"], "into": "c", "init": "none"}},
-            {"verb": "remove", "given": {"what": "nowhere"}},
+            {"command": "bypass", "arguments": {"what": "net/hidden/Relu"}},
+            {
+                "command": "clone",
+                "arguments": {"inputs": ["x:0"], "outputs": ["net/logits:0"], "into": "c", "init": "none"},
+            },
+            {"command": "remove", "arguments": {"what": "nowhere"}},
         ]
     ),
 }
@@ -320,18 +323,22 @@ def test_a_refused_call_leaves_a_file_with_its_edits_as_it_was(kind: str, folder
         if kind == "saved" and verb in ("clone", "freeze"):
             continue  # it has the values that the others lack
         editor = tgw.edit((folder / "net.pb").read_bytes() if kind == "bytes" else path)
-        editor.replace_input("x:0", dtype="float64", mend="Cast")
+        editor.passes.set_input("x:0", dtype="float64", adapter="Cast")
         editor.rename("net/hidden/MatMul", "net/hidden/product")
         editor.rename("net/logits", "scores")
         editor.undo()
-        before, names, lines = saved(editor, tmp_path), list(editor.index.names), editor.history.lines
+        before, names, lines = saved(editor, tmp_path), list(editor._core.index.names), editor.history.lines
         with pytest.raises(GraphEditError):
             refused(editor)
         assert saved(editor, tmp_path) == before, verb
-        assert (list(editor.index.names), editor.history.lines, len(editor.history.undone)) == (names, lines, 1), verb
+        assert (list(editor._core.index.names), editor.history.lines, len(editor.history.undone)) == (
+            names,
+            lines,
+            1,
+        ), verb
         editor.redo()
         editor.history.goto(0)
-        assert editor.index.dtypes(editor.index.op("x")) == ("float32",), verb
+        assert editor._core.index.dtypes(editor._core.index.op("x")) == ("float32",), verb
         editor.history.goto(2)
         assert saved(editor, tmp_path) == before, verb
 
@@ -339,7 +346,7 @@ def test_a_refused_call_leaves_a_file_with_its_edits_as_it_was(kind: str, folder
 def test_a_save_leaves_a_file_with_its_edits_as_it_was(folder: Path, tmp_path: Path) -> None:
     """A MetaGraphDef is written by TensorFlow, of its own graph, whose ops have the names that the file's have."""
     editor = tgw.edit(folder / "net.meta", checkpoint=folder / "net")
-    editor.replace_input("x:0", dtype="float64", mend="Cast")
+    editor.passes.set_input("x:0", dtype="float64", adapter="Cast")
     before = saved(editor, tmp_path)
     editor.save(f"{tmp_path}/net.meta")
     assert saved(editor, tmp_path) == before
@@ -348,30 +355,30 @@ def test_a_save_leaves_a_file_with_its_edits_as_it_was(folder: Path, tmp_path: P
 
 def test_another_editor_s_file_is_as_it_was_when_a_clone_into_it_is_refused(folder: Path, tmp_path: Path) -> None:
     there = tgw.edit(folder / "net.pb")
-    there.replace_input("x:0", dtype="float64", mend="Cast")
+    there.passes.set_input("x:0", dtype="float64", adapter="Cast")
     before = saved(there, tmp_path)
     with pytest.raises(GraphEditError):
         tgw.edit(folder / "net.pb").clone("x:0", "net/logits:0", graph=there, placeholders=True, init="current")
     assert saved(there, tmp_path) == before
-    assert "x" in there.index.ids
+    assert "x" in there._core.index.ids
 
 
 def test_a_file_goes_on_after_a_refusal_and_its_ops_keep_their_names_in_tensorflow(folder: Path) -> None:
     editor = tgw.edit(folder / "net.meta", checkpoint=folder / "net")
-    editor.replace_input("x:0", dtype="float64", mend="Cast")
+    editor.passes.set_input("x:0", dtype="float64", adapter="Cast")
     with pytest.raises(GraphEditError, match="division by zero"):
-        editor.grow("labels:0", lambda _: 1 / 0, into="head")
-    assert editor.notices == ()
-    grown = editor.grow("labels:0", tf.identity, into="head")
+        editor.call("labels:0", lambda _: 1 / 0, into="head")
+    assert editor.source.notices == ()
+    grown = editor.call("labels:0", tf.identity, into="head")
     assert grown.outputs.name == "head/Identity:0"
-    assert editor.notices == ()
+    assert editor.source.notices == ()
     assert editor.session.run("net/logits:0", {"x:0": np.ones((2, 4))}).shape == (2, 3)
 
 
 def with_an_other_dtype(path: Path) -> GraphEditor:
     """An editor of a file whose input has another dtype, which no op of a live graph can get."""
     editor = tgw.edit(path)
-    editor.replace_input("x:0", dtype="float64", mend="Cast")
+    editor.passes.set_input("x:0", dtype="float64", adapter="Cast")
     return editor
 
 
@@ -389,13 +396,13 @@ def test_a_clone_of_an_edited_file_finds_the_ops_whose_dtype_was_changed(
 ) -> None:
     editor = with_an_other_dtype(folder / kind)
     clone(editor)
-    assert editor.index.nodes[editor.index.op("c/net/hidden/MatMul")].input[0] in ("x/Cast", "c/x/Cast")
+    assert editor._core.index.nodes[editor._core.index.op("c/net/hidden/MatMul")].input[0] in ("x/Cast", "c/x/Cast")
     again = tgw.edit(folder / kind)
-    again.replay(editor.history.records())
-    assert again.index.names == editor.index.names
+    again.history.replay(editor.history.records())
+    assert again._core.index.names == editor._core.index.names
     editor.undo()
     editor.undo()
-    assert editor.index.dtypes(editor.index.op("x")) == ("float32",)
+    assert editor._core.index.dtypes(editor._core.index.op("x")) == ("float32",)
 
 
 def test_clones_and_files_that_are_added_read_ops_of_an_edited_file(folder: Path) -> None:
@@ -404,34 +411,34 @@ def test_clones_and_files_that_are_added_read_ops_of_an_edited_file(folder: Path
     with wide.as_default():
         tf.identity(v1.placeholder(tf.float64, [None, 4], name="fed"), name="out")
     tgw.edit(wide).clone("fed:0", "out:0", graph=editor, into="first", init="none", replace={"fed:0": "x:0"})
-    assert editor.index.nodes[editor.index.op("first/out")].input[0] == "x"
+    assert editor._core.index.nodes[editor._core.index.op("first/out")].input[0] == "x"
     editor = with_an_other_dtype(folder / "net.pb")
     editor.add(wide, into="second", connect={"fed:0": "x:0"})
-    assert editor.index.nodes[editor.index.op("second/out")].input[0] == "x"
+    assert editor._core.index.nodes[editor._core.index.op("second/out")].input[0] == "x"
 
 
 @pytest.mark.parametrize(
     ("edit", "reader"),
     [
-        (lambda e: e.grow("x:0", plus_a_variable, into="new"), "new/add"),
+        (lambda e: e.call("x:0", plus_a_variable, into="new"), "new/add"),
         (lambda e: e.insert("x:0", plus_a_variable, into="new"), "new/add"),
     ],
-    ids=["grow", "insert"],
+    ids=["call", "insert"],
 )
 def test_an_edit_that_has_the_file_imported_leaves_the_ops_their_names(
     folder: Path, edit: Callable[[GraphEditor], object], reader: str
 ) -> None:
     editor = with_an_other_dtype(folder / "net.pb")
     edit(editor)
-    assert editor.index.nodes[editor.index.op(reader)].input[0] == "x"
-    names = editor.index.names
+    assert editor._core.index.nodes[editor._core.index.op(reader)].input[0] == "x"
+    names = editor._core.index.names
     elsewhere: dict[str, Any] = {}
     with tf.Graph().as_default():
-        exec(editor.to_script().text, elsewhere)
-    assert elsewhere["editor"].index.names == names
+        exec(editor.history.to_script().text, elsewhere)
+    assert elsewhere["editor"]._core.index.names == names
     editor.undo()
     editor.redo()
-    assert editor.index.names == names
+    assert editor._core.index.names == names
 
 
 class Rectified(tf.Module):
@@ -453,11 +460,11 @@ def test_a_variable_in_a_function_of_a_saved_model_that_is_not_imported_needs_no
     tf.saved_model.save(module, f"{tmp_path}/m", signatures=module.__call__)
     editor = tgw.edit(f"{tmp_path}/m", signature="serving_default")
     editor.insert("Relu:0", lambda x: x + tf.Variable(0.25), into="part")
-    assert editor.core.source.graph is None
+    assert editor._core.source.graph is None
     elsewhere: dict[str, Any] = {}
     with tf.Graph().as_default():
-        exec(editor.to_script().text, elsewhere)
-    assert elsewhere["editor"].core.target.index.names == editor.core.target.index.names
+        exec(editor.history.to_script().text, elsewhere)
+    assert elsewhere["editor"]._core.target.index.names == editor._core.target.index.names
 
 
 class Shifted(tf.Module):
@@ -518,7 +525,7 @@ def test_a_file_that_was_added_to_a_file_is_there_when_tensorflow_imports_it(tmp
         ("TF_NewSessionRef", lambda editor: tgw.renew(editor.session)),
         ("TF_NewSessionRef", lambda editor: editor.extract("x:0", "net/logits:0")),
         ("TF_GraphToGraphDef", lambda editor: tgw.edit(editor.graph, session=editor.session)),
-        ("TF_GraphToGraphDef", lambda editor: editor.core.target.reread()),
+        ("TF_GraphToGraphDef", lambda editor: editor._core.target.reread()),
     ],
 )
 def test_an_error_of_tensorflow_that_nobody_foresees_is_one_sentence_and_changes_nothing(
@@ -528,13 +535,13 @@ def test_an_error_of_tensorflow_that_nobody_foresees_is_one_sentence_and_changes
         raise tf.errors.ResourceExhaustedError(None, None, "no memory on the device;\n\t [[{{node x}}]]")
 
     editor = tgw.edit(mlp, session=session)
-    nodes, batch = list(editor.index.nodes), {"x:0": np.ones((2, 3))}
+    nodes, batch = list(editor._core.index.nodes), {"x:0": np.ones((2, 3))}
     before = session.run("net/logits:0", batch)
     with monkeypatch.context() as patched:
         patched.setattr(pywrap_tf_session, function, fail)
         with pytest.raises(GraphEditError, match=r"no memory on the device[^\n]*\.$"):
             call(editor)
-    assert list(editor.index.nodes) == nodes
+    assert list(editor._core.index.nodes) == nodes
     assert editor.history.done == ()
     assert (session.run("net/logits:0", batch) == before).all()
     call(editor)

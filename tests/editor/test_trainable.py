@@ -12,7 +12,8 @@ import tensorflow as tf
 from tensorflow.core.framework.variable_pb2 import VariableDef
 
 import tfgraphwidget as tgw
-from tfgraphwidget.edits import Trainable
+from tests.commands import trainable_after
+from tfgraphwidget.edits import SetTrainable
 from tfgraphwidget.errors import GraphEditError
 
 
@@ -50,51 +51,51 @@ def trained(loaded: Any, signature: str = "serving_default") -> list[str]:
 def test_a_function_has_the_trainable_variables_that_are_asked_for(tmp_path):
     model = Model()
     editor = tgw.edit(model.__call__)
-    assert editor.set_trainable("b").ops == ("b",) == editor.trainable_variables().ops
-    module = editor.module()
+    assert trainable_after(editor, "b") == ("b",) == editor.find("is:trainable").ops
+    module = editor.to_module()
     assert names(module.trainable_variables) == ["b"]
     assert names(module.variables) == ["w", "b"]
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(module(X))
     assert names(tape.watched_variables()) == ["b"]
     assert tape.gradient(loss, [model.w, model.b])[0] is None
-    assert names(editor.function().get_concrete_function(X).trainable_variables) == ["b"]
+    assert names(editor.to_function().get_concrete_function(X).trainable_variables) == ["b"]
     assert names(model.trainable_variables) == ["b", "w"]  # the original's stay what they are
     assert names(editor.clone(into="own").trainable_variables) == ["b"]
     loaded = saved(editor, tmp_path / "saved")
     assert trained(loaded) == ["b"]
-    assert tgw.edit(tmp_path / "saved").trainable_variables().ops == ("b",)
+    assert tgw.edit(tmp_path / "saved").find("is:trainable").ops == ("b",)
 
 
 def test_variables_of_the_edited_function_are_those_of_the_original():
     model = Model()
     editor = tgw.edit(model.__call__)
     editor.set_trainable("b")
-    module = editor.module()
+    module = editor.to_module()
     module.variables[0].assign(tf.eye(2) * 3.0)
     module.variables[1].assign([1.0, 1.0])
     assert model.w.numpy().tolist() == [[3.0, 0.0], [0.0, 3.0]]
     assert model(X).numpy().tolist() == module(X).numpy().tolist() == [[8.0, 14.0]]
     editor.undo()
-    assert all(mine is own for mine, own in zip(editor.module().variables, (model.w, model.b), strict=True))
+    assert all(mine is own for mine, own in zip(editor.to_module().variables, (model.w, model.b), strict=True))
 
 
 def test_it_is_said_in_a_called_function_and_is_so_for_the_whole(tmp_path):
     model = Model()  # TensorFlow's method holds it weakly
     editor = tgw.edit(model.__call__)
     editor.view.enter("StatefulPartitionedCall")
-    assert editor.set_trainable("w").ops == ("w",)
-    assert names(editor.module().trainable_variables) == ["w"]
+    assert trainable_after(editor, "w") == ("w",)
+    assert names(editor.to_module().trainable_variables) == ["w"]
     editor.view.leave()
-    assert editor.trainable_variables().ops == ("w",)
-    assert names(editor.module().trainable_variables) == ["w"]
+    assert editor.find("is:trainable").ops == ("w",)
+    assert names(editor.to_module().trainable_variables) == ["w"]
     assert trained(saved(editor, tmp_path / "saved")) == ["w"]
     editor.undo()
-    assert editor.trainable_variables().ops == ("w", "b")
+    assert editor.find("is:trainable").ops == ("w", "b")
     editor.redo()  # which goes where the edit is
-    assert editor.trainable_variables().ops == ("w",)
+    assert editor.find("is:trainable").ops == ("w",)
     editor.view.leave()
-    assert editor.trainable_variables().ops == ("w",)
+    assert editor.find("is:trainable").ops == ("w",)
 
 
 def test_its_code_and_its_json_make_it_again():
@@ -105,21 +106,21 @@ def test_its_code_and_its_json_make_it_again():
     editor.view.leave()
     editor.set_trainable("w")
     again = tgw.edit(model.__call__)
-    again.replay(editor.history.records())
-    assert again.trainable_variables().ops == ("w",)
+    again.history.replay(editor.history.records())
+    assert again.find("is:trainable").ops == ("w",)
     again.undo()
     again.view.leave(0)
-    assert again.trainable_variables().ops == ("b",)
-    exec(editor.to_script().text.replace("...,  # give", "model.__call__,  # give"), found := {"model": model})
-    assert found["editor"].trainable_variables().ops == ("w",)
+    assert again.find("is:trainable").ops == ("b",)
+    exec(editor.history.to_script().text.replace("...,  # give", "model.__call__,  # give"), found := {"model": model})
+    assert found["editor"].find("is:trainable").ops == ("w",)
 
 
 def test_variables_of_one_name_are_two():
     a, b = tf.Variable([1.0]), tf.Variable([2.0])
     editor = tgw.edit(tf.function(lambda x: x * a + b), signature=[tf.TensorSpec([1])])
-    assert len(editor.trainable_variables()) == 2
-    assert editor.set_trainable(editor.trainable_variables().ops[1]).ops == ("Variable_1",)
-    assert [v.numpy().tolist() for v in editor.module().trainable_variables] == [[2.0]]
+    assert len(editor.find("is:trainable")) == 2
+    assert trainable_after(editor, editor.find("is:trainable").ops[1]) == ("Variable_1",)
+    assert [v.numpy().tolist() for v in editor.to_module().trainable_variables] == [[2.0]]
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +135,7 @@ def classifier() -> keras.Model:
 def test_the_head_alone_of_a_keras_model_is_trainable(classifier):
     editor = tgw.edit(classifier)
     editor.set_trainable("net/head")
-    module = editor.module()
+    module = editor.to_module()
     before = {id(v): v.numpy() for v in module.variables}
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(module(tf.ones([2, 3])))
@@ -146,7 +147,7 @@ def test_the_head_alone_of_a_keras_model_is_trainable(classifier):
     assert {id(v) for v in changed} <= {id(v) for v in module.trainable_variables}
     assert len(classifier.trainable_variables) == 6
     with pytest.raises(GraphEditError, match="layers of the one that was opened"):
-        editor.keras()
+        editor.to_keras()
 
 
 def test_a_keras_export_is_saved_with_it_and_is_otherwise_what_it_was(classifier, tmp_path):
@@ -158,15 +159,15 @@ def test_a_keras_export_is_saved_with_it_and_is_otherwise_what_it_was(classifier
     layer = keras.layers.TFSMLayer(str(tmp_path / "entered"))
     assert names(layer.trainable_variables) == ["net_head_kernel"]
     assert len(layer.non_trainable_variables) == 7
-    assert tgw.edit(tmp_path / "entered").trainable_variables().ops == editor.trainable_variables().ops
+    assert tgw.edit(tmp_path / "entered").find("is:trainable").ops == editor.find("is:trainable").ops
     editor.view.leave(0)
     assert editor.session is not None  # the graph is imported: the saved objects' variables are still known
-    assert len(editor.trainable_variables()) == 1
+    assert len(editor.find("is:trainable")) == 1
     assert trained(saved(editor, tmp_path / "left")) == ["kernel"]
     editor.undo()
     editor.view.leave(0)
-    assert len(editor.trainable_variables()) == 6
-    editor.set_trainable(*editor.trainable_variables().ops[:2])
+    assert len(editor.find("is:trainable")) == 6
+    editor.set_trainable(*editor.find("is:trainable").ops[:2])
     assert len(trained(saved(editor, tmp_path / "again"))) == 2
 
 
@@ -183,7 +184,7 @@ def test_a_savedmodel_of_tensorflow_1_lists_the_variables_that_are_asked_for(tmp
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         editor.save(f"{tmp_path / 'two'}/")
-    assert tgw.edit(tmp_path / "two").trainable_variables().ops == ("b",)
+    assert tgw.edit(tmp_path / "two").find("is:trainable").ops == ("b",)
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
         v1.saved_model.load(session, ["serve"], str(tmp_path / "two"))
         assert names(v1.trainable_variables()) == ["b"]
@@ -200,12 +201,12 @@ def test_slots_of_an_optimizer_below_a_variable_are_not_trained_with_it(resource
                 x = tf.matmul(x, v1.get_variable("w", [2, 2], use_resource=resource), name="y")
         v1.train.AdamOptimizer().minimize(tf.reduce_sum(x), name="step")
     editor = tgw.edit(graph)
-    editor.trainable("one")
-    assert editor.trainable().ops == ("one/w",)
-    editor.trainable(editor.scope("two"))
-    assert editor.trainable().ops == ("two/w",)
-    editor.trainable("two/w/Adam")  # who names one means it
-    assert editor.trainable().ops == ("two/w/Adam",)
+    editor.set_trainable("one")
+    assert editor.find("is:trainable").ops == ("one/w",)
+    editor.set_trainable(editor.ops(scope="two"))
+    assert editor.find("is:trainable").ops == ("two/w",)
+    editor.set_trainable("two/w/Adam")  # who names one means it
+    assert editor.find("is:trainable").ops == ("two/w/Adam",)
 
 
 @pytest.mark.parametrize("resource", [True, False])
@@ -222,13 +223,13 @@ def test_of_a_scope_only_what_was_made_to_be_trained_is_trainable(resource: bool
         with tf.name_scope("two/"):  # where Adam's powers of beta then are
             v1.train.AdamOptimizer().minimize(tf.reduce_sum(x), global_step=step)
     editor = tgw.edit(graph)
-    assert editor.set_trainable("one").ops == ("one/w", "one/step/w")
-    assert editor.set_trainable("two").ops == ("two/w",)  # which the edit before has taken from the collection
-    assert editor.set_trainable(editor.find("is:variable")).ops == ("one/w", "two/w", "one/step/w")
-    assert editor.set_trainable("one/moving_mean", "two/w").ops == ("one/moving_mean", "two/w")
-    assert editor.set_trainable(editor.ops("two/step")).ops == ("two/step",)  # nothing else is meant
-    assert editor.set_trainable("one/step").ops == ("one/step",)
-    assert editor.set_trainable("one/step/").ops == ("one/step/w",)
+    assert trainable_after(editor, "one") == ("one/w", "one/step/w")
+    assert trainable_after(editor, "two") == ("two/w",)  # which the edit before has taken from the collection
+    assert trainable_after(editor, editor.find("is:variable")) == ("one/w", "two/w", "one/step/w")
+    assert trainable_after(editor, "one/moving_mean", "two/w") == ("one/moving_mean", "two/w")
+    assert trainable_after(editor, editor.ops("two/step")) == ("two/step",)  # nothing else is meant
+    assert trainable_after(editor, "one/step") == ("one/step",)
+    assert trainable_after(editor, "one/step/") == ("one/step/w",)
 
 
 def test_of_a_file_whose_definitions_do_not_say_it_the_collection_does(tmp_path):
@@ -243,15 +244,15 @@ def test_of_a_file_whose_definitions_do_not_say_it_the_collection_does(tmp_path)
             (definition := VariableDef.FromString(value)).ClearField("trainable")
             values[at] = definition.SerializeToString()
     (tmp_path / "old.meta").write_bytes(meta_graph.SerializeToString())
-    assert tgw.edit(tmp_path / "old.meta").set_trainable("net").ops == ("net/w",)
+    assert trainable_after(tgw.edit(tmp_path / "old.meta"), "net") == ("net/w",)
 
 
 def test_the_moving_averages_of_a_batch_normalization_are_not_trained_with_its_scope(classifier):
     editor = tgw.edit(classifier)
-    assert editor.set_trainable("net/norm").ops == ("net/norm/gamma", "net/norm/beta")
-    assert names(editor.module().trainable_variables) == ["gamma", "beta"]
+    assert trainable_after(editor, "net/norm") == ("net/norm/gamma", "net/norm/beta")
+    assert names(editor.to_module().trainable_variables) == ["gamma", "beta"]
 
 
 def test_what_is_said_is_about_optimizers_to_come_since_the_training_of_the_graph_is_as_it_was():
-    assert Trainable(("net/w",)).note() == "An optimizer that is made from now on trains 'net/w' only."
-    assert Trainable(()).note() == "An optimizer that is made from now on trains nothing."
+    assert SetTrainable(("net/w",)).note() == "An optimizer that is made from now on trains 'net/w' only."
+    assert SetTrainable(()).note() == "An optimizer that is made from now on trains nothing."

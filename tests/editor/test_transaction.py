@@ -19,7 +19,7 @@ from tests.conftest import v1
 from tests.runtime.test_patch_application import failing
 from tests.stress.functions import shifted
 from tests.stress.state import check_follows, differing, state_of
-from tfgraphwidget.editor import GraphEditor, preview_call
+from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.editor.executor import EditExecutor
 from tfgraphwidget.editor.transaction import Listeners, Snapshot, transaction
 from tfgraphwidget.edits.history import History
@@ -44,10 +44,10 @@ def two_edits(editor: GraphEditor) -> None:
 
 def replayed(editor: GraphEditor) -> None:
     edits = [
-        {"verb": "rename", "given": {"old": "net/logits", "new": "net/scores"}},
-        {"verb": "bypass", "given": {"what": "net/hidden/Relu"}},
+        {"command": "rename", "arguments": {"old": "net/logits", "new": "net/scores"}},
+        {"command": "bypass", "arguments": {"what": "net/hidden/Relu"}},
     ]
-    editor.replay(edits)
+    editor.history.replay(edits)
 
 
 VERBS = {
@@ -56,9 +56,9 @@ VERBS = {
         lambda editor: editor.clone("x:0", "net/logits:0", into="copy"), (patch_application, "make_variable", 2)
     ),
     "add": Verb(lambda editor: editor.add(line(), into="second"), (History, "push", 1)),
-    "grow": Verb(lambda editor: editor.grow("net/hidden/Relu:0", shifted, into="head"), (History, "push", 1)),
+    "call": Verb(lambda editor: editor.call("net/hidden/Relu:0", shifted, into="head"), (History, "push", 1)),
     "grow, its values": Verb(
-        lambda editor: editor.grow("net/hidden/Relu:0", shifted, into="head"), (traced_ops, "initialize", 1)
+        lambda editor: editor.call("net/hidden/Relu:0", shifted, into="head"), (traced_ops, "initialize", 1)
     ),
     "set_trainable": Verb(lambda editor: editor.set_trainable("net/w"), (History, "push", 1)),
     "bypass": Verb(lambda editor: editor.bypass("net/hidden/Relu"), (History, "push", 1)),
@@ -99,7 +99,7 @@ def test_listeners_hear_of_an_edit_once_when_it_is_done(name: str, editor: Graph
     verb = VERBS[name]
     verb.before(editor)
     heard: list[int] = []
-    editor.listeners.append(lambda: heard.append(len(editor.history.done)))
+    editor._core.listeners.append(lambda: heard.append(len(editor.history.done)))
     verb.call(editor)
     assert heard == [len(editor.history.done)] * verb.notifications
 
@@ -111,14 +111,14 @@ def test_an_edit_that_fails_leaves_everything_as_it_was(name: str, error: BaseEx
     verb = VERBS[name]
     verb.before(editor)
     heard: list[int] = []
-    editor.listeners.append(lambda: heard.append(len(editor.history.done)))
-    before, listeners = state_of(editor), list(editor.listeners)
+    editor._core.listeners.append(lambda: heard.append(len(editor.history.done)))
+    before, listeners = state_of(editor), list(editor._core.listeners)
     with failing(*verb.step, error), pytest.raises((type(error), tgw.GraphEditError)):
         verb.call(editor)
     check_follows(editor)
     keys = [key for key in before if key not in ("free scopes", "history")]  # objects of it are others each time
     assert differing(before, state_of(editor), keys) == ""
-    assert list(editor.listeners) == listeners
+    assert list(editor._core.listeners) == listeners
     assert heard == [len(editor.history.done)] * verb.when_failed
     heard.clear()
     editor.rename("loss", "mean_loss")
@@ -138,7 +138,7 @@ def test_every_verb_is_a_transaction(name: str, monkeypatch: pytest.MonkeyPatch,
     VERBS[name].before(editor)
     monkeypatch.setattr(EditExecutor, "transaction", counted)
     VERBS[name].call(editor)
-    assert begun[0] is editor.core.executor
+    assert begun[0] is editor._core.executor
 
 
 def failing_steps(*steps_to_undo: Callable[[], object]) -> None:
@@ -277,10 +277,10 @@ def test_a_failure_behind_the_renewal_of_a_session_puts_the_session_back_too(cal
                 break
             edit[name]()
         session.run("w/Assign", {"w/Initializer/initial_value:0": [2.0, 3.0]})
-        before, expected = list(editor.index.nodes), run()
+        before, expected = list(editor._core.index.nodes), run()
         with failing(EditExecutor, "_set_latest", 1, error), pytest.raises(type(error)):
             edit[call]()
-        assert list(editor.index.nodes) == before
+        assert list(editor._core.index.nodes) == before
         assert run() == expected
         edit[call]()
         assert run() == ([0, 3] if call == "undo" else [-2, 3])
@@ -303,16 +303,16 @@ def test_edits_of_several_threads_are_made_one_after_the_other(switching: None) 
     with ThreadPoolExecutor(8) as threads:
         reports = list(threads.map(lambda k: (editor, other)[k % 2].rename(f"c{k}", f"new{k}"), range(24)))
     assert len(reports) == len(editor.history.lines) + len(other.history.lines) == 24
-    assert set(editor.index.names) == set(other.index.names) == {f"new{k}" for k in range(24)}
+    assert set(editor._core.index.names) == set(other._core.index.names) == {f"new{k}" for k in range(24)}
     while editor.history.lines:
         editor.undo()
-    assert set(editor.index.names) == {f"new{k}" if k % 2 else f"c{k}" for k in range(24)}
+    assert set(editor._core.index.names) == {f"new{k}" if k % 2 else f"c{k}" for k in range(24)}
 
 
 def test_an_edit_does_not_wait_for_ever_for_another_thread_s(monkeypatch: pytest.MonkeyPatch) -> None:
     editor = tgw.example()
     monkeypatch.setattr("tfgraphwidget.editor.transaction._PATIENCE", 0.01)
-    with ThreadPoolExecutor(1) as thread, editor.core.executor.transaction():
+    with ThreadPoolExecutor(1) as thread, editor._core.executor.transaction():
         error = thread.submit(editor.bypass, "net/hidden/Relu").exception()
     assert "An edit of another thread has not ended" in str(error)
     assert not editor.history.lines
@@ -337,21 +337,19 @@ def test_an_edit_of_another_thread_during_a_preview_is_made(switching: None) -> 
 
     with ThreadPoolExecutor(2) as threads:
         edit = threads.submit(rename)
-        preview = threads.submit(
-            preview_call, editor, lambda there: there.insert("net/hidden/Relu:0", slow, into="tanh")
-        )
+        preview = threads.submit(editor.preview, lambda there: there.insert("net/hidden/Relu:0", slow, into="tanh"))
         assert [name for name in preview.result().added if "gradients" not in name] == ["tanh/Tanh"]
         assert edit.result().renamed == (("loss", "cost"),)
     assert editor.history.lines == ('editor.rename(old="loss", new="cost")',)
-    assert "cost" in editor.index.ids
-    assert "Tanh" not in editor.index.types
+    assert "cost" in editor._core.index.ids
+    assert "Tanh" not in editor._core.index.types
 
 
 def test_previews_of_one_thread_and_edits_of_others_leave_each_other_alone(switching: None) -> None:
     editor = tgw.example()
 
     def previews() -> int:
-        impacts = [editor.impact({"verb": "bypass", "given": {"what": "net/hidden/Relu"}}) for _ in range(20)]
+        impacts = [editor.preview({"command": "bypass", "arguments": {"what": "net/hidden/Relu"}}) for _ in range(20)]
         return len(impacts)
 
     def inserts() -> int:
@@ -360,11 +358,11 @@ def test_previews_of_one_thread_and_edits_of_others_leave_each_other_alone(switc
     with ThreadPoolExecutor(3) as threads:
         jobs = [threads.submit(job) for job in (previews, inserts, inserts)]
         assert [job.result() for job in jobs] == [20, 4, 4]
-    forward = [name for name in editor.of_type("Tanh").ops if not name.startswith("gradients")]
+    forward = [name for name in editor.ops(type="Tanh").ops if not name.startswith("gradients")]
     assert len(editor.history.lines) == len(forward) == 8
     while editor.history.lines:
         editor.undo()
-    assert "Tanh" not in editor.index.types
+    assert "Tanh" not in editor._core.index.types
 
 
 def test_two_clones_at_once_get_names_of_their_own(switching: None) -> None:

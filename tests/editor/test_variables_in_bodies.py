@@ -58,32 +58,32 @@ CALL = "StatefulPartitionedCall"
 def test_a_variable_two_calls_deep_is_the_whole_function_s(tmp_path):
     model = Nested()
     editor, function = tgw.edit(model.__call__), scaled()
-    before = editor.module()(X).numpy()
+    before = editor.to_module()(X).numpy()
     enter(editor, CALL, CALL)
     editor.insert("relu", function, into="more")
-    assert "more/factor" in editor.index.ids
-    assert editor.module()(X).numpy().tolist() == [[10.0, 40.0]]
+    assert "more/factor" in editor._core.index.ids
+    assert editor.to_module()(X).numpy().tolist() == [[10.0, 40.0]]
     for _ in range(2):
         editor.view.leave()
-        assert "more/factor" in editor.index.ids
-    module = editor.module()
-    assert module(X).numpy().tolist() == editor.function()(X).numpy().tolist() == [[11.0, 41.0]]
+        assert "more/factor" in editor._core.index.ids
+    module = editor.to_module()
+    assert module(X).numpy().tolist() == editor.to_function()(X).numpy().tolist() == [[11.0, 41.0]]
     assert module.variables[1] is function.factor
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(module(X))
     assert [g.numpy().tolist() for g in tape.gradient(loss, [model.w, function.factor])] == [[10, 40], [1, 2]]
-    assert len(editor.trainable_variables()) == len(module.trainable_variables) == 2
+    assert len(editor.find("is:trainable")) == len(module.trainable_variables) == 2
     editor.save(f"{tmp_path / 'saved'}/")
     loaded = tf.saved_model.load(str(tmp_path / "saved"))
     assert loaded.signatures["serving_default"](tf.constant(X))["output_0"].numpy().tolist() == [[11.0, 41.0]]
     editor.undo()
     editor.view.leave(0)
-    assert editor.module()(X).numpy().tolist() == before.tolist()
-    assert "more/factor" not in editor.index.ids
+    assert editor.to_module()(X).numpy().tolist() == before.tolist()
+    assert "more/factor" not in editor._core.index.ids
     editor.redo()
     editor.view.leave(0)
     function.factor.assign([1.0, 2.0])
-    assert editor.module()(X).numpy().tolist() == [[2.0, 5.0]]
+    assert editor.to_module()(X).numpy().tolist() == [[2.0, 5.0]]
 
 
 def test_everywhere_it_is_one_variable_for_all_calls():
@@ -93,7 +93,7 @@ def test_everywhere_it_is_one_variable_for_all_calls():
     enter(editor, CALL, everywhere=True)
     editor.insert("relu", function)
     editor.view.leave(0)
-    module = editor.module()
+    module = editor.to_module()
     assert len(module.variables) == 2
     assert module(-X).numpy().tolist() == module(X).numpy().tolist() == [[11.0, 41.0]]
 
@@ -103,16 +103,16 @@ def test_a_layer_grows_in_a_called_function_and_further_edits_go_on(tmp_path):
     editor = tgw.edit(nested.__call__)
     enter(editor, CALL, CALL)
     layer = keras.layers.Dense(2, kernel_initializer="identity", bias_initializer="ones", name="head")
-    grown = editor.grow("relu:0", layer)
+    grown = editor.call("relu:0", layer)
     assert len(grown.variables) == 2
     editor.connect(grown.outputs, "Identity")
     editor.insert("relu", lambda x: x * 3.0)
     editor.view.leave(0)
-    assert editor.module()(X).numpy().tolist() == [[5.0, 8.0]]
-    assert {v.name for v in editor.module().variables} >= {v.value.name for v in layer.variables}
+    assert editor.to_module()(X).numpy().tolist() == [[5.0, 8.0]]
+    assert {v.name for v in editor.to_module().variables} >= {v.value.name for v in layer.variables}
     editor.undo()
     editor.view.leave(0)
-    assert editor.module()(X).numpy().tolist() == [[3.0, 4.0]]
+    assert editor.to_module()(X).numpy().tolist() == [[3.0, 4.0]]
 
 
 def test_two_variables_in_two_steps():
@@ -122,8 +122,8 @@ def test_two_variables_in_two_steps():
     for function in functions:
         editor.insert("relu", function)
     editor.view.leave(0)
-    assert editor.module()(X).numpy().tolist() == [[101.0, 801.0]]
-    assert len(editor.module().variables) == len(editor.trainable_variables()) == 3
+    assert editor.to_module()(X).numpy().tolist() == [[101.0, 801.0]]
+    assert len(editor.to_module().variables) == len(editor.find("is:trainable")) == 3
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def insert_inside(editor: tgw.GraphEditor, entered: tuple[str, str]) -> None:
     """Enter the only op of a type, and insert a function with a variable behind the Relu there."""
 
     def only(ending: str) -> str:
-        index = editor.index
+        index = editor._core.index
         (op,) = [name for name, kind in zip(index.names, index.types, strict=True) if kind.endswith(ending)]
         return op
 
@@ -170,15 +170,19 @@ def test_a_session_follows_in_calls_loops_and_conditionals(graph, tmp_path, outp
     live, session = graph
     editor = tgw.edit(live, session=session)
     (op,) = [
-        name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind.endswith(entered[0])
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if kind.endswith(entered[0])
     ]
     enter(editor, (op, entered[1]))
-    (relu,) = [name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Relu"]
+    (relu,) = [
+        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Relu"
+    ]
     editor.insert(relu, scaled(), into="more")
     editor.view.leave()
     expected = (X * np.array([10.0, 20.0]) ** times).tolist()
     assert session.run(f"{output}:0", {"x:0": X}).tolist() == expected
-    assert len(editor.trainable_variables()) == 2
+    assert len(editor.find("is:trainable")) == 2
     session.run("more/factor/Assign")
     editor.undo()
     assert session.run(f"{output}:0", {"x:0": X}).tolist() == X.tolist()
@@ -209,17 +213,21 @@ def test_a_file_has_them_too(graph, tmp_path, output, entered, times):
     file = tgw.edit(live, session=session).save(tmp_path / "model.meta")
     editor = tgw.edit(file, checkpoint=tmp_path / "model")
     (op,) = [
-        name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind.endswith(entered[0])
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if kind.endswith(entered[0])
     ]
     enter(editor, (op, entered[1]))
-    (relu,) = [name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Relu"]
+    (relu,) = [
+        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Relu"
+    ]
     editor.insert(relu, scaled(), into="more")
     editor.view.leave()
     second = editor.save(tmp_path / "second.meta")
     expected = (X * np.array([10.0, 20.0]) ** times).tolist()
     again = tgw.edit(second, checkpoint=tmp_path / "second")
     assert again.session.run(f"{output}:0", {"x:0": X}).tolist() == expected
-    assert len(again.trainable_variables()) == 2
+    assert len(again.find("is:trainable")) == 2
     again.session.close()
 
 
@@ -230,15 +238,19 @@ def test_what_the_function_reads_besides_is_a_constant_there():
     enter(editor, CALL, CALL)
     editor.insert("relu", lambda x: x + more)
     editor.view.leave(0)
-    assert editor.module()(X).numpy().tolist() == [[3.0, 5.0]]
-    assert len(editor.module().variables) == 1
+    assert editor.to_module()(X).numpy().tolist() == [[3.0, 5.0]]
+    assert len(editor.to_module().variables) == 1
 
 
 def test_the_calls_of_a_function_that_is_entered_by_its_name_give_it_the_new_variable():
     graph, session = graph_with(called)
     expected = session.run("out:0", {"x:0": np.ones([1, 4])})
     editor = tgw.edit(graph, session=session)
-    call = next(name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if "Partition" in kind)
+    call = next(
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if "Partition" in kind
+    )
     editor.view.enter(editor.view.called_functions(call)[0].function)
     editor.insert("Relu:0", tripled)
     editor.view.leave(0)

@@ -65,7 +65,7 @@ def test_a_pinned_box_stands_where_it_was_put_until_it_is_unpinned(seen: GraphEd
 def test_what_is_not_drawn_cannot_be_pinned(seen: GraphEditor) -> None:
     with pytest.raises(UnknownName, match="'net/three' is not drawn"):
         seen.view.pin("net/three", 1, 1)
-    assert seen.core.view.pinned == {}
+    assert seen._core.view.pinned == {}
 
 
 def test_tensors_flow_to_the_right_when_asked(seen: GraphEditor) -> None:
@@ -81,14 +81,14 @@ def test_hidden_ops_are_counted_and_come_back(seen: GraphEditor) -> None:
     drawn = list(seen.view.scene().names)
     seen.view.hide("net/one")
     assert "net/one" not in seen.view.scene().names
-    assert seen.core.view.hidden_ops == len(seen.scope("net/one"))
+    assert seen._core.view.hidden_ops == len(seen.ops(scope="net/one"))
     seen.view.show_only("net/two", "x")
     assert {"net/two", "x"} <= set(seen.view.scene().names)
     assert "net/one" not in seen.view.scene().names
-    assert seen.core.view.hidden_ops == len(seen.index) - len(seen.scope("net/two")) - 1
+    assert seen._core.view.hidden_ops == len(seen._core.index) - len(seen.ops(scope="net/two")) - 1
     seen.view.show()
     assert list(seen.view.scene().names) == drawn
-    assert seen.core.view.hidden_ops == 0
+    assert seen._core.view.hidden_ops == 0
     with pytest.raises(UnknownName):
         seen.view.hide("gone")
 
@@ -102,7 +102,7 @@ def test_what_is_revealed_is_not_hidden_any_more(seen: GraphEditor) -> None:
 def test_everything_is_opened_and_closed_at_once(seen: GraphEditor) -> None:
     seen.view.expand()
     everything = len(seen.view.scene())
-    assert everything > len(seen.index) / 2
+    assert everything > len(seen._core.index) / 2
     seen.view.collapse()
     assert len(seen.view.scene()) < everything / 2
 
@@ -140,7 +140,7 @@ def test_of_a_large_drawing_a_notebook_keeps_what_is_seen_at_first(
 ) -> None:
     monkeypatch.setattr("tfgraphwidget.editor.graph_editor._MOST_PICTURED", most)
     seen.view.expand()
-    before = seen.core.view.view_spec, seen.view.to_svg()
+    before = seen._core.view.view_spec, seen.view.to_svg()
     data, *_ = seen._repr_mimebundle_()
     assert ("image/svg+xml" in data) is bool(names)
     if names:
@@ -148,7 +148,7 @@ def test_of_a_large_drawing_a_notebook_keeps_what_is_seen_at_first(
         texts = {text.text for text in root.iter("{http://www.w3.org/2000/svg}text")}
         assert names <= texts
         assert len(texts) < 30
-    assert (seen.core.view.view_spec, seen.view.to_svg()) == before
+    assert (seen._core.view.view_spec, seen.view.to_svg()) == before
 
 
 def test_the_picture_has_the_colours_that_were_asked_for(seen: GraphEditor) -> None:
@@ -170,7 +170,7 @@ def test_the_picture_has_the_colours_that_were_asked_for(seen: GraphEditor) -> N
 )
 def test_views_are_told_of_it(seen: GraphEditor, change: Callable[[GraphEditor], None]) -> None:
     told: list[int] = []
-    seen.listeners.append(lambda: told.append(1))
+    seen._core.listeners.append(lambda: told.append(1))
     change(seen)
     assert told == [1]
     state = RequestHandler(seen).handle(p.Open())[0].state  # type: ignore[union-attr]

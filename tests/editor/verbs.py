@@ -183,10 +183,10 @@ class Sources:
 def first(editor: GraphEditor, op_type: str, holds: Callable[[Any], bool] = lambda _: True) -> str:
     """The name of the first op of a type in the current graph, or in the functions that its ops call, then entered."""
     depth = len(editor.view.breadcrumb) - 1
-    for node in editor.index.nodes:
+    for node in editor._core.index.nodes:
         if node.op == op_type and holds(node):
             return str(node.name)
-    for name in editor.index.names:
+    for name in editor._core.index.names:
         for called in editor.view.called_functions(name):
             editor.view.enter(name, called.label)
             with suppress(LookupError):
@@ -202,15 +202,15 @@ def relu(editor: GraphEditor) -> str:
 def ends(editor: GraphEditor) -> tuple[list[str], list[str]]:
     """Input and output of the Relu."""
     name = relu(editor)
-    given = editor.index.nodes[editor.index.op(name)].input[0]
+    given = editor._core.index.nodes[editor._core.index.op(name)].input[0]
     return [given if ":" in given else f"{given}:0"], [f"{name}:0"]
 
 
 def consumer(editor: GraphEditor) -> tuple[str, int]:
     """The op that reads the Relu, and at which input."""
     name = relu(editor)
-    op = editor.index.op(name)
-    reader = editor.index.nodes[editor.index.consumer_lists[op][0]]
+    op = editor._core.index.op(name)
+    reader = editor._core.index.nodes[editor._core.index.consumer_lists[op][0]]
     return reader.name, next(k for k, text in enumerate(reader.input) if text.partition(":")[0] == name)
 
 
@@ -224,14 +224,14 @@ def one_of(names: Iterable[str]) -> str:
 
 def private_attribute(editor: GraphEditor) -> str:
     """An attribute that TensorFlow's Python has written to an op."""
-    return one_of(key for node in editor.index.nodes for key in node.attr if key.startswith("_"))
+    return one_of(key for node in editor._core.index.nodes for key in node.attr if key.startswith("_"))
 
 
 def control_input(editor: GraphEditor) -> tuple[str, str]:
     """An op that waits for another one, and that one."""
     editor.view.leave(0)
-    waiting = one_of(n.name for n in editor.index.nodes if any(text.startswith("^") for text in n.input))
-    inputs = editor.index.nodes[editor.index.op(waiting)].input
+    waiting = one_of(n.name for n in editor._core.index.nodes if any(text.startswith("^") for text in n.input))
+    inputs = editor._core.index.nodes[editor._core.index.op(waiting)].input
     return waiting, one_of(text[1:] for text in inputs if text.startswith("^"))
 
 
@@ -249,18 +249,22 @@ def constant(editor: GraphEditor) -> str:
 
 def results(editor: GraphEditor) -> list[list[str]]:
     """The outputs of a graph that has no function's results."""
-    return [["out:0"]] if "out" in editor.index.ids else []
+    return [["out:0"]] if "out" in editor._core.index.ids else []
 
 
 def weight(editor: GraphEditor) -> str:
-    found = list(editor.trainable_variables())
+    found = list(editor.find("is:trainable"))
     if not found:
         raise LookupError("variables")
     return str(found[0])
 
 
 def feeds(editor: GraphEditor) -> dict[str, Any]:
-    wanted = [name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Placeholder"]
+    wanted = [
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if kind == "Placeholder"
+    ]
     return {f"{name}:0": np.ones([2, 4], np.float32) for name in wanted[:1]}
 
 
@@ -269,24 +273,24 @@ LOOKS: dict[str, Verb] = {
     "between": lambda e, _: e.between(*ends(e)),
     "view.color_by": lambda e, _: e.view.color_by("type"),
     "compare": lambda e, _: e.compare(feeds(e)),
-    "cost": lambda e, _: e.cost(),
+    "cost": lambda e, _: e.table(batch=1),
     "diff": lambda e, _: e.diff(),
     "draw": lambda e, _: e.view.to_svg(),
     "view.enter": lambda e, _: relu(e),
     "extract": lambda e, _: e.extract(*ends(e)),
     "find": lambda e, _: e.find("Relu"),
-    "function": lambda e, _: e.function(),
-    "like": lambda e, _: e.match(e.like(relu(e)))[0],
+    "function": lambda e, _: e.to_function(),
+    "like": lambda e, _: e.match(tgw.pattern(e.ops(relu(e))))[0],
     "match": lambda e, _: e.match("Relu(x)", functions=True)[0],
     "measure": lambda e, _: e.measure(ends(e)[1], feeds(e)),
-    "module": lambda e, _: e.module(),
-    "networkx": lambda e, _: e.networkx(),
-    "optimized": lambda e, _: e.optimized(*results(e)),
-    "preview": lambda e, _: e.preview(*ends(e), into="looked"),
+    "module": lambda e, _: e.to_module(),
+    "networkx": lambda e, _: e.to_networkx(),
+    "optimized": lambda e, _: e.passes.grappler(*results(e)),
+    "preview": lambda e, _: e.preview(e.clone, *ends(e), into="looked"),
     "probe": lambda e, _: e.probe(ends(e)[1], feeds(e)),
-    "to_script": lambda e, _: e.to_script(),
+    "to_script": lambda e, _: e.history.to_script(),
     "table": lambda e, _: e.table(),
-    "trainable_variables": lambda e, _: e.trainable_variables(),
+    "trainable_variables": lambda e, _: e.find("is:trainable"),
     "save .pb": lambda e, to: e.save(to / "a.pb"),
     "save .pbtxt": lambda e, to: e.save(to / "a.pbtxt"),
     "save .meta": lambda e, to: e.save(to / "a.meta"),
@@ -295,7 +299,7 @@ LOOKS: dict[str, Verb] = {
     "save .svg": lambda e, to: e.save(to / "a.view.to_svg"),
     "save .dot": lambda e, to: e.save(to / "a.dot"),
     "save .graphml": lambda e, to: e.save(to / "a.graphml"),
-    "to_tensorboard": lambda e, to: e.to_tensorboard(to / "logs"),
+    "to_tensorboard": lambda e, to: e.save(to / "logs", format="tensorboard"),
 }
 EDITS: dict[str, Verb] = {
     "add": lambda e, _: e.add(tgw.example().graph.as_graph_def(), into="added"),
@@ -310,16 +314,16 @@ EDITS: dict[str, Verb] = {
     "passes.fold_batch_norm": lambda e, _: e.passes.fold_batch_norm(),
     "passes.fold_constants": lambda e, _: e.passes.fold_constants(),
     "freeze": lambda e, _: e.freeze(*results(e)),
-    "grow": lambda e, _: e.grow(ends(e)[1], tf.nn.tanh, into="grown"),
+    "call": lambda e, _: e.call(ends(e)[1], tf.nn.tanh, into="grown"),
     "insert": lambda e, _: e.insert(ends(e)[1][0], tf.nn.tanh),
     "passes.merge_duplicates": lambda e, _: e.passes.merge_duplicates(),
     "passes.obfuscate_names": lambda e, _: e.passes.obfuscate_names(),
-    "place": lambda e, _: e.place(relu(e), "/cpu:0"),
+    "set_device": lambda e, _: e.set_device(relu(e), "/cpu:0"),
     "passes.quantize_weights": lambda e, _: e.passes.quantize_weights(minimum=8),
     "signatures.reorder": lambda e, _: with_signature(e).signatures.reorder("middle", ["x"], ["y"]),
     "remove": lambda e, _: e.remove(relu(e), readers=True),
     "passes.remove_attr": lambda e, _: e.passes.remove_attr(private_attribute(e)),
-    "passes.remove_collection": lambda e, _: e.passes.remove_collection(one_of(e.index.collections)),
+    "passes.remove_collection": lambda e, _: e.passes.remove_collection(one_of(e._core.index.collections)),
     "remove_control_inputs": lambda e, _: e.remove_control_inputs(*control_input(e)),
     "passes.remove_devices": lambda e, _: e.passes.remove_devices(),
     "passes.remove_functions": lambda e, _: e.view.leave(0) or e.passes.remove_functions(),
@@ -331,14 +335,14 @@ EDITS: dict[str, Verb] = {
     "replace": lambda e, _: e.replace(relu(e), tf.nn.tanh),
     "replace_all": lambda e, _: relu(e) and e.replace_all("Relu(x)", "Elu(x)"),
     "replace_all in functions": lambda e, _: e.view.leave(0) or e.replace_all("Relu(x)", tf.nn.tanh, functions=True),
-    "replace_input": lambda e, _: e.replace_input(next(iter(feeds(e))), shape=[2, 4]),
+    "set_input": lambda e, _: e.passes.set_input(next(iter(feeds(e))), shape=[2, 4]),
     "reroute": lambda e, _: e.reroute(ends(e)[1][0], ends(e)[0][0]),
     "passes.round_weights": lambda e, _: e.passes.round_weights(4, minimum=8),
     "set_attr": lambda e, _: e.set_attr(first(e, "MatMul"), "grad_a", True),
     "set_constant": lambda e, _: e.set_constant(constant(e), 3.0),
     "set_trainable": lambda e, _: e.set_trainable(weight(e)),
     "passes.sort": lambda e, _: e.passes.sort(),
-    "strip_training": lambda e, _: e.strip_training(*results(e)),
+    "strip_training": lambda e, _: e.passes.strip_training(*results(e)),
     "swap": lambda e, _: e.swap(ends(e)[0][0], ends(e)[1][0], never=[relu(e)]),
 }
 
@@ -410,8 +414,8 @@ def run_edit(editor: GraphEditor, edit: Verb, folder: Path) -> None:
     done = len(editor.history.done)
     edit(editor, folder)
     editor.view.leave(0)
-    if editor.graph is None and editor.core.source.stored is None:
-        editor.module()
+    if editor.graph is None and editor._core.source.stored is None:
+        editor.to_module()
     else:
         editor.save(Path(tempfile.mkdtemp(dir=folder)) / "edited.pb")
     while len(editor.history.done) > done:

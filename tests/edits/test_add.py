@@ -52,7 +52,7 @@ def test_two_trained_graphs_are_joined_with_their_own_values(tmp_path: Path, res
     added = editor.add(f"{b}.meta", "g2", {key: "y:0"}, checkpoint=b)
     whole = editor.session.run(added["y:0"], {"x:0": ONES})
     assert np.allclose(whole, output(b, output(a, ONES)), rtol=1e-5)
-    assert "g2/x" not in editor.index.ids
+    assert "g2/x" not in editor._core.index.ids
     assert added["x:0"].name == "y:0"
     assert [v.name for v in editor.graph.get_collection("global_step")] == ["global_step:0"]
     assert any("global_step" in sentence for sentence in added.report.dropped)
@@ -131,11 +131,11 @@ def test_a_live_graph_is_joined_with_the_values_of_its_session(mlp: tf.Graph, tm
 def test_undo_takes_what_was_added_away(tmp_path: Path) -> None:
     a, b = (trained(tmp_path, name, seed) for seed, name in enumerate("ab"))
     editor = tgw.edit(f"{a}.meta", checkpoint=a)
-    before = editor.index.names
+    before = editor._core.index.names
     line = f'g2 = editor.add(source="{b}.meta", into="g2", connect={{"x:0": "y:0"}}, checkpoint="{b}")'
     editor.add(f"{b}.meta", "g2", {"x:0": "y:0"}, checkpoint=b)
     assert editor.undo() == line
-    assert list(editor.index.names) == list(before)
+    assert list(editor._core.index.names) == list(before)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_refused_add_leaves_one_in_the_room_one_was_in(tmp_path: Path) -> None
         x = v1.placeholder(tf.float32, [None, 3], name="x")
         tf.function(lambda x: x * 2)(x)
     editor = tgw.edit(graph)
-    call = next(iter(editor.where(lambda op: op.type.endswith("PartitionedCall"))))
+    call = next(iter(editor.ops(where=lambda op: op.type.endswith("PartitionedCall"))))
     editor.view.enter(call)
     with pytest.raises(NameTaken):
         editor.add(f"{a}.meta", "x", checkpoint=a)

@@ -159,11 +159,11 @@ def test_two_modules_cannot_have_one_name() -> None:
     editor.clone(into="m")
     with pytest.raises(NameTaken, match="'m' is taken"):
         editor.clone(into="m")
-    assert editor.core.executor.free_scope("m") != "m"
+    assert editor._core.executor.free_scope("m") != "m"
 
 
 def test_what_grows_lies_in_its_scope_wherever_one_is(editor: GraphEditor) -> None:
     with editor.graph.as_default(), tf.name_scope("outer"), v1.variable_scope("around"):
-        grown = editor.grow("net/one/out:0", lambda t: t * v1.get_variable("k", []), into="head")
+        grown = editor.call("net/one/out:0", lambda t: t * v1.get_variable("k", []), into="head")
     assert all(name.startswith("head/") for name in grown.ops)
     assert grown.variables[0].name == "head/k:0"

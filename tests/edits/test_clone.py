@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 import tfgraphwidget as tgw
+from tests.commands import clone_command
 from tests.conftest import build_mlp, dense, fill, initialised, read, v1
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.edits.clone.command import Clone
@@ -369,7 +370,7 @@ def test_what_the_session_cannot_run_is_one_sentence_with_a_way_out(init: str, w
             editor.clone("x", "y", "copy", init=init)  # type: ignore[arg-type]
         assert "task:3" in str(refusal.value)
         assert "\n" not in str(refusal.value)
-        assert "copy/y" not in editor.index.ids
+        assert "copy/y" not in editor._core.index.ids
         assert graph.get_collection("variables") == [w]
         tgw.renew(opened)
         editor.clone("x", "y", "copy", init="initial", device="")
@@ -378,7 +379,7 @@ def test_what_the_session_cannot_run_is_one_sentence_with_a_way_out(init: str, w
 
 def test_an_eager_tensor_in_a_collection_disturbs_nobody(mlp: tf.Graph) -> None:
     mlp.add_to_collection("notes", tf.constant(1.0))
-    assert len(tgw.edit(mlp).index) == mlp.version
+    assert len(tgw.edit(mlp)._core.index) == mlp.version
 
 
 def test_an_update_that_runs_before_each_read_updates_the_copy() -> None:
@@ -407,7 +408,7 @@ def test_a_net_under_control_dependencies_on_a_placeholder_is_the_copy_s_own(res
     other = tf.Graph()
     with initialised(graph) as opened, v1.Session(graph=other) as elsewhere:
         editor = tgw.edit(graph, session=opened)
-        preview = editor.preview("x", "y", into="copy")
+        preview = editor.preview(editor.clone, "x", "y", into="copy")
         assert ([state.name for state in preview.new], preview.shared) == (["one/w", "one/b"], ())
         assert (preview.inputs, preview.control_inputs) == (("x:0",), ("^Identity", "^mode"))
         copy = editor.clone("x", "y", "copy")
@@ -520,15 +521,15 @@ def test_who_reads_what_a_write_to_a_reference_variable_gives_reads_that_variabl
 
 def test_variables_that_only_lie_upstream_of_the_part_are_not_shared(mlp: tf.Graph, editor: GraphEditor) -> None:
     for preview in (
-        editor.preview(editor.scope("net/two"), into="copy"),
-        editor.preview("net/one/out:0", "net/logits:0", into="copy"),
-        editor.preview(editor.scope("net/two"), into="copy", variables="shared"),
+        editor.preview(editor.clone, editor.ops(scope="net/two"), into="copy"),
+        editor.preview(editor.clone, "net/one/out:0", "net/logits:0", into="copy"),
+        editor.preview(editor.clone, editor.ops(scope="net/two"), into="copy", variables="shared"),
     ):
         assert {state.name for state in preview.shared} <= {"net/two/w", "net/two/b"}
     with mlp.as_default():
         skip = tf.add(mlp.get_tensor_by_name("net/one/out:0"), mlp.get_tensor_by_name("net/logits:0"), name="skip")
-    assert editor.preview("net/two/MatMul:0", skip.name, into="copy").shared == ()
-    assert editor.preview("net/one/out:0", skip.name, into="copy", placeholders=True).shared == ()
+    assert editor.preview(editor.clone, "net/two/MatMul:0", skip.name, into="copy").shared == ()
+    assert editor.preview(editor.clone, "net/one/out:0", skip.name, into="copy", placeholders=True).shared == ()
 
 
 def test_of_chosen_ops_the_variables_behind_a_cast_or_of_slices_come_along() -> None:
@@ -538,10 +539,10 @@ def test_of_chosen_ops_the_variables_behind_a_cast_or_of_slices_come_along() -> 
         parts = v1.get_variable("w", [4, 2], partitioner=v1.fixed_size_partitioner(2), use_resource=True)
         tf.matmul(x, tf.cast(tf.convert_to_tensor(parts), tf.float16), name="y")
     editor = tgw.edit(graph)
-    preview = editor.preview(editor.ops("y"), into="copy")
+    preview = editor.preview(editor.clone, editor.ops("y"), into="copy")
     assert [state.name for state in preview.new] == ["w/part_0", "w/part_1"]
     assert (preview.shared, preview.inputs) == ((), ("x:0",))
-    shared = editor.preview(editor.ops("y"), into="copy", variables="shared")
+    shared = editor.preview(editor.clone, editor.ops("y"), into="copy", variables="shared")
     assert [state.name for state in shared.shared] == ["w/part_0", "w/part_1"]
 
 
@@ -669,7 +670,7 @@ def test_an_initialiser_that_cannot_run_is_refused_before_anything_moves(needs: 
         with pytest.raises(GraphEditError, match="initial value of 'w:0' needs 'missing"):
             editor.clone("x", "y", "copy", init="initial")
         assert graph.version == before
-        assert editor.core.executor.free_scope() == "copy"
+        assert editor._core.executor.free_scope() == "copy"
 
 
 def test_the_scope_is_taken_for_later_cells(mlp: tf.Graph, editor: GraphEditor) -> None:
@@ -736,12 +737,9 @@ def test_devices_may_come_one_by_one(editor: GraphEditor) -> None:
 
 
 def test_a_preview_is_asked_for_as_a_clone_is(editor: GraphEditor) -> None:
-    asked = {(*signature(ask).parameters,) for ask in (editor.clone, editor.preview, editor.command)}
-    (parameters,) = asked
-    assert parameters[:4] == ("inputs", "outputs", "into", "variables")
-    assert editor.clone.__doc__ != editor.preview.__doc__
+    assert [*signature(editor.clone).parameters][:4] == ["inputs", "outputs", "into", "variables"]
     with pytest.raises(GraphEditError, match=r"no option 'time'; did you mean 'times'\?"):
-        editor.preview("x:0", "net/logits:0", time=3)  # type: ignore[call-arg]
+        editor.preview(editor.clone, "x:0", "net/logits:0", time=3)
 
 
 def test_a_tensor_of_another_graph_is_refused(editor: GraphEditor, line: tf.Graph) -> None:
@@ -815,7 +813,7 @@ def test_chosen_ops_have_variables_of_their_own_though_nobody_chose_the_reads(
     before = session.run("net/logits:0", {"x:0": batch})
     way = editor.path("x", "net/logits")
     assert not way.variables
-    preview = editor.preview(way, into="copy")
+    preview = editor.preview(editor.clone, way, into="copy")
     assert ([state.name for state in preview.new], preview.shared) == (VARIABLES, ())
     copy = editor.clone(way, into="copy")
     assert [variable.op.name for variable in copy.variables] == [f"copy/{name}" for name in VARIABLES]
@@ -832,7 +830,7 @@ def test_of_chosen_ops_each_variable_may_be_shared(editor: GraphEditor) -> None:
     way = editor.path("x", "net/logits")
     names = editor.clone(way, into="one", variables={"net/one": "shared"}).variables
     assert [variable.op.name for variable in names] == ["one/net/two/w", "one/net/two/b"]
-    exactly = editor.preview(way, into="two", variables="shared")
+    exactly = editor.preview(editor.clone, way, into="two", variables="shared")
     assert exactly.ops == way.ops
     assert [state.name for state in exactly.shared] == VARIABLES
 
@@ -841,7 +839,7 @@ def test_a_value_that_is_replaced_brings_no_variable(mlp: tf.Graph, editor: Grap
     with mlp.as_default():
         halves = tf.fill([3, 4], 0.5)
     way = editor.path("x", "net/logits")
-    new = editor.preview(way, into="copy", replace={way.inputs[0]: halves}).new
+    new = editor.preview(editor.clone, way, into="copy", replace={way.inputs[0]: halves}).new
     assert [state.name for state in new] == VARIABLES[1:]
 
 
@@ -858,7 +856,7 @@ def test_a_lookup_and_a_gather_alone_bring_their_table_and_their_variable() -> N
         session.run(tables)
         editor = tgw.edit(graph, session=session)
         chosen = editor.path("words", rows.op.name)
-        preview = editor.preview(chosen, into="copy")
+        preview = editor.preview(editor.clone, chosen, into="copy")
         assert [state.kind for state in preview.new] == ["hash table", "variable"]
         assert preview.shared == ()
         copy = editor.clone(chosen, into="copy")
@@ -874,7 +872,7 @@ def test_an_identity_between_chosen_ops_is_no_state_and_stays_with_the_original(
         a = tf.nn.relu(v1.placeholder(tf.float32, [2], name="x"), name="a")
         tf.tanh(tf.identity(a, name="between"), name="c")
     editor = tgw.edit(graph)
-    assert editor.preview(editor.ops("a", "c"), into="copy").ops == ("a", "c")
+    assert editor.preview(editor.clone, editor.ops("a", "c"), into="copy").ops == ("a", "c")
 
 
 def test_identities_that_read_themselves_or_are_many_end() -> None:
@@ -885,13 +883,13 @@ def test_identities_that_read_themselves_or_are_many_end() -> None:
         node = definition.node.add(name=name, op=kind, input=[before] if before else [])
         node.attr["dtype" if kind == "Placeholder" else "T"].type = tf.float32.as_datatype_enum
     editor = tgw.edit(definition)
-    assert editor.preview(editor.ops("reads", "last"), into="copy").ops == ("reads", "last")
+    assert editor.preview(editor.clone, editor.ops("reads", "last"), into="copy").ops == ("reads", "last")
 
 
 def test_a_read_between_a_chosen_variable_and_a_chosen_op_comes_along(editor: GraphEditor) -> None:
     way = editor.path("x", "net/one/out")
     read = way.inputs[0].partition(":")[0]
-    preview = editor.preview(way | editor.ops("net/one/w"), into="copy")
+    preview = editor.preview(editor.clone, way | editor.ops("net/one/w"), into="copy")
     assert read in preview.ops
     assert preview.shared == ()
 
@@ -913,7 +911,7 @@ def test_a_taken_name_offers_a_free_one(editor: GraphEditor, session: v1.Session
     editor.clone("x:0", "net/logits:0", "copy")
     with pytest.raises(NameTaken, match="'copy_1' is free") as refused:
         editor.clone("x:0", "net/logits:0", "copy", init="initial")
-    done = editor.edit(refused.value.mends[0])
+    done = editor.apply(refused.value.fixes[0])
     assert "copy_1/net/logits" in done.added
     assert editor.history.lines[-1].startswith("copy_1 = editor.clone(")
     assert 'init="initial"' in editor.history.lines[-1]
@@ -921,27 +919,27 @@ def test_a_taken_name_offers_a_free_one(editor: GraphEditor, session: v1.Session
     for refused_too in ({"into": "copy", "times": 0}, {"into": "no scope"}, {"into": "x" * 1001}):
         with pytest.raises(GraphEditError) as plain:
             editor.clone("x:0", "net/logits:0", **refused_too)
-        assert plain.value.mends == ()
+        assert plain.value.fixes == ()
     with pytest.raises(NameTaken) as no_way:
         editor.clone("net/logits:0", "x:0", "copy")  # under no name is there a path
-    assert no_way.value.mends == ()
+    assert no_way.value.fixes == ()
 
 
 def test_a_clone_that_is_done_as_an_edit_has_its_values(
     editor: GraphEditor, session: v1.Session, batch: np.ndarray
 ) -> None:
-    done = editor.edit(editor.command("x:0", "net/logits:0", "copy"))
+    done = editor.apply(clone_command(editor, "x:0", "net/logits:0", "copy"))
     assert "copy/net/one/w" in done.added
     original, copied = session.run(["net/logits:0", "copy/net/logits:0"], {"x:0": batch})
     assert np.array_equal(original, copied)
     editor.undo()
-    assert "copy/net/logits" not in editor.index.ids
+    assert "copy/net/logits" not in editor._core.index.ids
 
 
 def test_what_cannot_be_planned_names_the_call_that_does_it(editor: GraphEditor) -> None:
-    grown = editor.grow("net/logits", tf.nn.relu, into="grown")
+    grown = editor.call("net/logits", tf.nn.relu, into="grown")
     assert grown
-    with pytest.raises(GraphEditError, match=r"adds to a graph is known once it was called; call .*editor\.grow\("):
-        editor.impact(editor.history.done[-1].command)
-    with pytest.raises(GraphEditError, match=r"command='clone' is not what edit takes; give a Command"):
-        editor.edit("clone")
+    with pytest.raises(GraphEditError, match=r"adds to a graph is known once it was called; call .*editor\.call\("):
+        editor.preview(editor.history.done[-1].command)
+    with pytest.raises(GraphEditError, match=r"edit='clone' is not what apply takes; give a Command"):
+        editor.apply("clone")

@@ -55,8 +55,8 @@ def replayed(text: str, graph: tf.Graph | None = None) -> dict[str, Any]:
 
 def again(editor: tgw.GraphEditor) -> tgw.GraphEditor:
     """The editor after its script has run on a new graph like the one that it was opened on."""
-    replay: tgw.GraphEditor = replayed(editor.to_script().text, build_mlp(resource=True))["editor"]
-    assert not difference(editor.index, replay.index)
+    replay: tgw.GraphEditor = replayed(editor.history.to_script().text, build_mlp(resource=True))["editor"]
+    assert not difference(editor._core.index, replay._core.index)
     return replay
 
 
@@ -76,43 +76,43 @@ def test_a_file_is_opened_as_it_was_and_edited_the_same() -> None:
     logits = "net/InceptionV3/Logits/SpatialSqueeze"
     editor.rename(logits, "logits")
     editor.insert("logits:0", "CheckNumerics", into="checked", message="is finite")
-    text = editor.to_script().text
+    text = editor.history.to_script().text
     assert text.startswith("import tfgraphwidget as tgw\n\n")
     assert f'editor = tgw.edit("{INCEPTION}")' in text
-    assert not difference(editor.index, replayed(text)["editor"].index)
+    assert not difference(editor._core.index, replayed(text)["editor"]._core.index)
 
 
 def test_a_live_graph_is_the_default_one_where_the_script_runs(live: tgw.GraphEditor) -> None:
     live.reroute("net/two/out:0", to="net/one/out:0")
-    live.clone(live.scope("net"), into="copy")
+    live.clone(live.ops(scope="net"), into="copy")
     replay = again(live)
     assert replay.session is not None
-    assert "# the graph that was opened" in live.to_script().text
+    assert "# the graph that was opened" in live.history.to_script().text
 
 
 def test_functions_come_with_what_they_need(live: tgw.GraphEditor) -> None:
-    live.grow("net/one/out:0", head, into="head")
-    live.grow("net/one/out:0", head_of(3), into="three")
-    live.grow("net/one/out:0", head_of(4), into="four")
-    live.grow("net/one/out:0", head, into="head_2")
+    live.call("net/one/out:0", head, into="head")
+    live.call("net/one/out:0", head_of(3), into="three")
+    live.call("net/one/out:0", head_of(4), into="four")
+    live.call("net/one/out:0", head, into="head_2")
     live.insert("net/logits:0", lambda x: x * RATE, into="less")
     live.insert("net/two/out:0", tf.math.abs, into="positive")
     replay = again(live)
-    assert replay.index.shape(replay.index.op("four/mul"), 0) == (None, 4)
-    text = live.to_script().text
+    assert replay._core.index.shape(replay._core.index.op("four/mul"), 0) == (None, 4)
+    text = live.history.to_script().text
     assert text.count("RATE = 0.5") == text.count("def scaled") == 1
     assert "function=tf.abs" in text or "function=tf.math.abs" in text
     assert "function=lambda x: x * RATE" in text
 
 
 def test_a_function_whose_source_nobody_has_is_to_be_given(live: tgw.GraphEditor) -> None:
-    live.grow("net/one/out:0", functools.partial(tf.multiply, y=2.0), into="twice")
-    assert "function = ...  # give here the functools partial" in live.to_script().text
-    compile(live.to_script().text, "script", "exec")
+    live.call("net/one/out:0", functools.partial(tf.multiply, y=2.0), into="twice")
+    assert "function = ...  # give here the functools partial" in live.history.to_script().text
+    compile(live.history.to_script().text, "script", "exec")
     made: dict[str, Any] = {"tf": tf}
     exec("def blind(x): return x + 1.0", made)
-    live.grow("net/one/out:0", made["blind"], into="blind")
-    assert "blind = ...  # give here the function 'blind'" in live.to_script().text
+    live.call("net/one/out:0", made["blind"], into="blind")
+    assert "blind = ...  # give here the function 'blind'" in live.history.to_script().text
 
 
 def test_what_a_function_reads_and_nobody_can_write_down_is_to_be_given() -> None:
@@ -150,9 +150,9 @@ def test_an_array_over_a_megabyte_is_read_from_a_file_beside(tmp_path: Path, mon
     editor = tgw.edit(graph, session=initialised(graph))
     value = np.random.default_rng(0).normal(size=(600, 600)).astype(np.float32)
     editor.clone("x:0", "one/out:0", "copy", init={"one/w": value, "one/b": np.ones(600, np.float32)})
-    assert list(editor.to_script().arrays) == ["one/w"]
-    assert "# editor.save writes values.npz beside the script" in editor.to_script().text
-    assert len(editor.to_script().text) < 10_000
+    assert list(editor.history.to_script().arrays) == ["one/w"]
+    assert "# editor.save writes values.npz beside the script" in editor.history.to_script().text
+    assert len(editor.history.to_script().text) < 10_000
     written = editor.save(tmp_path / "large.py").read_text()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["large.npz", "large.py"]
     monkeypatch.chdir(tmp_path)
@@ -183,10 +183,10 @@ def test_an_array_of_any_dtype_is_the_same_again(array: np.ndarray[Any, Any]) ->
 
 
 def test_a_selection_is_printed_as_it_was_when_it_was_edited(live: tgw.GraphEditor) -> None:
-    net = live.scope("net")
+    net = live.ops(scope="net")
     live.clone(net, into="net/copy")
     live.clone(net, into="other")
-    assert "editor.scope('net'), into=\"net/copy\"" in live.history.lines[0]
+    assert "editor.ops(scope='net'), into=\"net/copy\"" in live.history.lines[0]
     assert "editor.ops(" in live.history.lines[1]
     again(live)
 
@@ -197,26 +197,24 @@ def test_a_selection_by_a_function_is_printed_as_the_ops(live: tgw.GraphEditor) 
     def is_wanted(op: Any) -> bool:
         return op.name in wanted
 
-    live.place(live.where(is_wanted), "/device:CPU:0")
-    assert "net/one/MatMul" in live.to_script().text
+    live.set_device(live.ops(where=is_wanted), "/device:CPU:0")
+    assert "net/one/MatMul" in live.history.to_script().text
     again(live)
 
 
 @pytest.mark.parametrize("scope", ["editor", "tf", "tgw", "np", "print", "lambda", "values"])
 def test_a_result_takes_no_name_that_the_script_needs(live: tgw.GraphEditor, scope: str) -> None:
     live.clone("x:0", "net/logits:0", scope)
-    live.grow("net/logits:0", lambda x: tf.square(x) + 1, into="more")
-    assert f"\n{scope}_ = editor.clone(" in live.to_script().text
+    live.call("net/logits:0", lambda x: tf.square(x) + 1, into="more")
+    assert f"\n{scope}_ = editor.clone(" in live.history.to_script().text
     again(live)
 
 
 def test_an_edit_that_the_session_does_not_see_says_so(live: tgw.GraphEditor) -> None:
-    live.reroute("net/two/out:0", to="net/one/out:0", renew="never")
-    assert (
-        live.to_script()
-        .text.rstrip()
-        .endswith('editor.reroute(old="net/two/out:0", to="net/one/out:0", renew="never")')
-    )
+    live.renew = False
+    live.reroute("net/two/out:0", to="net/one/out:0")
+    lines = 'editor.renew = False\neditor.reroute(old="net/two/out:0", to="net/one/out:0")'
+    assert live.history.to_script().text.rstrip().endswith(lines)
     again(live)
 
 
@@ -224,7 +222,7 @@ def test_what_was_undone_is_not_in_the_script(live: tgw.GraphEditor) -> None:
     live.clone("x:0", "net/logits:0", "copy")
     live.reroute("net/two/out:0", to="net/one/out:0")
     live.undo()
-    assert "reroute" not in live.to_script().text
+    assert "reroute" not in live.history.to_script().text
     again(live)
 
 
@@ -240,33 +238,35 @@ def test_edits_in_rooms_lead_there_and_back(tmp_path: Path) -> None:
     path = tmp_path / "graph.pb"
     path.write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(path)
-    call = next(iter(editor.where(lambda op: op.type.endswith("PartitionedCall"))))
+    call = next(iter(editor.ops(where=lambda op: op.type.endswith("PartitionedCall"))))
     editor.view.enter(call)
-    loop = next(iter(editor.where(lambda op: op.type.endswith("While"))))
+    loop = next(iter(editor.ops(where=lambda op: op.type.endswith("While"))))
     editor.view.enter(loop, "body")
-    product = next(iter(editor.of_type("Mul")))
-    editor.set_constant(editor.index.names[editor.index.input_lists[editor.index.op(product)][1]], 3.0)
-    inner = editor.index
+    product = next(iter(editor.ops(type="Mul")))
+    editor.set_constant(
+        editor._core.index.names[editor._core.index.input_lists[editor._core.index.op(product)][1]], 3.0
+    )
+    inner = editor._core.index
     editor.view.leave(0)
     editor.rename("x", "input")
-    text = editor.to_script().text
+    text = editor.history.to_script().text
     assert text.splitlines()[-5:][0] == f'editor.view.enter("{call}")'
     assert f'editor.view.enter("{loop}", "body")' in text
     assert text.rstrip().endswith('editor.view.leave(0)\neditor.rename(old="x", new="input")')
     replay = replayed(text)["editor"]
-    assert not difference(editor.index, replay.index)
+    assert not difference(editor._core.index, replay._core.index)
     replay.view.enter(call)
     replay.view.enter(loop, "body")
-    assert not difference(inner, replay.index)
+    assert not difference(inner, replay._core.index)
 
 
 def test_what_was_opened_from_memory_comes_along_when_it_is_small(line: tf.Graph) -> None:
     editor = tgw.edit(line.as_graph_def())
     editor.reroute("b:0", to="a:0")
-    assert not difference(editor.index, replayed(editor.to_script().text)["editor"].index)
+    assert not difference(editor._core.index, replayed(editor.history.to_script().text)["editor"]._core.index)
     function = tgw.edit(looped)
-    assert "...,  # give here what was opened: tf.function 'looped'" in function.to_script().text
-    compile(function.to_script().text, "script", "exec")
+    assert "...,  # give here what was opened: tf.function 'looped'" in function.history.to_script().text
+    compile(function.history.to_script().text, "script", "exec")
 
 
 def test_the_history_prints_with_numbers_to_jump_to_and_a_mark(live: tgw.GraphEditor) -> None:
@@ -280,12 +280,12 @@ def test_the_history_prints_with_numbers_to_jump_to_and_a_mark(live: tgw.GraphEd
         '  2  editor.reroute(old="net/two/out:0", to="net/one/out:0")',
         '  3  editor.rename(old="net/logits", new="logits")',
     ]
-    names = set(live.index.names)
+    names = set(live._core.index.names)
     live.history.goto(3)
-    assert "logits" in live.index.ids
+    assert "logits" in live._core.index.ids
     live.history.goto(0)
-    assert "copy/net/logits" not in live.index.ids
+    assert "copy/net/logits" not in live._core.index.ids
     live.history.goto(1)
-    assert set(live.index.names) == names
+    assert set(live._core.index.names) == names
     with pytest.raises(tgw.GraphEditError, match="give a number from 0 to 3"):
         live.history.goto(4)

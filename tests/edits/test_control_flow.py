@@ -330,7 +330,7 @@ def test_a_copy_in_a_body_joins_the_loop_that_it_is_made_in() -> None:
 def test_an_inner_loop_is_copied_in_the_body_of_the_outer_one() -> None:
     graph = built(loop_in_loop)
     editor, _ = opened(graph)
-    inner = editor.ops("while/while_1/Merge").whole() & editor.scope("while/while_1")
+    inner = editor.ops("while/while_1/Merge").whole() & editor.ops(scope="while/while_1")
     before = contexts_held(graph)
     copy = editor.clone(inner, into="copy")
     assert contexts_held(graph) == before
@@ -504,11 +504,11 @@ def test_what_lies_in_a_conditional_that_is_detached_from_its_predicate_is_copie
     editor = tgw.edit(graph if live else graph.as_graph_def())
     editor.detach("ocond/pred_id", inputs=False, control=False)
     copy = editor.clone([], ["ocond/icond/sub/y:0"], into="head", init="none")
-    assert "head/ocond/icond/sub/y" in editor.index.ids
+    assert "head/ocond/icond/sub/y" in editor._core.index.ids
     assert copy.scope == "head"
     editor.undo()
     editor.undo()
-    assert "ocond/pred_id_placeholder" not in editor.index.ids
+    assert "ocond/pred_id_placeholder" not in editor._core.index.ids
 
 
 NESTED = [loop, loop_in_loop, cond, cond_in_cond, cond_in_loop, loop_in_cond, loop_in_cond_in_loop]
@@ -546,13 +546,13 @@ def test_contexts_hold_the_ops_that_took_the_places_of_others(build: Callable[..
     names = named_ops(live)
     if kind == "live":  # the ops of a file keep their names
         assert names != named_ops(made())
-    assert {name for name in names if name in live_names(live)} <= editor.index.ids.keys()
+    assert {name for name in names if name in live_names(live)} <= editor._core.index.ids.keys()
     editor.undo()
     if kind == "live":
         assert named_ops(live) == named_ops(made())
     editor.redo()
     assert named_ops(live) == names
-    end = next(name for name in editor.index.names if name.partition("_")[0] == "y" and "/" not in name)
+    end = next(name for name in editor._core.index.names if name.partition("_")[0] == "y" and "/" not in name)
     assert np.allclose(slopes(live, end), slopes(made(), "y"), rtol=2e-2)
 
 
@@ -606,10 +606,10 @@ def test_an_op_that_holds_a_loop_together_is_not_made_alone(
     with v1.Session(graph=graph) as session:
         (tmp_path / "loop.pb").write_bytes(graph.as_graph_def().SerializeToString())
         editor = tgw.edit(tmp_path / "loop.pb") if is_file else tgw.edit(graph, session=session)
-        before = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
+        before = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
         with pytest.raises(GraphEditError, match=why):
             edit(editor)
-        assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == before
+        assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == before
         # A whole loop can be added, also in the body of another one.
         editor.insert("w/mul:0", lambda t: tf.while_loop(lambda a: a < 9.0, lambda a: a * 2, [t]))
         assert editor.session.run("z:0", {"x:0": 2.0}) == -64.0  # 4 becomes 16; 32; 64

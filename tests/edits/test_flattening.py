@@ -140,20 +140,20 @@ def test_a_function_is_written_as_one_graph(model: Model, kind: str, tmp_path: P
 def test_a_function_is_frozen_without_calls(model: Model, kind: str) -> None:
     function = function_of(model, kind)
     editor = tgw.edit(function)
-    types_before = set(editor.index.types)
+    types_before = set(editor._core.index.types)
     report = editor.freeze(inline=True)
-    assert CALLS.isdisjoint(editor.index.types)
+    assert CALLS.isdisjoint(editor._core.index.types)
     if types_before & V2_CONTROL_FLOW:
-        assert set(editor.index.types) & V2_CONTROL_FLOW
+        assert set(editor._core.index.types) & V2_CONTROL_FLOW
         with pytest.raises(GraphEditError, match=r"control flow of TensorFlow 1 in a function.*save\(path"):
             tgw.edit(function).freeze(lower_control_flow=True)
-    edited = editor.function()
+    edited = editor.to_function()
     for x in FEEDS:
         np.testing.assert_allclose(edited(tf.constant(x)), function(tf.constant(x)), atol=1e-6)
     assert len(editor.history) == bool(report)
     if report:
         editor.undo()
-    assert set(editor.index.types) == types_before
+    assert set(editor._core.index.types) == types_before
 
 
 def test_an_export_is_frozen_to_one_graph_and_runs(model: Model, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_an_export_is_frozen_to_one_graph_and_runs(model: Model, tmp_path: Path)
     editor.view.leave(0)
     (signature,) = [each for each in tuple(editor.signatures.values()) if each.name == "serving_default"]
     editor.freeze(list(dict(signature.outputs).values()), lower_control_flow=True)
-    assert (CALLS | V2_CONTROL_FLOW).isdisjoint(editor.index.types)
+    assert (CALLS | V2_CONTROL_FLOW).isdisjoint(editor._core.index.types)
     editor.save(tmp_path / "f.pb")
     assert not v1.GraphDef.FromString((tmp_path / "f.pb").read_bytes()).library.function
     for one, x in zip(results(tmp_path / "f.pb", FEEDS), FEEDS, strict=True):
@@ -183,9 +183,9 @@ def test_a_call_in_a_loop_of_tensorflow_1_is_inlined_in_its_frame() -> None:
         tf.identity(y, name="y")
         v1.enable_control_flow_v2()
     editor = tgw.edit(graph.as_graph_def())
-    assert CALLS & set(editor.index.types)
+    assert CALLS & set(editor._core.index.types)
     editor.freeze("y", inline=True)
-    assert CALLS.isdisjoint(editor.index.types)
+    assert CALLS.isdisjoint(editor._core.index.types)
     with v1.Session(graph=editor.graph) as session:
         assert session.run("y:0", {"x:0": 1.0}) == 13.0
 

@@ -36,7 +36,7 @@ def trained(mlp: tf.Graph) -> tuple[tf.Graph, v1.Session]:
 
 
 def types(editor: GraphEditor) -> set[str]:
-    return set(editor.index.types)
+    return set(editor._core.index.types)
 
 
 def run(graph_def: Any, output: str, feeds: dict[str, Any]) -> Any:
@@ -80,16 +80,16 @@ def test_a_live_graph_is_frozen_and_thawed(trained: tuple[tf.Graph, v1.Session],
     graph, session = trained
     before = session.run("net/logits:0", {"x:0": BATCH})
     editor = tgw.edit(graph, session=session)
-    names, members = list(editor.index.names), dict(editor.index.collections)
+    names, members = list(editor._core.index.names), dict(editor._core.index.collections)
     report = editor.freeze("net/logits:0")
     assert not any("Var" in kind or "Apply" in kind for kind in types(editor))
-    assert len(report.removed) > len(editor.index)
+    assert len(report.removed) > len(editor._core.index)
     assert np.array_equal(session.run("net/logits:0", {"x:0": BATCH}), before)
     assert np.array_equal(run(saved(editor, tmp_path), "net/logits:0", {"x:0": BATCH}), before)
-    assert not any(member.kind == "variable" for held in editor.index.collections.values() for member in held)
+    assert not any(member.kind == "variable" for held in editor._core.index.collections.values() for member in held)
     editor.undo()
-    assert list(editor.index.names) == names
-    assert {k: sorted(v) for k, v in editor.index.collections.items() if v} == {
+    assert list(editor._core.index.names) == names
+    assert {k: sorted(v) for k, v in editor._core.index.collections.items() if v} == {
         k: sorted(v) for k, v in members.items() if v
     }
     session.run("step", {"x:0": BATCH})
@@ -104,13 +104,13 @@ def test_a_file_with_its_checkpoint_is_frozen_without_being_changed(
     with graph.as_default():
         v1.train.Saver(name="other").save(session, str(tmp_path / "m"))
     editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
-    index = editor.index
+    index = editor._core.index
     editor.freeze("net/logits")
-    assert "net/one/w" in editor.index.ids
-    assert editor.index.types[editor.index.op("net/one/w")] == "Const"
+    assert "net/one/w" in editor._core.index.ids
+    assert editor._core.index.types[editor._core.index.op("net/one/w")] == "Const"
     assert np.array_equal(run(saved(editor, tmp_path), "net/logits:0", {"x:0": BATCH}), before)
     editor.undo()
-    assert editor.index is index
+    assert editor._core.index is index
 
 
 def test_a_frozen_file_goes_on_in_tensorflow_and_thaws_there(
@@ -134,10 +134,10 @@ def test_a_frozen_file_goes_on_in_tensorflow_and_thaws_there(
 def test_what_is_wanted_is_found_when_nobody_says_it(trained: tuple[tf.Graph, v1.Session]) -> None:
     graph, session = trained
     editor = tgw.edit(graph, session=session)
-    editor.strip_training()
+    editor.passes.strip_training()
     assert not any("Apply" in kind or kind in ("SaveV2", "RestoreV2") for kind in types(editor))
-    assert {"loss", "net/logits"} <= set(editor.index.ids)
-    assert not [name for name in editor.index.names if "Adam" in name or name.startswith("gradients")]
+    assert {"loss", "net/logits"} <= set(editor._core.index.ids)
+    assert not [name for name in editor._core.index.names if "Adam" in name or name.startswith("gradients")]
 
 
 def test_an_updated_variable_and_the_counter_of_a_loop_are_not_taken_for_results(tmp_path: Path) -> None:
@@ -149,15 +149,15 @@ def test_an_updated_variable_and_the_counter_of_a_loop_are_not_taken_for_results
         y = tf.while_loop(lambda i, _: i < 3, lambda i, h: (i + 1, h * 2), [0, x - mean], name="loop")[1]
         tf.tanh(y, name="y")
     (tmp_path / "g.pb").write_bytes(graph.as_graph_def().SerializeToString())
-    assert results(tgw.edit(tmp_path / "g.pb").index) == ("loop/Identity_2", "y")
+    assert results(tgw.edit(tmp_path / "g.pb")._core.index) == ("loop/Identity_2", "y")
 
 
 def test_stripping_keeps_variables_and_what_initialises_them(trained: tuple[tf.Graph, v1.Session]) -> None:
     graph, session = trained
     before = session.run("net/logits:0", {"x:0": BATCH})
     editor = tgw.edit(graph, session=session)
-    editor.strip_training("net/logits:0")
-    assert "loss" not in editor.index.ids
+    editor.passes.strip_training("net/logits:0")
+    assert "loss" not in editor._core.index.ids
     assert {v.name for v in graph.get_collection("trainable_variables")} == {
         f"net/{layer}/{part}:0" for layer in ("one", "two") for part in "wb"
     }
@@ -192,7 +192,7 @@ def test_a_graph_that_would_compute_nothing_is_refused(
         editor.save(tmp_path / "m.pb", inputs or None, outputs, frozen=True)
     if not inputs:
         with pytest.raises(GraphEditError, match=why):
-            editor.strip_training(outputs)
+            editor.passes.strip_training(outputs)
     assert not editor.history.done
     assert not list(tmp_path.iterdir())
     editor.freeze([outputs, "net/logits:0"], inputs)
@@ -200,7 +200,7 @@ def test_a_graph_that_would_compute_nothing_is_refused(
 
 
 def test_nothing_to_strip_is_said(line: tf.Graph) -> None:
-    says_nothing(tgw.edit(line).strip_training("c:0"), "needs every op of the graph")
+    says_nothing(tgw.edit(line).passes.strip_training("c:0"), "needs every op of the graph")
 
 
 # Batch normalisation
@@ -243,15 +243,15 @@ def test_a_batch_normalisation_goes_into_the_weights(kind: str, between: bool, t
     graph_def, feed = normalised(kind, between=between)
     before = run(graph_def, "y:0", {"x:0": feed})
     editor = tgw.edit(graph_def)
-    index = editor.index
+    index = editor._core.index
     editor.passes.fold_batch_norm()
-    on_the_way = {editor.index.types[editor.index.op(name)] for name in editor.downstream("x").ops}
+    on_the_way = {editor._core.index.types[editor._core.index.op(name)] for name in editor.downstream("x").ops}
     assert not on_the_way & {"FusedBatchNormV3", "FusedBatchNorm", "Mul"}
     after = run(saved(editor, tmp_path), "y:0", {"x:0": feed})
     assert np.allclose(after, before, atol=1e-4)
     assert not np.array_equal(after, 0 * after)
     editor.undo()
-    assert editor.index is index
+    assert editor._core.index is index
 
 
 @pytest.mark.parametrize("is_live", [False, True])
@@ -272,10 +272,10 @@ def test_of_what_a_normalisation_leaves_out_the_defaults_are_meant(is_live: bool
     assert np.allclose(editor.session.run("y:0", {"x:0": feed}), expected, rtol=1e-3)
     del by_name["bn"].attr["is_training"]  # which is to train then
     training = tgw.edit(graph_def)
-    before = [node.SerializeToString(deterministic=True) for node in training.index.nodes]
+    before = [node.SerializeToString(deterministic=True) for node in training._core.index.nodes]
     for _ in range(2):
         says_nothing(training.passes.fold_batch_norm(), "it is in training mode")
-    assert [node.SerializeToString(deterministic=True) for node in training.index.nodes] == before
+    assert [node.SerializeToString(deterministic=True) for node in training._core.index.nodes] == before
 
 
 def test_folding_on_a_live_graph_is_seen_by_its_session() -> None:
@@ -316,7 +316,7 @@ def test_a_part_is_taken_out_with_its_values(trained: tuple[tf.Graph, v1.Session
     assert part.inputs == ("net/one/out:0",)
     assert part.outputs == ("net/logits:0",)
     assert np.array_equal(part.session.run("net/logits:0", {"net/one/out:0": hidden}), after)
-    assert "net/one/w" not in part.index.ids
+    assert "net/one/w" not in part._core.index.ids
     assert [v.name for v in part.graph.get_collection("trainable_variables")] == ["net/two/w:0", "net/two/b:0"]
     assert len(graph.get_operations()) == ops
     assert not editor.history.done
@@ -327,7 +327,7 @@ def test_all_that_an_output_needs_is_taken_out(trained: tuple[tf.Graph, v1.Sessi
     after = session.run("net/logits:0", {"x:0": BATCH})
     part = tgw.edit(graph, session=session).extract([], ["net/logits:0"])
     assert np.array_equal(part.session.run("net/logits:0", {"x:0": BATCH}), after)
-    assert set(part.index.names) <= {op.name for op in graph.get_operations()}
+    assert set(part._core.index.names) <= {op.name for op in graph.get_operations()}
 
 
 def test_an_extract_that_is_refused_leaves_nothing(mlp: tf.Graph) -> None:
@@ -344,7 +344,7 @@ def test_an_extract_is_no_edit_of_the_graph_and_nobody_is_told_of_one() -> None:
     editor.rename("net/logits", "scores")
     editor.undo()
     history, told = editor.history, []
-    editor.listeners.append(lambda: told.append(len(editor.history.done)))
+    editor._core.listeners.append(lambda: told.append(len(editor.history.done)))
     editor.extract("x:0", "net/logits:0")
     with pytest.raises(GraphEditError):
         editor.extract("x:0", "gone:0")
@@ -361,17 +361,17 @@ def test_an_extract_is_no_edit_of_the_graph_and_nobody_is_told_of_one() -> None:
 @pytest.mark.sample(3)
 def test_a_live_graph_frozen_from_an_input_on_is_fed_there(mlp: tf.Graph, session: v1.Session, cut: str) -> None:
     editor = tgw.edit(mlp, session=session)
-    names = editor.index.names
+    names = editor._core.index.names
     first = np.float32(np.random.default_rng(0).normal(size=(2, 3)))
     between, expected = session.run([cut if ":" in cut else f"{cut}:0", "net/logits:0"], {"x:0": first})
     report = editor.freeze("net/logits:0", cut)
-    fed = editor.of_type("Placeholder").ops
+    fed = editor.ops(type="Placeholder").ops
     assert len(fed) == 1
     assert fed[0] == "x" or f"'{cut.partition(':')[0]}' is '{fed[0]}' now" in str(report)
     found = editor.session.run("net/logits:0", {f"{fed[0]}:0": between})
     assert np.allclose(found, expected)
     editor.undo()
-    assert editor.index.names == names
+    assert editor._core.index.names == names
     assert np.array_equal(editor.session.run("net/logits:0", {"x:0": first}), expected)
 
 
@@ -380,11 +380,11 @@ def test_a_file_frozen_from_an_input_on_has_a_placeholder_of_its_name(mlp: tf.Gr
         tgw.edit(mlp, session=session).save(tmp_path / "m.meta")
     editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
     editor.freeze("net/logits:0", "net/one/out:0")
-    assert editor.of_type("Placeholder").ops == ("net/one/out",)
-    assert editor.index.shape(editor.index.op("net/one/out"), 0) == (None, 4)
-    assert not any(name.startswith("net/one/") for name in editor.index.names if name != "net/one/out")
+    assert editor.ops(type="Placeholder").ops == ("net/one/out",)
+    assert editor._core.index.shape(editor._core.index.op("net/one/out"), 0) == (None, 4)
+    assert not any(name.startswith("net/one/") for name in editor._core.index.names if name != "net/one/out")
     with tf.Graph().as_default() as again:
-        tf.import_graph_def(v1.GraphDef(node=editor.index.nodes), name="")
+        tf.import_graph_def(v1.GraphDef(node=editor._core.index.nodes), name="")
     with v1.Session(graph=again) as other:
         assert other.run("net/logits:0", {"net/one/out:0": np.ones((1, 4))}).shape == (1, 4)
 
@@ -393,7 +393,7 @@ def test_an_input_that_is_needed_itself_is_read_from_a_placeholder_beside(mlp: t
     editor = tgw.edit(mlp, session=session)
     report = editor.freeze(["net/logits", "net/one/out"], "net/one/out:0")
     assert "'net/one/out_placeholder' stands for 'net/one/out:0' now; feed it." in report.notes
-    assert {"net/one/out", "net/one/out_placeholder", "x"} <= set(editor.index.names)
+    assert {"net/one/out", "net/one/out_placeholder", "x"} <= set(editor._core.index.names)
 
 
 def test_what_nobody_can_feed_is_no_input_of_a_frozen_graph(mlp: tf.Graph, session: v1.Session) -> None:
@@ -437,9 +437,9 @@ def test_a_variable_that_enters_a_loop_is_frozen_in_files_that_store_shapes(tmp_
         given = run(v1.GraphDef.FromString(frozen.read_bytes()), "y/Merge:0", {"x:0": np.full(3, 2.0, np.float32)})
         assert given.tolist() == [2.0] * 3
         editor.freeze("y/Merge")
-        assert not any(kind == "VarHandleOp" for kind in editor.index.types)
+        assert not any(kind == "VarHandleOp" for kind in editor._core.index.types)
         editor.undo()
-        assert "VarHandleOp" in editor.index.types
+        assert "VarHandleOp" in editor._core.index.types
 
 
 def test_stripping_removes_regularization_losses_that_no_loss_reads(tmp_path: Path) -> None:
@@ -448,25 +448,25 @@ def test_stripping_removes_regularization_losses_that_no_loss_reads(tmp_path: Pa
     path = str(tmp_path / "inception.pb")
     editor.save(path)
     for each in (editor, tgw.edit(path)):
-        each.strip_training()
-        assert not [name for name in each.index.names if "Regularizer/" in name]
-        assert {"net/predictions", "net/InceptionV3/AuxLogits/SpatialSqueeze"} <= each.index.ids.keys()
+        each.passes.strip_training()
+        assert not [name for name in each._core.index.names if "Regularizer/" in name]
+        assert {"net/predictions", "net/InceptionV3/AuxLogits/SpatialSqueeze"} <= each._core.index.ids.keys()
     asked = tgw.edit(path)
-    kept = next(name for name in asked.index.names if name.endswith("Regularizer/l2_regularizer"))
-    asked.strip_training(["net/predictions", kept])
-    assert [name for name in asked.index.names if name.endswith("Regularizer/l2_regularizer")] == [kept]
+    kept = next(name for name in asked._core.index.names if name.endswith("Regularizer/l2_regularizer"))
+    asked.passes.strip_training(["net/predictions", kept])
+    assert [name for name in asked._core.index.names if name.endswith("Regularizer/l2_regularizer")] == [kept]
 
 
 def test_regularization_losses_stay_for_a_loss_that_reads_them_and_where_there_is_nothing_else() -> None:
     with tf.Graph().as_default() as graph:
         w = v1.get_variable("w", [2], regularizer=lambda w: tf.nn.l2_loss(w, name="penalty"))
-        assert tgw.edit(graph).core.arguments.outputs(None) == ("penalty",)
+        assert tgw.edit(graph)._core.arguments.outputs(None) == ("penalty",)
         tf.add(tf.reduce_sum(w), v1.losses.get_regularization_loss(), name="loss")
         tf.no_op("unused")
     editor = tgw.edit(graph)
-    editor.strip_training()
-    assert {"loss", "penalty"} <= editor.index.ids.keys()
-    assert "unused" not in editor.index.ids
+    editor.passes.strip_training()
+    assert {"loss", "penalty"} <= editor._core.index.ids.keys()
+    assert "unused" not in editor._core.index.ids
 
 
 @pytest.mark.parametrize("control_flow_v2", [False, True])
@@ -487,8 +487,8 @@ def test_a_condition_is_no_result_unless_there_is_nothing_else(*, control_flow_v
             tf.identity(v1.cond(x[0, 0] > 1.0, lambda: x > 1.0, lambda: x > 2.0), "y")
 
     for graph_like in (graph_of(checked), graph_of(checked).as_graph_def()):
-        assert tgw.edit(graph_like).core.arguments.outputs(None) == ("y",)
-    alone = tgw.edit(graph_of(tf.debugging.assert_non_negative)).core.arguments.outputs(None)
+        assert tgw.edit(graph_like)._core.arguments.outputs(None) == ("y",)
+    alone = tgw.edit(graph_of(tf.debugging.assert_non_negative))._core.arguments.outputs(None)
     assert alone
     assert all("assert_non_negative" in name for name in alone)
 
@@ -508,7 +508,7 @@ def test_a_loop_whose_gradient_is_stripped_is_written_without_the_counter_of_the
         v1.enable_control_flow_v2()
     before = session.run("y:0", {"x:0": [1.0, 1.0]})
     editor = tgw.edit(graph, session=session)
-    editor.strip_training(outputs=["y"])
+    editor.passes.strip_training(outputs=["y"])
     path = editor.save(tmp_path / "stripped.meta")
     with tf.Graph().as_default() as loaded, v1.Session() as other:
         v1.train.import_meta_graph(str(path)).restore(other, str(path.with_suffix("")))
@@ -529,7 +529,7 @@ def test_a_conditional_whose_predicate_is_removed_is_no_context_of_a_meta_graph(
     editor = tgw.edit(graph)
     for finding in editor.lint(only="asserts"):
         assert finding.fix is not None
-        editor.edit(finding.fix)
+        editor.apply(finding.fix)
     path = editor.save(tmp_path / "clean.meta")
     with tf.Graph().as_default() as loaded, v1.Session() as session:
         v1.train.import_meta_graph(str(path))
@@ -547,4 +547,4 @@ def test_a_layer_of_constants_only_is_folded_and_stays() -> None:
         editor.passes.fold_batch_norm()
         (folded,) = editor.find("type:BiasAdd")
         np.testing.assert_allclose(session.run(f"{folded}:0"), before, atol=1e-5)
-    assert "norm" not in editor.index.ids
+    assert "norm" not in editor._core.index.ids

@@ -15,7 +15,7 @@ from tfgraphwidget.graph.index import GraphIndex
 
 def index_of(graph: tf.Graph) -> GraphIndex:
     """The index of a graph."""
-    return tgw.edit(graph).index
+    return tgw.edit(graph)._core.index
 
 
 def ones(index: GraphIndex) -> object:

@@ -22,7 +22,7 @@ def visible(editor: GraphEditor) -> tuple[list[str], dict[str, list[str]]]:
     """What a person sees: op names, and names in the collections."""
     graph = editor.graph
     held = {key: [item.name for item in graph.get_collection(key)] for key in graph.get_all_collection_keys()}
-    return list(editor.index.names), {key: names for key, names in held.items() if names}
+    return list(editor._core.index.names), {key: names for key, names in held.items() if names}
 
 
 def test_undo_hides_the_clone_and_redo_brings_it_back(
@@ -56,7 +56,7 @@ def test_undo_and_redo_many_times(editor: GraphEditor) -> None:
 def test_an_undone_name_stays_taken(editor: GraphEditor) -> None:
     editor.clone("x:0", "net/logits:0", "copy")
     editor.undo()
-    assert editor.core.executor.free_scope() == "copy_1"
+    assert editor._core.executor.free_scope() == "copy_1"
     with pytest.raises(tgw.GraphEditError, match="'copy' is taken"):
         editor.clone("x:0", "net/logits:0", "copy")
 
@@ -68,15 +68,15 @@ def test_undo_takes_along_what_later_cells_built_on_the_clone(mlp: tf.Graph, edi
         tf.reduce_sum(copy["net/logits:0"], name="loss")
         v1.global_variables_initializer()
     editor.undo()
-    assert "loss" not in editor.index.ids
+    assert "loss" not in editor._core.index.ids
     assert visible(editor)[1] == before[1]
     with mlp.as_default():
         tf.identity(mlp.get_tensor_by_name("copy/net/logits:0"), name="late")
         tf.identity(mlp.get_tensor_by_name("x:0"), name="other")
-    assert "late" not in editor.index.ids
-    assert "other" in editor.index.ids
+    assert "late" not in editor._core.index.ids
+    assert "other" in editor._core.index.ids
     editor.redo()
-    assert "loss" in editor.index.ids
+    assert "loss" in editor._core.index.ids
 
 
 def test_a_new_edit_forgets_what_was_undone(editor: GraphEditor) -> None:
@@ -97,11 +97,11 @@ def test_the_printed_line_does_the_same(editor: GraphEditor, session: v1.Session
     editor.clone()
     (line,) = editor.history.lines
     assert line == 'copy = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="copy")'
-    names = set(editor.index.names)
+    names = set(editor._core.index.names)
     again = tgw.edit(editor.graph, session=session)
     scope: dict[str, object] = {"editor": again}
     exec(line.replace('into="copy"', 'into="again"'), scope)
-    added = {n.removeprefix("again/") for n in set(again.index.names) - names}
+    added = {n.removeprefix("again/") for n in set(again._core.index.names) - names}
     assert added == {n.removeprefix("copy/") for n in names if n.startswith("copy/")}
     assert np.array_equal(*session.run(["net/logits:0", scope["copy"]["net/logits:0"]], {"x:0": batch}))  # type: ignore[index]
 
@@ -180,7 +180,7 @@ def test_of_many_variables_those_without_a_value_are_found_in_a_few_runs(
         assert len(runs) <= 26
         named = refusal.value.ops
         assert set(named) <= {f"v{k}" for k in without}
-        with_value = variable_values.variables_with_value(session, editor.index.variable_defs)
+        with_value = variable_values.variables_with_value(session, editor._core.index.variable_defs)
         assert {v.handle for v in with_value} == {f"v{k}" for k in range(70) if k not in without}
         assert set(named) == {f"v{k}" for k in without} or "'v0', 'v1', 'v2' and others have" in refusal.value.why
 
@@ -191,7 +191,7 @@ def test_a_file_without_values_refuses_a_clone_with_them_as_a_file(mlp: tf.Graph
     editor = tgw.edit(tmp_path / "m.meta")
     with pytest.raises(SessionRefused, match=r"The file has no value for variable 'net/one/w'.*init=\"initial\""):
         editor.clone("x:0", "net/logits:0", "copy")
-    assert editor.core.source.graph is None  # TensorFlow was not asked to import it
+    assert editor._core.source.graph is None  # TensorFlow was not asked to import it
     value = np.full([4], 7.0, np.float32)
     copy = editor.clone("x:0", "net/one/out:0", "copy", init={"net/one/w": "initial", "net/one/b": value})
     assert len(copy.variables) == 2
@@ -224,13 +224,13 @@ def test_without_a_session_one_must_say_so(mlp: tf.Graph) -> None:
 
 def test_two_editors_of_one_graph_agree(editor: GraphEditor, session: v1.Session) -> None:
     other = tgw.edit(editor.graph, session=session)
-    before = len(other.index)
+    before = len(other._core.index)
     editor.clone("x:0", "net/logits:0", "copy")
-    assert len(other.index) > before
+    assert len(other._core.index) > before
     editor.undo()
-    assert len(other.index) == before
+    assert len(other._core.index) == before
     editor.redo()
-    assert list(other.index.names) == list(editor.index.names)
+    assert list(other._core.index.names) == list(editor._core.index.names)
 
 
 def test_undo_takes_a_saver_along_whole(mlp: tf.Graph, editor: GraphEditor) -> None:
@@ -261,7 +261,7 @@ def test_undo_takes_an_optimiser_with_its_slots_along(
         v1.train.AdamOptimizer().minimize(loss, var_list=list(copy.variables))
     editor.undo()
     assert visible(editor)[1]["variables"] == before[1]["variables"]
-    left = set(editor.index.names) - set(before[0])
+    left = set(editor._core.index.names) - set(before[0])
     assert not {name for name in left if "copy" in name or name.startswith(("gradients", "beta"))}
     written = v1.GraphDef.FromString(editor.save(tmp_path / "g.pb").read_bytes())
     with tf.Graph().as_default():
@@ -273,10 +273,10 @@ def test_what_was_built_while_it_was_undone_comes_back_with_redo(mlp: tf.Graph, 
     editor.undo()
     with mlp.as_default():
         tf.identity(mlp.get_tensor_by_name("copy/net/logits:0"), name="late")
-    assert "late" not in editor.index.ids
+    assert "late" not in editor._core.index.ids
     editor.redo()
-    assert "late" in editor.index.ids
-    assert list(editor.index.names) == [op.name for op in mlp.get_operations()]
+    assert "late" in editor._core.index.ids
+    assert list(editor._core.index.names) == [op.name for op in mlp.get_operations()]
 
 
 def test_a_redo_that_what_was_built_meanwhile_stands_in_the_way_of_names_both_ops_and_the_way_out(
@@ -293,8 +293,8 @@ def test_a_redo_that_what_was_built_meanwhile_stands_in_the_way_of_names_both_op
     assert visible(editor) == before
     editor.connect("x:0", "late")
     editor.remove("net/logits")
-    assert "late" in editor.index.ids
-    assert "net/logits" not in editor.index.ids
+    assert "late" in editor._core.index.ids
+    assert "net/logits" not in editor._core.index.ids
 
 
 def test_an_edit_that_another_editor_took_back_is_not_taken_back_twice(
@@ -307,10 +307,10 @@ def test_an_edit_that_another_editor_took_back_is_not_taken_back_twice(
     with pytest.raises(NothingTo, match="Another editor has undone this"):
         other.undo()
     editor.redo()
-    assert "second/first/net/logits" in other.index.ids
+    assert "second/first/net/logits" in other._core.index.ids
     other.undo()
-    assert "second/first/net/logits" not in editor.index.ids
-    assert "first/net/logits" in editor.index.ids
+    assert "second/first/net/logits" not in editor._core.index.ids
+    assert "first/net/logits" in editor._core.index.ids
 
 
 def test_a_failed_import_hides_nothing(mlp: tf.Graph, editor: GraphEditor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,17 +321,17 @@ def test_a_failed_import_hides_nothing(mlp: tf.Graph, editor: GraphEditor, monke
         patched.setattr(graph_import, "run_import", fail)
         with pytest.raises(RuntimeError, match="injected"):
             editor.clone("x:0", "net/logits:0", "copy")
-    assert editor.core.executor.free_scope() == "copy"
+    assert editor._core.executor.free_scope() == "copy"
     with mlp.as_default():
         tf.no_op(name="copy/net/logits")
-    assert "copy/net/logits" in editor.index.ids
+    assert "copy/net/logits" in editor._core.index.ids
 
 
 @pytest.mark.parametrize(("scope", "name"), [("lambda", "lambda_"), ("editor", "editor_")])
 def test_a_printed_line_is_python_whatever_the_scope(editor: GraphEditor, scope: str, name: str) -> None:
     editor.clone("x:0", "net/logits:0", scope)
     assert editor.history.lines[0].startswith(f"{name} = editor.clone(")
-    compile(editor.to_script().text, "line", "exec")
+    compile(editor.history.to_script().text, "line", "exec")
 
 
 def test_a_boundary_that_loses_a_part_still_selects(editor: GraphEditor) -> None:
@@ -353,15 +353,15 @@ def test_a_rename_to_names_that_it_frees_is_done_again(kind: str) -> None:
         editor = tgw.edit(tf.function(relus, input_signature=[tf.TensorSpec([2])]))
     else:
         editor = tgw.edit(graph.as_graph_def())
-    before = editor.index.names
+    before = editor._core.index.names
     editor.rename("a/", "a/b")
-    after = editor.index.names
+    after = editor._core.index.names
     assert {"a/b", "a/b/b"} <= {*after}
     for _ in range(2):
         editor.undo()
-        assert editor.index.names == before
+        assert editor._core.index.names == before
         editor.redo()
-        assert sorted(editor.index.names) == sorted(after)
+        assert sorted(editor._core.index.names) == sorted(after)
 
 
 def test_a_redo_does_not_mind_the_order_in_which_tensorflow_lists_control_inputs() -> None:
@@ -406,5 +406,5 @@ def test_what_is_twice_in_a_collection_is_so_after_an_undo(edit: Callable[[Graph
     for change, expected in ((editor.undo, before), (editor.redo, after), (editor.undo, before)):
         change()
         assert visible(editor) == expected
-        members = {key: [member.name for member in entries] for key, entries in editor.index.collections.items()}
+        members = {key: [member.name for member in entries] for key, entries in editor._core.index.collections.items()}
         assert {key: names for key, names in members.items() if names} == expected[1]

@@ -47,7 +47,7 @@ def test_a_function_runs_in_the_session_that_ran_before(opened: tuple[tgw.GraphE
     assert session.run("c:0", X).tolist() == [[12, 12]]
     editor.undo()
     assert session.run("c:0", X).tolist() == [[8, 8]]
-    assert "one/add" not in editor.index.ids
+    assert "one/add" not in editor._core.index.ids
     editor.redo()
     assert session.run("c:0", X).tolist() == [[12, 12]]
 
@@ -102,10 +102,10 @@ def test_prints_and_checks_happen(
 def test_only_and_never_name_the_readers(diamond: tf.Graph) -> None:
     editor = tgw.edit(diamond)
     editor.insert("x:0", add_one, only=["left"])
-    assert editor.index.nodes[editor.index.op("right")].input[0] == "x"
+    assert editor._core.index.nodes[editor._core.index.op("right")].input[0] == "x"
     editor.undo()
     editor.insert("x:0", add_one, never=["left"])
-    assert editor.index.nodes[editor.index.op("left")].input[0] == "x"
+    assert editor._core.index.nodes[editor._core.index.op("left")].input[0] == "x"
     with pytest.raises(GraphEditError, match=r"'join' does not read 'x:0'"):
         editor.insert("x:0", add_one, only=["join"])
 
@@ -144,8 +144,8 @@ def test_python_that_an_op_calls_is_kept_alive(opened: tuple[tgw.GraphEditor, v1
     editor.insert("a:0", lambda tensor: tf.numpy_function(lambda array: array + 1, [tensor], tf.float32), "python")
     editor.undo()
     editor.redo()
-    history = editor.core.executor.history
-    editor.core.executor.history = type(history)()  # as when the editor is gone
+    history = editor._core.executor.history
+    editor._core.executor.history = type(history)()  # as when the editor is gone
     gc.collect()
     assert session.run("c:0", X).tolist() == [[12, 12]]
 
@@ -165,7 +165,7 @@ def test_a_file_is_edited_without_being_imported(line: tf.Graph, tmp_path: Path)
     editor = tgw.edit(written(line, tmp_path))
     before = saved(editor, tmp_path)
     editor.insert("a:0", add_one, "one")
-    assert editor.core.source.graph is None
+    assert editor._core.source.graph is None
     assert ran(editor, tmp_path, "c:0", X).tolist() == [[12, 12]]
     editor.undo()
     assert saved(editor, tmp_path) == before
@@ -228,18 +228,18 @@ def function() -> Any:
 
 def test_a_function_body_is_edited_as_a_draft(function: Any) -> None:
     editor = tgw.edit(function)
-    before = list(editor.index.nodes)
+    before = list(editor._core.index.nodes)
     editor.insert("scaled:0", add_one, "one")
-    assert editor.index.nodes[editor.index.op("out")].input[0] == "one/add"
+    assert editor._core.index.nodes[editor._core.index.op("out")].input[0] == "one/add"
     editor.undo()
-    assert list(editor.index.nodes) == before
+    assert list(editor._core.index.nodes) == before
     editor.insert("scaled:0", lambda t: dense(t[:, None] * tf.ones([1, 2]))[:, 0], "dense")
-    assert [variable.name for variable in editor.module().trainable_variables] == ["scale:0", "kernel:0"]
+    assert [variable.name for variable in editor.to_module().trainable_variables] == ["scale:0", "kernel:0"]
 
 
 def test_what_a_function_body_returns_is_what_the_inserted_function_gives(function: Any) -> None:
     editor = tgw.edit(function)
-    result = editor.core.view.body.returns["output_0"]
+    result = editor._core.view.body.returns["output_0"]
     editor.insert(result, add_one, "one")
     assert editor.history.done[-1].patch.output_renames == ((result, "one/add:0"),)
 
@@ -326,10 +326,10 @@ def test_growing_state_at_a_tensor_in_a_loop_is_refused_in_a_sentence(while_loop
     inside = next(op.name for op in while_loop.get_operations() if op.type == "Mul")
     with v1.Session(graph=while_loop) as session:
         editor = tgw.edit(while_loop, session=session)
-        names = editor.index.names
+        names = editor._core.index.names
         with pytest.raises(GraphEditError, match="nothing of what it made is left in the graph"):
-            editor.grow(f"{inside}:0", shifted, into="made")
-        assert editor.index.names == names
+            editor.call(f"{inside}:0", shifted, into="made")
+        assert editor._core.index.names == names
         assert not while_loop.get_collection("variables")
 
 
@@ -337,7 +337,7 @@ def test_state_is_grown_at_a_tensor_in_a_branch_outside_of_it(conditional: tf.Gr
     inside = next(op.name for op in conditional.get_operations() if op.type == "Mul")
     with v1.Session(graph=conditional) as session:
         editor = tgw.edit(conditional, session=session)
-        made = editor.grow(f"{inside}:0", shifted, into="made")
+        made = editor.call(f"{inside}:0", shifted, into="made")
         assert session.run(made.variables[0]).shape == ()
 
 
@@ -437,7 +437,7 @@ def test_an_op_that_tensorflow_does_not_know_is_no_hindrance(line: tf.Graph, tmp
     (tmp_path / "custom.pb").write_bytes(graph_def.SerializeToString())
     editor = tgw.edit(str(tmp_path / "custom.pb"))
     editor.insert("b:0", add_one, "one")
-    assert editor.index.nodes[editor.index.op("custom")].input[0] == "one/add"
+    assert editor._core.index.nodes[editor._core.index.op("custom")].input[0] == "one/add"
     with pytest.raises(GraphEditError, match="has 0 output tensors"):
         editor.insert("custom", add_one)
 
@@ -448,7 +448,7 @@ def test_the_printed_line_makes_an_equal_command(line: tf.Graph, tmp_path: Path)
     editor.insert("a", add_one, "one", only=["b"])
     editor.insert("b:0", "Reshape", "shaped", shape=[-1, 2])
     editor.insert("x:0", decode, "decode", spec=tf.TensorSpec([None], tf.string))
-    for call in editor.to_script().text.splitlines():
+    for call in editor.history.to_script().text.splitlines():
         if "insert(" in call:
             exec(call, {"editor": again, "add_one": add_one, "decode": decode})
     assert [step.command for step in again.history.done] == [step.command for step in editor.history.done]
@@ -472,7 +472,7 @@ def test_a_variable_that_cannot_be_initialised_leaves_nothing_in_the_graph_and_i
             edit(lambda x: x * tf.Variable(v1.placeholder(tf.float32, [])))
     assert len(editor.graph.get_operations()) == ops
     edit(lambda x: tf.identity(x, "same") * tf.Variable(2.0))
-    assert {"scale/mul", "scale/same", "scale/Variable"} <= editor.index.ids.keys()
+    assert {"scale/mul", "scale/same", "scale/Variable"} <= editor._core.index.ids.keys()
     assert session.run("net/logits:0", {"x:0": np.ones((2, 3))}).shape == (2, 4)
 
 

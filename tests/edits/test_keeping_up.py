@@ -42,13 +42,13 @@ def test_each_of_several_copies_has_its_own_pairs(editor: GraphEditor, session: 
 
 
 def test_the_ops_of_a_sync_go_with_undo(editor: GraphEditor) -> None:
-    before = list(editor.index.names)
+    before = list(editor._core.index.names)
     copy = editor.clone("x:0", "net/logits:0", "copy")
     copy.sync()
     copy.sync(0.5)
-    assert copy.sync_op.name in editor.index.ids
+    assert copy.sync_op.name in editor._core.index.ids
     editor.undo()
-    assert list(editor.index.names) == before
+    assert list(editor._core.index.names) == before
 
 
 def test_a_copy_in_another_graph_is_synced_from_session_to_session(editor: GraphEditor, session: v1.Session) -> None:

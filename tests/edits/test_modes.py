@@ -35,7 +35,7 @@ def test_one_variable_can_be_shared_and_the_rest_owned(editor: GraphEditor, sess
 
 def test_a_scope_or_a_selection_says_which_variables_are_shared(editor: GraphEditor) -> None:
     by_scope = editor.clone("x:0", "net/logits:0", "a", variables={"net/one": "shared"})
-    by_selection = editor.clone("x:0", "net/logits:0", "b", variables={editor.scope("net/one"): "shared"})
+    by_selection = editor.clone("x:0", "net/logits:0", "b", variables={editor.ops(scope="net/one"): "shared"})
     assert by_scope.shared == by_selection.shared == ("net/one/w", "net/one/b")
 
 
@@ -201,7 +201,7 @@ def test_several_copies_are_independent_of_each_other(editor: GraphEditor, sessi
     assert not np.array_equal(outs[0], outs[1])
     assert len(editor.history.done) == 1
     assert editor.undo() == 'tower = editor.clone(inputs=["x:0"], outputs=["net/logits:0"], into="tower", times=3)'
-    assert editor.core.executor.copies == {}
+    assert editor._core.executor.copies == {}
 
 
 def test_each_copy_stands_on_its_device(editor: GraphEditor) -> None:
@@ -228,14 +228,14 @@ def test_src_scope_is_replaced_by_into(editor: GraphEditor) -> None:
 
 
 def test_a_selection_is_copied_with_what_makes_it_whole(editor: GraphEditor, session: v1.Session) -> None:
-    copy = editor.clone(editor.scope("net"), into="copy")
-    assert editor.history.lines == ("copy = editor.clone(editor.scope('net'), into=\"copy\")",)
+    copy = editor.clone(editor.ops(scope="net"), into="copy")
+    assert editor.history.lines == ("copy = editor.clone(editor.ops(scope='net'), into=\"copy\")",)
     assert copy.outside == ("x:0",)
     assert np.array_equal(*session.run(["net/logits:0", copy["net/logits:0"]], {"x:0": ONES}))
 
 
 def test_the_chosen_ops_are_copied_when_nothing_is_named(editor: GraphEditor) -> None:
-    editor.selection = editor.scope("net/two")
+    editor.selection = editor.ops(scope="net/two")
     copy = editor.clone(into="copy")
     assert copy.outside == ("net/one/out:0",)
 
@@ -273,7 +273,7 @@ def test_an_option_that_makes_no_sense_is_one_sentence(
 
 
 def test_the_preview_tells_what_the_clone_does(editor: GraphEditor) -> None:
-    told = editor.preview("x:0", "net/logits:0", "copy")
+    told = editor.preview(editor.clone, "x:0", "net/logits:0", "copy")
     before = editor.graph.version
     copy = editor.clone("x:0", "net/logits:0", "copy")
     assert editor.graph.version > before
@@ -288,6 +288,6 @@ def test_the_preview_tells_what_the_clone_does(editor: GraphEditor) -> None:
 
 def test_the_preview_refuses_what_the_clone_would_refuse(editor: GraphEditor) -> None:
     with pytest.raises(NameTaken):
-        editor.preview("x:0", "net/logits:0", "net")
+        editor.preview(editor.clone, "x:0", "net/logits:0", "net")
     with pytest.raises(UnknownName):
-        editor.preview("x:0", "net/logit:0", "copy")
+        editor.preview(editor.clone, "x:0", "net/logit:0", "copy")

@@ -182,7 +182,7 @@ def test_a_placeholder_of_unknown_shape_stays_one_in_a_new_graph() -> None:
     old, _ = old_graph(21, lambda: v1.placeholder(tf.float32, (), name="x"))
     editor = tgw.edit(new_graph_def())
     editor.add(old, into="old")
-    assert editor.index.shape(editor.index.ids["old/x"], 0) is None
+    assert editor._core.index.shape(editor._core.index.ids["old/x"], 0) is None
     assert editor.session is None or editor.graph.get_tensor_by_name("old/x:0").shape.rank is None
 
 
@@ -191,7 +191,7 @@ def test_an_op_without_a_successor_is_refused_by_its_name() -> None:
     editor = tgw.edit(new_graph_def())
     with pytest.raises(NotClonable, match=r"Op 'RandomCrop' is of type 'RandomCrop', which TensorFlow ended at"):
         editor.add(old, into="old")
-    assert "old/x" not in editor.index.ids
+    assert "old/x" not in editor._core.index.ids
 
 
 def test_an_old_op_runs_in_a_function() -> None:
@@ -200,6 +200,6 @@ def test_an_old_op_runs_in_a_function() -> None:
     editor = tgw.edit(function)
     editor.add(old, into="old", connect={"x:0": "mul:0"})
     value = numbers(1, 2, 2, 3)
-    results_here = tf.nest.flatten(editor.module()(tf.constant(value)))
+    results_here = tf.nest.flatten(editor.to_module()(tf.constant(value)))
     wanted = run(old, results, {"x:0": value * 2})[0]
     assert any(np.allclose(result, wanted, rtol=1e-5) for result in results_here)

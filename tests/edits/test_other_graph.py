@@ -44,12 +44,12 @@ def test_into_another_editor_and_undone_there(editor: GraphEditor) -> None:
         target = tgw.edit(other, session=elsewhere)
         copy = editor.clone("x:0", "net/logits:0", "copy", graph=target, replace={"x:0": "input:0"})
         assert elsewhere.run(copy["net/logits:0"], {"input:0": ONES}).any()
-        assert "copy/net/logits" in target.index.ids
+        assert "copy/net/logits" in target._core.index.ids
         assert editor.undo().startswith("copy = editor.clone(")
-        assert "copy/net/logits" not in target.index.ids
+        assert "copy/net/logits" not in target._core.index.ids
         assert other.get_collection("variables") == []
         editor.redo()
-        assert "copy/net/logits" in target.index.ids
+        assert "copy/net/logits" in target._core.index.ids
 
 
 def test_a_scope_that_the_other_graph_has_taken_is_refused(editor: GraphEditor) -> None:

@@ -71,11 +71,11 @@ CASES: dict[str, tuple[Callable[[tgw.GraphEditor], Any], str]] = {
 def test_an_output_that_is_read_stays(several: tf.Graph, tmp_path: Path, kind: str, case: str) -> None:
     editor = opened(several, kind, tmp_path)
     call, sentence = CASES[case]
-    before = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
+    before = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
     for _ in range(2):
         with pytest.raises(GraphEditError, match=sentence):
             call(editor)
-    assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == before
+    assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == before
     assert not editor.history.done
 
 
@@ -99,7 +99,7 @@ def test_an_output_of_a_function_stays() -> None:
     editor = tgw.edit(halves)
     with pytest.raises(GraphEditError, match="'split:1' is float32 and would be gone, and op 'Identity' reads it"):
         editor.set_attr("split", "num_split", 1)
-    assert editor.function()(tf.zeros([4, 2])).shape == (2, 2)
+    assert editor.to_function()(tf.zeros([4, 2])).shape == (2, 2)
 
 
 def test_what_no_one_reads_may_go_and_is_marked_no_more(several: tf.Graph, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_what_no_one_reads_may_go_and_is_marked_no_more(several: tf.Graph, tmp_p
     editor.remove("y")
     editor.mark([], ["dequeue:0"])
     editor.passes.rename_type("QueueDequeueV2", "QueueCloseV2")
-    assert editor.outputs == ()
+    assert editor._core.view.boundary == ((), ())
     with pytest.raises(UnknownName, match="op 'dequeue' has no output"):
         editor.extract([], ["dequeue:0"])
     editor.undo()

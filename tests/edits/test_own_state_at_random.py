@@ -131,7 +131,7 @@ def test_what_a_copy_reads_is_its_own_and_training_it_leaves_every_original_vari
     net = RandomNet(seed)
     with opened(net) as session:
         editor = tgw.edit(net.graph, session=session)
-        preview = editor.preview("x:0", "y:0", into="copy")
+        preview = editor.preview(editor.clone, "x:0", "y:0", into="copy")
         copy = editor.clone("x:0", "y:0", into="copy")
         assert (preview.shared, copy.shared) == ((), ())
         assert {state.name for state in preview.new} == {v.op.name.removeprefix("copy/") for v in copy.variables}
@@ -146,7 +146,7 @@ def test_so_it_is_of_chosen_ops_that_hold_no_variable(seed: int) -> None:
         editor = tgw.edit(net.graph, session=session)
         way = editor.between("x:0", "y:0").whole()
         state = {"VarHandleOp", "VariableV2", "ReadVariableOp"}
-        chosen = way - editor.where(lambda op: op.type in state)
+        chosen = way - editor.ops(where=lambda op: op.type in state)
         copy = editor.clone(chosen, into="copy")
         assert copy.shared == ()
         check_own(editor, copy, net.variables, copy.outside)
@@ -159,7 +159,7 @@ def test_into_another_graph_only_what_is_fed_becomes_a_placeholder(seed: int) ->
     other = tf.Graph()
     with opened(net) as session, v1.Session(graph=other) as elsewhere:
         editor = tgw.edit(net.graph, session=session)
-        own = [state.name for state in editor.preview("x:0", "y:0", into="here").new]
+        own = [state.name for state in editor.preview(editor.clone, "x:0", "y:0", into="here").new]
         copy = editor.clone("x:0", "y:0", into="copy", graph=other, session=elsewhere)
         assert [v.op.name for v in copy.variables] == [f"copy/{name}" for name in own]
         stand_ins = {name for name, _ in copy.report.placeholders}

@@ -125,7 +125,7 @@ def test_what_no_value_can_be_is_refused(held: Any) -> None:
     with pytest.raises(NotDecodable):
         decode(held)
     with pytest.raises(GraphEditError, match=r"^Edit 1 \(set_attr\) cannot be read: .*[^.]\.$"):
-        records_from([{"verb": "set_attr", "given": {"op": "a", "name": "n", "value": held}}])
+        records_from([{"command": "set_attr", "arguments": {"op": "a", "name": "n", "value": held}}])
 
 
 def test_the_last_character_that_there_is_comes_back() -> None:

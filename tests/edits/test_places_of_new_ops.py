@@ -59,8 +59,8 @@ def test_what_takes_the_place_of_a_part_lies_beside_it(mlp: tf.Graph, what: str,
 def test_what_grows_lies_beside_the_op_of_its_first_tensor(mlp: tf.Graph) -> None:
     with v1.Session(graph=mlp) as session:
         editor = tgw.edit(mlp, session=session)
-        assert editor.grow("net/one/out:0", tf.nn.tanh).scope == "net/one/tanh"
-        assert editor.grow("x:0", tf.nn.tanh).scope == "tanh"
+        assert editor.call("net/one/out:0", tf.nn.tanh).scope == "net/one/tanh"
+        assert editor.call("x:0", tf.nn.tanh).scope == "tanh"
 
 
 def test_a_scope_that_is_too_long_to_go_on_is_left_for_the_root() -> None:
@@ -75,9 +75,9 @@ def test_the_line_of_python_names_the_scope_and_does_the_same_again(mlp: tf.Grap
     mlp_again = tgw.edit(mlp.as_graph_def())
     editor = tgw.edit(mlp)
     editor.insert("net/one/out", "Identity")
-    assert "net/one/Identity" in editor.to_script().text
-    mlp_again.replay(editor.history.records())
-    assert "net/one/Identity" in mlp_again.index.ids
+    assert "net/one/Identity" in editor.history.to_script().text
+    mlp_again.history.replay(editor.history.records())
+    assert "net/one/Identity" in mlp_again._core.index.ids
 
 
 def elu(tensor: tf.Tensor) -> tf.Tensor:
@@ -102,9 +102,9 @@ def test_a_name_that_is_given_is_the_ops_name_also_after_undo_and_redo(mlp: tf.G
     with pytest.raises(InvalidArgument, match="leave out into='net'"):
         editor.insert("net/one/out", "Elu", "net", name="activation")
     editor.undo()
-    assert "net/activation" not in editor.index.ids
+    assert "net/activation" not in editor._core.index.ids
     editor.redo()
-    assert editor.index.types[editor.index.ids["net/activation"]] == "Elu"
+    assert editor._core.index.types[editor._core.index.ids["net/activation"]] == "Elu"
     assert editor.replace("net/two/out", elu, name="two", remove=True).added == ("two",)
     assert editor.history.lines[-1].endswith('remove=True, name="two")')
 
@@ -125,7 +125,7 @@ def test_an_inserted_op_of_a_loop_has_its_name_and_runs_there() -> None:
         finally:
             v1.enable_control_flow_v2()
     editor = tgw.edit(graph)
-    step = next(name for name in editor.index.names if name.endswith("/step"))
+    step = next(name for name in editor._core.index.names if name.endswith("/step"))
     assert editor.insert(step, "Floor").added == (f"{step.removesuffix('step')}Floor",)
     with v1.Session(graph=graph) as session:
         assert session.run(end) == 3.0
@@ -139,14 +139,14 @@ def test_edits_of_older_files_get_the_names_that_they_had(mlp: tf.Graph, tmp_pat
         Replace(("net/two/out",), "Elu", "net/two/Elu", remove=True),
     ]
     for command in old:
-        editor.edit(command)
-    assert {"net/one/Identity/Identity", "net/two/Elu/Elu"} <= editor.index.ids.keys()
+        editor.apply(command)
+    assert {"net/one/Identity/Identity", "net/two/Elu/Elu"} <= editor._core.index.ids.keys()
     edits, script = editor.history.records(), "\n".join(editor.history.lines)
     assert '"name"' not in json.dumps(edits)
     again, scripted = tgw.edit(definition), tgw.edit(definition)
-    again.replay(edits)
+    again.history.replay(edits)
     exec(script, {"editor": scripted})
-    assert again.index.names == scripted.index.names == editor.index.names
+    assert again._core.index.names == scripted._core.index.names == editor._core.index.names
 
 
 def test_a_new_op_of_a_file_and_of_a_function_has_that_name_in_another_process_too(
@@ -157,7 +157,7 @@ def test_a_new_op_of_a_file_and_of_a_function_has_that_name_in_another_process_t
     editor = tgw.edit(str(path))
     assert editor.insert("net/one/out", "Elu").added == ("net/one/Elu",)
     editor.save(str(tmp_path / "edited.pb"))
-    assert "net/one/Elu" in tgw.edit(str(tmp_path / "edited.pb")).index.ids
+    assert "net/one/Elu" in tgw.edit(str(tmp_path / "edited.pb"))._core.index.ids
 
     @tf.function
     def call(x: tf.Tensor) -> tf.Tensor:
@@ -167,20 +167,20 @@ def test_a_new_op_of_a_file_and_of_a_function_has_that_name_in_another_process_t
     concrete = call.get_concrete_function(tf.TensorSpec([2]))
     inside = tgw.edit(concrete)
     assert inside.replace("net/relu", "Elu", remove=True).added == ("net/Elu",)
-    values = inside.function()(tf.constant([-1.0, 2.0]))
+    values = inside.to_function()(tf.constant([-1.0, 2.0]))
     np.testing.assert_allclose(np.ravel(values), np.square([np.expm1(-1.0), 2.0]), rtol=1e-6)
 
 
 def test_an_op_inserted_deep_in_inception_moves_no_box_further_than_it_needs() -> None:
     editor = tgw.edit(INCEPTION)
     scope = "net/InceptionV3/InceptionV3/Conv2d_4a_3x3"
-    relu = next(name for name in editor.of_type("Relu").ops if name.startswith(f"{scope}/"))
+    relu = next(name for name in editor.ops(type="Relu").ops if name.startswith(f"{scope}/"))
     cache, opened = LayoutCache(), editor.view.expanded | {scope}
-    before = build_visible_graph(editor.index, ViewSpec(frozenset(opened)))
+    before = build_visible_graph(editor._core.index, ViewSpec(frozenset(opened)))
     here = place(before, cache=cache)
     added = editor.insert(relu, "Identity").added
     assert all(name.startswith(relu.rpartition("/")[0]) for name in added)
-    after = build_visible_graph(editor.index, ViewSpec(frozenset(opened)))
+    after = build_visible_graph(editor._core.index, ViewSpec(frozenset(opened)))
     there = place(after, cache=cache)
     assert set(after.names) - set(before.names) == set(added)
     assert set(before.names) <= set(after.names)

@@ -21,19 +21,19 @@ def test_what_is_still_read_is_refused_and_its_readers_can_go_too(line: tf.Graph
     with pytest.raises(GraphEditError, match=r"Op 'c' stays and reads 'b'.*readers=True") as refused:
         editor.remove("b")
     assert refused.value.ops == ("c", "b")
-    done = editor.edit(refused.value.mends[0])
+    done = editor.apply(refused.value.fixes[0])
     assert done.removed == ("b/y", "b", "c/y", "c")
     editor.undo()
-    assert list(editor.index.names) == ["x", "a/y", "a", "b/y", "b", "c/y", "c"]
+    assert list(editor._core.index.names) == ["x", "a/y", "a", "b/y", "b", "c/y", "c"]
 
 
 def test_the_way_from_an_input_stays_and_what_is_computed_from_nothing_goes(line: tf.Graph) -> None:
     editor = tgw.edit(line)
     editor.remove("c")
-    assert list(editor.index.names) == ["x", "a/y", "a", "b/y", "b"]
+    assert list(editor._core.index.names) == ["x", "a/y", "a", "b/y", "b"]
     editor.undo()
     editor.remove("c", prune=False)
-    assert list(editor.index.names) == ["x", "a/y", "a", "b/y", "b", "c/y"]
+    assert list(editor._core.index.names) == ["x", "a/y", "a", "b/y", "b", "c/y"]
 
 
 def test_a_branch_that_only_they_needed_goes_too(diamond: tf.Graph) -> None:
@@ -42,7 +42,7 @@ def test_a_branch_that_only_they_needed_goes_too(diamond: tf.Graph) -> None:
         tf.identity(mean, name="shown")
     editor = tgw.edit(diamond)
     editor.remove("shown")
-    assert list(editor.index.names) == ["x", "other", "left", "scaled", "right", "join"]
+    assert list(editor._core.index.names) == ["x", "other", "left", "scaled", "right", "join"]
 
 
 def test_a_session_goes_on_without_them(line: tf.Graph) -> None:
@@ -52,7 +52,7 @@ def test_a_session_goes_on_without_them(line: tf.Graph) -> None:
         editor.bypass("b")
         editor.remove("b")
         assert session.run("c:0", X).tolist() == [[4, 4]]
-        assert "b" not in editor.index.ids
+        assert "b" not in editor._core.index.ids
         editor.undo()
         editor.undo()
         assert session.run("c:0", X).tolist() == [[8, 8]]
@@ -69,9 +69,9 @@ def test_a_file_has_them_no_longer_and_undo_gives_its_bytes_back(line: tf.Graph,
 
 def test_variables_and_what_has_effects_stay_unless_they_are_named(mlp: tf.Graph) -> None:
     editor = tgw.edit(mlp, session=initialised(mlp))
-    names = set(editor.index.names)
+    names = set(editor._core.index.names)
     editor.remove(["net/logits", "net/two/out", "net/two/add", "net/two/MatMul"])
-    kept = set(editor.index.names)
+    kept = set(editor._core.index.names)
     assert {"net/two/w", "net/two/w/Assign", "net/two/b", "net/one/out", "init"} <= kept
     assert {name for name in names - kept if "ReadVariableOp" in name and "/Read/" not in name} == {
         name
@@ -83,9 +83,9 @@ def test_variables_and_what_has_effects_stay_unless_they_are_named(mlp: tf.Graph
 def test_variables_leave_their_collections_with_their_ops(mlp: tf.Graph) -> None:
     editor = tgw.edit(mlp)
     held = [v.name for v in mlp.get_collection("trainable_variables")]
-    editor.remove(editor.scope("net/two/") | editor.ops("net/logits"))
+    editor.remove(editor.ops(scope="net/two/") | editor.ops("net/logits"))
     assert [v.name for v in mlp.get_collection("trainable_variables")] == held[:2]
-    assert [v.handle for v in editor.index.variable_defs] == ["net/one/w", "net/one/b"]
+    assert [v.handle for v in editor._core.index.variable_defs] == ["net/one/w", "net/one/b"]
     editor.undo()
     assert [v.name for v in mlp.get_collection("trainable_variables")] == held
 
@@ -108,10 +108,10 @@ def test_who_waited_waits_for_what_they_waited_for() -> None:
             tf.constant(1, name="last")
     editor = tgw.edit(graph)
     editor.remove(["second", "third"], prune=False)
-    assert list(editor.index.nodes[editor.index.op("last")].input) == ["^first"]
+    assert list(editor._core.index.nodes[editor._core.index.op("last")].input) == ["^first"]
     assert graph.get_operation_by_name("last").control_inputs == [graph.get_operation_by_name("first")]
     editor.undo()
-    assert list(editor.index.nodes[editor.index.op("last")].input) == ["^third"]
+    assert list(editor._core.index.nodes[editor._core.index.op("last")].input) == ["^third"]
 
 
 def test_who_stood_beside_them_stands_alone(tmp_path: Path) -> None:
@@ -123,10 +123,10 @@ def test_who_stood_beside_them_stands_alone(tmp_path: Path) -> None:
     for editor in (tgw.edit(graph), tgw.edit(written(graph, tmp_path))):
         done = editor.remove("a")
         assert done.notes[0] == "'b' stands on no other op's device any more."
-        assert "_class" not in editor.index.nodes[editor.index.op("b")].attr
+        assert "_class" not in editor._core.index.nodes[editor._core.index.op("b")].attr
         assert ran(editor, tmp_path, "b:0") == 2
         editor.undo()
-        assert "_class" in editor.index.nodes[editor.index.op("b")].attr
+        assert "_class" in editor._core.index.nodes[editor._core.index.op("b")].attr
 
 
 def test_an_op_that_only_a_wait_keeps_in_its_loop_needs_it(while_loop: tf.Graph) -> None:
@@ -146,7 +146,7 @@ def test_a_whole_loop_goes_and_comes_back_with_its_gradient(while_loop: tf.Graph
     with v1.Session(graph=while_loop) as session:
         editor = tgw.edit(while_loop, session=session)
         editor.remove("while/", readers=True)
-        assert list(editor.index.names) == ["x"]
+        assert list(editor._core.index.names) == ["x"]
         assert not while_loop.get_collection("while_context")
         editor.undo()
         assert session.run("y:0", {"x:0": 1.0}) == 32
@@ -180,7 +180,7 @@ def test_ends_of_signatures_are_kept_and_lost_only_by_name(signed: Path) -> None
     with editor.graph.as_default():
         tf.nn.softmax(editor.graph.get_tensor_by_name("net/logits:0"), name="shown")
     editor.remove("shown")
-    assert "net/logits" in editor.index.ids
+    assert "net/logits" in editor._core.index.ids
     done = editor.remove("net/logits")
     assert any(note.startswith("'net/logits:0' is no longer an input or output of a signature") for note in done.notes)
     assert tuple(editor.signatures.values()) == ()
@@ -194,7 +194,7 @@ def test_the_result_of_a_function_stays(tmp_path: Path) -> None:
         return tf.identity(x, name="out")
 
     editor = tgw.edit(called)
-    result = editor.core.view.body.returns["output_0"].partition(":")[0]
+    result = editor._core.view.body.returns["output_0"].partition(":")[0]
     with pytest.raises(GraphEditError, match=f"'{result}' is the result 'output_0' of the function"):
         editor.remove(result)
     with pytest.raises(GraphEditError, match="'x' is an argument of the function"):
@@ -215,5 +215,5 @@ def test_removing_a_layer_of_a_graph_with_a_saver_takes_the_saver_if_asked(tmp_p
     with pytest.raises(GraphEditError, match="stays and reads"):
         editor.remove("net/two/w/")
     editor.remove("net/two/", readers=True)
-    assert not [name for name in editor.index.names if name.startswith("save/Save")]
-    assert "net/one/out" in editor.index.ids
+    assert not [name for name in editor._core.index.names if name.startswith("save/Save")]
+    assert "net/one/out" in editor._core.index.ids

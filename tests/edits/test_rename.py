@@ -28,7 +28,7 @@ def test_an_op_has_another_name_for_all_who_name_it(line: tf.Graph) -> None:
         assert session.run("c:0", X).tolist() == [[8, 8]]
         assert session.run("middle/b:0", X).tolist() == [[4, 4]]
         editor.undo()
-        assert list(editor.index.names) == ["x", "a/y", "a", "b/y", "b", "c/y", "c"]
+        assert list(editor._core.index.names) == ["x", "a/y", "a", "b/y", "b", "c/y", "c"]
         assert session.run("c:0", X).tolist() == [[8, 8]]
 
 
@@ -36,14 +36,14 @@ def test_in_a_file_it_keeps_its_place_and_undo_gives_the_bytes_back(line: tf.Gra
     editor = tgw.edit(written(line, tmp_path))
     before = saved(editor, tmp_path)
     editor.rename("b", "middle/b")
-    assert list(editor.index.names) == ["x", "a/y", "a", "b/y", "middle/b", "c/y", "c"]
-    assert editor.index.shape(editor.index.op("middle/b"), 0) == (None, 2)
+    assert list(editor._core.index.names) == ["x", "a/y", "a", "b/y", "middle/b", "c/y", "c"]
+    assert editor._core.index.shape(editor._core.index.op("middle/b"), 0) == (None, 2)
     assert ran(editor, tmp_path, "c:0", X).tolist() == [[8, 8]]
     editor.undo()
     assert saved(editor, tmp_path) == before
     editor.redo()
     assert editor.session.run("c:0", X).tolist() == [[8, 8]]
-    assert "middle/b" in editor.index.ids
+    assert "middle/b" in editor._core.index.ids
 
 
 def test_a_variable_keeps_its_value_and_its_place_in_the_collections(
@@ -58,8 +58,8 @@ def test_a_variable_keeps_its_value_and_its_place_in_the_collections(
     assert read(now[:1], session)[0].ravel()[0] == 0.25
     assert np.array_equal(session.run("net/logits:0", {"x:0": batch}), before)
     fill(now[0], 0.5, session)
-    assert not [name for name in editor.index.names if name.startswith("net/one/w/")]
-    assert {"weights/Assign", "weights/Initializer/random_uniform"} <= editor.index.ids.keys()
+    assert not [name for name in editor._core.index.names if name.startswith("net/one/w/")]
+    assert {"weights/Assign", "weights/Initializer/random_uniform"} <= editor._core.index.ids.keys()
     editor.undo()
     assert [v.name for v in editor.graph.get_collection("variables")] == held
     assert read(editor.graph.get_collection("variables")[:1], session)[0].ravel()[0] == 0.5
@@ -81,8 +81,8 @@ def test_a_scope_of_a_file_has_another_name_and_runs(mlp: tf.Graph, tmp_path: Pa
         values = session.run("net/logits:0", {"x:0": batch})
     editor = tgw.edit(written(mlp, tmp_path))
     editor.rename("net", "model")
-    assert not [name for name in editor.index.names if name.startswith("net/")]
-    editor.session.run([name for name in editor.index.names if name.endswith("/Assign")])
+    assert not [name for name in editor._core.index.names if name.startswith("net/")]
+    editor.session.run([name for name in editor._core.index.names if name.endswith("/Assign")])
     assert np.allclose(editor.session.run("model/logits:0", {"x:0": batch}), values)
 
 
@@ -99,7 +99,7 @@ def test_a_queue_keeps_what_it_holds_if_it_has_a_key(key: str) -> None:
         done = editor.rename("queue", "other")
         assert session.run("size:0") == (1 if key else 0)
         said = () if key else ("'other' holds nothing of what 'queue' held.",)
-        assert (done.notes, editor.core.executor.lost) == (said, ())
+        assert (done.notes, editor._core.executor.lost) == (said, ())
         editor.undo()
         assert session.run("size:0") == 1
 
@@ -119,10 +119,10 @@ def test_what_a_session_loses_by_a_new_name_is_said_once(holder: str, with_sessi
     session = v1.Session(graph=graph)
     editor = tgw.edit(graph, session=session if with_session else None)
     done = editor.rename(holder, "other")
-    said = [text for text in (*done.notes, *editor.core.executor.lost) if "holds nothing" in text]
+    said = [text for text in (*done.notes, *editor._core.executor.lost) if "holds nothing" in text]
     assert said == ([] if is_kept else [f"'other' holds nothing of what '{holder}' held."])
     editor.undo()
-    said = [text for text in editor.core.executor.lost if "holds nothing" in text]
+    said = [text for text in editor._core.executor.lost if "holds nothing" in text]
     assert said == ([] if is_kept else [f"'{holder}' holds nothing of what 'other' held."])
     session.close()
 
@@ -151,11 +151,11 @@ def test_a_table_and_an_iterator_without_keys_keep_what_they_hold() -> None:
         editor = tgw.edit(graph, session=session)
         for old, new in (("table", "other"), (kind, "reader")):
             done = editor.rename(old, new)
-            assert (done.notes, editor.core.executor.lost) == ((), ())
+            assert (done.notes, editor._core.executor.lost) == ((), ())
         assert session.run(["size:0", "next:0"]) == [1, 1]
         editor.undo()
         editor.undo()
-        assert editor.core.executor.lost == ()
+        assert editor._core.executor.lost == ()
         assert session.run(["size:0", "next:0"]) == [1, 2]
 
 
@@ -167,7 +167,7 @@ def test_colocation_and_control_inputs_follow(tmp_path: Path) -> None:
             tf.constant(2.0, name="b")
     for editor in (tgw.edit(graph), tgw.edit(written(graph, tmp_path))):
         editor.rename("a", "first")
-        node = editor.index.nodes[editor.index.op("b")]
+        node = editor._core.index.nodes[editor._core.index.op("b")]
         assert list(node.input) == ["^first"]
         assert list(node.attr["_class"].list.s) == [b"loc:@first"]
         assert ran(editor, tmp_path, "b:0") == 2
@@ -242,7 +242,7 @@ def test_names_that_are_taken_or_unknown_are_refused(line: tf.Graph) -> None:
     editor = tgw.edit(line)
     with pytest.raises(NameTaken, match="'c' is taken in this graph; 'c_1' is free") as refusal:
         editor.rename("b", "c")
-    assert editor.impact(refusal.value.mends[0]).renamed == (("b", "c_1"),)
+    assert editor.preview(refusal.value.fixes[0]).renamed == (("b", "c_1"),)
     with pytest.raises(NameTaken, match="'a' is taken"):
         editor.rename("b/y", "a")
     with pytest.raises(NameTaken, match="is no name"):
@@ -262,9 +262,9 @@ def test_a_name_that_is_taken_is_refused_with_a_free_one_for_all_that_is_renamed
     editor = tgw.edit(line)
     with pytest.raises(NameTaken) as taken:
         editor.rename("b", "c")
-    assert taken.value.mends == (edits.Rename("b", "c_1"),)
-    editor.edit(taken.value.mends[0])
-    assert "c_1" in editor.index.ids
+    assert taken.value.fixes == (edits.Rename("b", "c_1"),)
+    editor.apply(taken.value.fixes[0])
+    assert "c_1" in editor._core.index.ids
     editor.undo()
     with tf.Graph().as_default() as graph:
         for scope in ("one", "two"):
@@ -272,9 +272,9 @@ def test_a_name_that_is_taken_is_refused_with_a_free_one_for_all_that_is_renamed
     editor = tgw.edit(graph)
     with pytest.raises(NameTaken, match="'two/zeros' is taken in this graph; 'two_1' is free for 'one'") as scope_taken:
         editor.rename("one/", "two/")
-    editor.edit(scope_taken.value.mends[0])
-    assert sorted(editor.index.names) == ["two/zeros", "two_1/zeros"]
-    assert scope_taken.value.mends[0].fix_label() == "Name it 'two_1'"
+    editor.apply(scope_taken.value.fixes[0])
+    assert sorted(editor._core.index.names) == ["two/zeros", "two_1/zeros"]
+    assert scope_taken.value.fixes[0].fix_label() == "Name it 'two_1'"
 
 
 @pytest.mark.parametrize("path", ["before", "after"])
@@ -285,18 +285,18 @@ def test_a_file_in_which_an_op_has_the_name_that_another_had_is_imported_as_it_i
         tf.identity(tf.negative(doubled, name="a/b/c"), name="y")
     editor = tgw.edit(graph.as_graph_def())
     editor.rename("a/", "a/b")
-    assert [editor.index.types[editor.index.op(name)] for name in ("a/b/c", "a/b/b/c")] == ["AddV2", "Neg"]
+    assert [editor._core.index.types[editor._core.index.op(name)] for name in ("a/b/c", "a/b/b/c")] == ["AddV2", "Neg"]
     if path == "before":
         editor.bypass("a/b/b/c")
         assert editor.session.run("y:0") == 4
         editor.undo()
     assert editor.session.run(["a/b/c:0", "a/b/b/c:0", "y:0"]) == [4, -4, -4]
-    assert editor.notices == ()
+    assert editor.source.notices == ()
     editor.rename("a/b/c", "sum")
     assert editor.session.run(["sum:0", "y:0"]) == [4, -4]
     for _ in range(2):
         editor.undo()
-    assert sorted(editor.index.names) == ["a/b/c", "a/c", "x", "y"]
+    assert sorted(editor._core.index.names) == ["a/b/c", "a/c", "x", "y"]
     assert editor.session.run(["a/c:0", "a/b/c:0", "y:0"]) == [4, -4, -4]
     editor.redo()
     assert editor.session.run("y:0") == -4
@@ -308,7 +308,7 @@ def test_in_a_live_graph_no_op_is_given_the_name_that_another_had() -> None:
     editor = tgw.edit(graph)
     with pytest.raises(NameTaken, match=r"TensorFlow keeps the op that is 'a/b/c' now.*makes it 'a/b/c_1'"):
         editor.rename("a/", "a/b")
-    assert sorted(editor.index.names) == ["a/b/c", "a/c"]
+    assert sorted(editor._core.index.names) == ["a/b/c", "a/c"]
 
 
 def test_a_part_of_a_variable_is_renamed_with_it(mlp: tf.Graph) -> None:
@@ -362,13 +362,13 @@ def test_in_a_function_a_result_may_have_another_name_and_state_may_not() -> Non
         return tf.multiply(x, w, name="out")
 
     editor = tgw.edit(called)
-    result = editor.core.view.body.returns["output_0"].partition(":")[0]
+    result = editor._core.view.body.returns["output_0"].partition(":")[0]
     editor.rename(result, "result")
-    assert editor.core.executor.ends == (("x:0",), {"output_0": "result:0"})
+    assert editor._core.executor.ends == (("x:0",), {"output_0": "result:0"})
     with pytest.raises(GraphEditError, match="'w' stands for state that the function shares with its callers"):
         editor.rename("w", "v")
     editor.undo()
-    assert result in editor.index.ids
+    assert result in editor._core.index.ids
 
 
 @pytest.mark.parametrize("live", [True, False], ids=["live", "file"])
@@ -402,9 +402,9 @@ def test_a_scope_with_queues_and_their_runners_is_renamed_whole() -> None:
         v1.train.batch([tf.constant(1.0)], 2, name="batch")
         v1.train.shuffle_batch([tf.constant(1.0)], 2, 10, 2, name="batch/shuffled")
     editor, session = tgw.edit(graph), v1.Session(graph=graph)
-    names = list(editor.index.names)
+    names = list(editor._core.index.names)
     editor.rename("batch/", "b")
-    assert [name for name in editor.index.names if name.startswith("batch")] == []
+    assert [name for name in editor._core.index.names if name.startswith("batch")] == []
     puts = [runner.enqueue_ops[0].name for runner in graph.get_collection("queue_runners")]
     assert puts == ["b/fifo_queue_enqueue", "b/shuffled/random_shuffle_queue_enqueue"]
     with graph.as_default():
@@ -416,15 +416,15 @@ def test_a_scope_with_queues_and_their_runners_is_renamed_whole() -> None:
             session.run(runner.cancel_op)
         coordinator.join(threads, stop_grace_period_secs=60)
     editor.undo()
-    assert set(names) <= editor.index.ids.keys()
-    assert not [name for name in editor.index.names if name.startswith("b/")]
+    assert set(names) <= editor._core.index.ids.keys()
+    assert not [name for name in editor._core.index.names if name.startswith("b/")]
 
 
 def test_a_rename_that_fails_leaves_no_runner_of_its_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     with tf.Graph().as_default() as graph:
         v1.train.batch([tf.constant(1.0)], 2, name="batch")
     editor, runners = tgw.edit(graph), graph.get_collection("queue_runners")
-    names = list(editor.index.names)
+    names = list(editor._core.index.names)
 
     add_runners = patch_application.add_runners
 
@@ -437,9 +437,9 @@ def test_a_rename_that_fails_leaves_no_runner_of_its_queues(monkeypatch: pytest.
         with pytest.raises(ValueError, match="no use"):
             editor.rename("batch/", "b")
     assert graph.get_collection("queue_runners") == runners
-    assert list(editor.index.names) == names
+    assert list(editor._core.index.names) == names
     editor.rename("batch/", "b")
-    assert "b/fifo_queue" in editor.index.ids
+    assert "b/fifo_queue" in editor._core.index.ids
 
 
 def test_a_queue_runner_names_the_op_that_takes_the_place_of_another() -> None:
@@ -447,7 +447,7 @@ def test_a_queue_runner_names_the_op_that_takes_the_place_of_another() -> None:
     with graph.as_default():
         queue = v1.FIFOQueue(9, [tf.int32], shapes=[[]], name="queue")
         v1.train.add_queue_runner(v1.train.QueueRunner(queue, [queue.enqueue(1, name="put")]))
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     node = index.nodes[index.op("put")]
     other = type(node).FromString(node.SerializeToString())
     other.op = "QueueEnqueue"

@@ -45,7 +45,7 @@ def test_the_old_ops_go_if_asked_and_come_back(blocks: tf.Graph, tmp_path: Path)
     for editor in (tgw.edit(written(blocks, tmp_path)), tgw.edit(blocks)):
         before = saved(editor, tmp_path)
         editor.replace("block/", lambda x: x * 10.0, "new", remove=True)
-        assert not [name for name in editor.index.names if name.startswith("block/")]
+        assert not [name for name in editor._core.index.names if name.startswith("block/")]
         assert ran(editor, tmp_path, "y:0", X).tolist() == [[10, 10]]
         editor.undo()
         assert saved(editor, tmp_path) == before
@@ -62,7 +62,7 @@ def test_an_op_type_takes_the_place_of_an_op_and_a_name_of_the_graph_goes_before
     editor.replace("block/double", "Sub", remove=True)
     assert ran(editor, tmp_path, "y:0", X).tolist() == [[0, 0]]
     assert editor.history.lines == ('editor.replace(what="block/double", by="Sub", remove=True, name="block/Sub")',)
-    assert "block/double" not in editor.index.ids
+    assert "block/double" not in editor._core.index.ids
     with pytest.raises(GraphEditError, match="'Subb' is no op type"):
         editor.replace("block/sum", "Subb")
     editor.undo()
@@ -82,11 +82,11 @@ def test_gradients_of_what_is_replaced_are_named() -> None:
 
 def test_another_part_takes_its_place_by_its_ends(blocks: tf.Graph, tmp_path: Path) -> None:
     editor = tgw.edit(written(blocks, tmp_path))
-    editor.replace("block/", editor.scope("other/"))
+    editor.replace("block/", editor.ops(scope="other/"))
     assert ran(editor, tmp_path, "y:0", X).tolist() == [[0, 0]]
     editor.undo()
     editor.replace("block/sum", "other/", ends={"block/sum:0": "other/less:0"}, remove=True)
-    assert "block/sum" not in editor.index.ids
+    assert "block/sum" not in editor._core.index.ids
     assert ran(editor, tmp_path, "y:0", X).tolist() == [[0, 0]]
 
 
@@ -155,13 +155,13 @@ def test_the_result_of_a_function_follows() -> None:
         return tf.identity(x * 2.0, name="out")
 
     editor = tgw.edit(called)
-    result = editor.core.view.body.returns["output_0"].partition(":")[0]
-    before = list(editor.index.nodes)
+    result = editor._core.view.body.returns["output_0"].partition(":")[0]
+    before = list(editor._core.index.nodes)
     editor.replace(result, lambda x: x + 1.0, "new", remove=True)
-    assert editor.core.executor.ends == (("x:0",), {"output_0": "new/add:0"})
-    assert result not in editor.index.ids
+    assert editor._core.executor.ends == (("x:0",), {"output_0": "new/add:0"})
+    assert result not in editor._core.index.ids
     editor.undo()
-    assert list(editor.index.nodes) == before
+    assert list(editor._core.index.nodes) == before
 
 
 def test_the_end_of_a_signature_follows(signed: Path) -> None:
@@ -199,4 +199,4 @@ def test_the_line_of_a_replacement_by_a_scope_does_it_again(blocks: tf.Graph, by
     editor, again = tgw.edit(whole), tgw.edit(whole)
     editor.replace("block/", by)
     exec(editor.history.lines[-1], {"editor": again})
-    assert list(again.index.nodes) == list(editor.index.nodes)
+    assert list(again._core.index.nodes) == list(editor._core.index.nodes)

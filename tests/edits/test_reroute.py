@@ -17,7 +17,7 @@ X = np.float32([[1, 2]])
 
 def reads(editor: tgw.GraphEditor) -> dict[str, list[str]]:
     """Op name -> what it reads and waits for."""
-    return {node.name: list(node.input) for node in editor.index.nodes}
+    return {node.name: list(node.input) for node in editor._core.index.nodes}
 
 
 def fed(editor: tgw.GraphEditor) -> dict[str, list[str]]:
@@ -79,13 +79,13 @@ def test_only_and_never_name_ops_scopes_and_selections(shared_weights: tf.Graph)
     with shared_weights.as_default():
         v1.placeholder(tf.float32, [2, 2], name="other")
     editor = tgw.edit(shared_weights)
-    a, b = editor.scope("a"), editor.scope("b")
+    a, b = editor.ops(scope="a"), editor.ops(scope="b")
     for given in ({"only": "a/y"}, {"only": "a"}, {"only": ["a/", "b/x"]}, {"never": b}, {"only": a}, {"only": [a]}):
         read = f"{reads(editor)['a/y'][0]}:0"
         assert editor.reroute(read, to="other:0", **given).changed == ("a/y",)
         editor.undo()
     editor.reroute("a/x:0", to="other:0", only=a)
-    assert "only=editor.scope('a')" in editor.to_script().text
+    assert "only=editor.ops(scope='a')" in editor.history.to_script().text
     with pytest.raises(GraphEditError, match="Nobody among the ops that only= and never= leave"):
         editor.reroute("b/x:0", to="other:0", only=editor.ops())
 
@@ -159,7 +159,7 @@ def test_the_usual_way_to_put_an_op_behind_a_tensor_is_offered(line: tf.Graph, e
         "'new' cannot read or wait for itself; choose what does not depend on it, such as "
         'editor.reroute(old="a:0", to="new:0", never=["new"]).'
     )
-    editor.edit(error.mends[0])
+    editor.apply(error.fixes[0])
     assert reads(editor)["b"] == ["new", "b/y"]
     assert reads(editor)["new"] == ["a"]
 
@@ -229,35 +229,35 @@ def test_a_dtype_that_differs_is_refused_and_a_cast_is_offered(unlike: tgw.Graph
     error = refused(lambda: unlike.reroute("x:0", to="whole:0"))
     assert error.why == (
         "'whole:0' is int32 (2, 3) and cannot stand for 'x:0', which is float32 (2, 3), at input 0 of 'layer/y'; give "
-        'a tensor of float32, or insert a Cast: editor.reroute(old="x:0", to="whole:0", mend="Cast").'
+        'a tensor of float32, or insert a Cast: editor.reroute(old="x:0", to="whole:0", adapter="Cast").'
     )
     assert error.ops == ("layer/y", "whole")
-    told = unlike.edit(error.mends[0])
+    told = unlike.apply(error.fixes[0])
     assert (told.added, told.changed) == (("layer/Cast",), ("layer/y",))
     assert reads(unlike)["layer/y"] == ["layer/Cast", "layer/ones"]
     assert np.array_equal(run(unlike.graph, "layer/y:0", {"whole:0": np.ones((2, 3))}), np.full((2, 4), 3))
     unlike.undo()
     assert "layer/Cast" not in reads(unlike)
-    assert refused(lambda: unlike.reroute("x:0", to="text:0")).mends == ()
+    assert refused(lambda: unlike.reroute("x:0", to="text:0")).fixes == ()
 
 
-@pytest.mark.parametrize(("to", "mends"), [("turned", ["Transpose", "Reshape"]), ("flat", ["Reshape"]), ("seven", [])])
-def test_a_shape_that_does_not_do_is_refused_and_what_mends_it_is_offered(
-    unlike: tgw.GraphEditor, to: str, mends: list[str]
+@pytest.mark.parametrize(("to", "fixes"), [("turned", ["Transpose", "Reshape"]), ("flat", ["Reshape"]), ("seven", [])])
+def test_a_shape_that_does_not_do_is_refused_and_what_fixes_it_is_offered(
+    unlike: tgw.GraphEditor, to: str, fixes: list[str]
 ) -> None:
     before = reads(unlike)
     error = refused(lambda: unlike.reroute("x:0", to=f"{to}:0"))
     assert "layer/y" in error.why
     assert str(tuple(unlike.graph.get_tensor_by_name(f"{to}:0").shape.as_list())) in error.why
-    assert [mend.mend for mend in error.mends] == mends
-    assert all(f'mend="{mend}"' in error.why for mend in mends[:1])
+    assert [fix.adapter for fix in error.fixes] == fixes
+    assert all(f'adapter="{fix}"' in error.why for fix in fixes[:1])
     assert reads(unlike) == before
     value = np.arange(6, dtype=np.float32)
-    for mend in error.mends:
-        unlike.edit(mend)
+    for fix in error.fixes:
+        unlike.apply(fix)
         given = value.reshape(unlike.graph.get_tensor_by_name(f"{to}:0").shape)
         found = run(unlike.graph, "layer/y:0", {f"{to}:0": given})
-        wanted = given.T if mend.mend == "Transpose" else given.reshape(2, 3)
+        wanted = given.T if fix.adapter == "Transpose" else given.reshape(2, 3)
         assert np.array_equal(found, wanted @ np.ones((3, 4)))
         unlike.undo()
     assert reads(unlike) == before
@@ -273,32 +273,32 @@ def test_another_shape_that_the_reader_takes_is_no_reason_to_refuse(unlike: tgw.
     assert run(unlike.graph, "layer/y:0", {"unknown:0": np.ones((1, 3))}).shape == (1, 4)
 
 
-def test_one_mend_serves_all_that_need_the_same(unlike: tgw.GraphEditor) -> None:
+def test_one_fix_serves_all_that_need_the_same(unlike: tgw.GraphEditor) -> None:
     with unlike.graph.as_default():
         x = unlike.graph.get_tensor_by_name("x:0")
         tf.add(x, x, name="twice")
-    assert unlike.reroute("x:0", to="whole:0", mend="Cast").added == ("layer/Cast",)
+    assert unlike.reroute("x:0", to="whole:0", adapter="Cast").added == ("layer/Cast",)
     assert (reads(unlike)["twice"], reads(unlike)["layer/y"][0]) == (["layer/Cast", "layer/Cast"], "layer/Cast")
 
 
-def test_a_mend_that_mends_nothing_is_refused(unlike: tgw.GraphEditor) -> None:
+def test_a_fix_that_fixes_nothing_is_refused(unlike: tgw.GraphEditor) -> None:
     with pytest.raises(GraphEditError, match="A Cast fixes nothing here"):
-        unlike.reroute("x:0", to="unknown:0", mend="Cast")
-    with pytest.raises(GraphEditError, match="mend='Turn' is not what reroute takes; give '', 'Cast'"):
-        unlike.reroute("x:0", to="turned:0", mend="Turn")
+        unlike.reroute("x:0", to="unknown:0", adapter="Cast")
+    with pytest.raises(GraphEditError, match="adapter='Turn' is not what reroute takes; give '', 'Cast'"):
+        unlike.reroute("x:0", to="turned:0", adapter="Turn")
 
 
 def test_new_ops_are_named_as_asked_and_in_code_where_it_matters(unlike: tgw.GraphEditor) -> None:
-    unlike.reroute("x:0", to="whole:0", mend="Cast", names=["layer/to_float"])
+    unlike.reroute("x:0", to="whole:0", adapter="Cast", names=["layer/to_float"])
     assert reads(unlike)["layer/y"][0] == "layer/to_float"
     unlike.undo()
-    unlike.reroute("x:0", to="whole:0", mend="Cast")
+    unlike.reroute("x:0", to="whole:0", adapter="Cast")
     unlike.undo()
     # A graph without the hidden layer/Cast would call it so: the line says the name that this graph gave.
-    unlike.reroute("x:0", to="whole:0", mend="Cast")
-    assert 'mend="Cast", names=["layer/Cast_1"])' in unlike.to_script().text
+    unlike.reroute("x:0", to="whole:0", adapter="Cast")
+    assert 'adapter="Cast", names=["layer/Cast_1"])' in unlike.history.to_script().text
     with pytest.raises(NameTaken, match="'layer/Y' is taken in this graph; 'layer/Y_1' is free"):
-        unlike.reroute("whole:0", to="x:0", mend="Cast", names=["layer/Y"])
+        unlike.reroute("whole:0", to="x:0", adapter="Cast", names=["layer/Y"])
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
@@ -310,7 +310,7 @@ def test_who_changes_a_variable_goes_on_changing_one(resource: bool) -> None:
         tf.constant([3.0, 4.0], name="plain")
     editor = tgw.edit(graph)
     put = next(
-        n.name for n in editor.index.nodes if n.op in {"Assign", "AssignVariableOp"} and n.name.startswith("put")
+        n.name for n in editor._core.index.nodes if n.op in {"Assign", "AssignVariableOp"} and n.name.startswith("put")
     )
     with pytest.raises(GraphEditError, match="changes the variable" if not resource else "is float32 .* resource"):
         editor.connect("plain:0", put, 0)
@@ -366,7 +366,7 @@ def test_two_parts_exchange_inputs_outputs_or_both(towers: tgw.GraphEditor, kind
     def part(name: str) -> Any:
         if kind == "op":
             return f"{name}/out"
-        return name if kind == "scope" else towers.scope(name)
+        return name if kind == "scope" else towers.ops(scope=name)
 
     inner = {"op": ("one/out", "two/out", "one/mul", "two/mul")}.get(kind, ("one/mul", "two/mul", "p", "q"))
     before = reads(towers)
@@ -395,7 +395,7 @@ def test_swaps_that_cannot_be_are_refused(towers: tgw.GraphEditor) -> None:
         with pytest.raises(GraphEditError) as error:
             towers.swap(*ends)
         assert why in error.value.why
-    assert refused(lambda: towers.swap("one/mul:0", "after_one:0")).mends == ()
+    assert refused(lambda: towers.swap("one/mul:0", "after_one:0")).fixes == ()
 
 
 # Connect
@@ -423,7 +423,7 @@ def test_a_tensor_goes_to_an_input_by_number_or_to_the_only_one_that_fits(unlike
 
 def test_what_a_part_gives_goes_to_the_inputs_of_another(towers: tgw.GraphEditor) -> None:
     before = reads(towers)
-    towers.connect(towers.scope("one"), towers.scope("two"))
+    towers.connect(towers.ops(scope="one"), towers.ops(scope="two"))
     assert reads(towers)["two/mul"][0] == "one/out"
     assert run(towers.graph, "after_two:0", {"p:0": 1.0}) == 6
     towers.undo()
@@ -458,8 +458,8 @@ def test_control_inputs_are_added_and_removed(towers: tgw.GraphEditor) -> None:
 
 def test_every_line_does_the_same_again() -> None:
     first, again = two_towers(), two_towers()
-    first.reroute("one/out:0", to="q:0", never=first.scope("two"))
-    first.swap(first.scope("one"), "two", "inputs")
+    first.reroute("one/out:0", to="q:0", never=first.ops(scope="two"))
+    first.swap(first.ops(scope="one"), "two", "inputs")
     first.connect(["q:0", "p:0"], "two/mul")
     first.bypass("two/out")
     first.detach("one/mul", outputs=False, names=["fed", "factor"])
@@ -469,7 +469,7 @@ def test_every_line_does_the_same_again() -> None:
     for step in first.history.done:
         eval(step.line, {"editor": again})
     assert reads(again) == reads(first)
-    assert again.to_script().text == first.to_script().text
+    assert again.history.to_script().text == first.history.to_script().text
 
 
 @pytest.mark.parametrize("is_file", [False, True], ids=["live", "file"])
@@ -477,7 +477,7 @@ def test_a_variable_takes_no_initial_value_of_another_shape(is_file):
     # TensorFlow's live graph takes it, and no saved one can be imported then.
     editor = tgw.example()
     editor = tgw.edit(editor.graph.as_graph_def()) if is_file else editor
-    before = list(editor.index.nodes)
+    before = list(editor._core.index.nodes)
     with pytest.raises(GraphEditError, match=r"'net/w/Assign' cannot take 'loss:0' of shape \(\)"):
         editor.reroute("net/w/Initializer/Const:0", "loss:0")
-    assert editor.index.nodes == before
+    assert editor._core.index.nodes == before

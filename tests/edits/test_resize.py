@@ -1,4 +1,4 @@
-"""ReplaceInput: a placeholder of another shape or dtype, and the constants that still hold the old size."""
+"""SetInput: a placeholder of another shape or dtype, and the constants that still hold the old size."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_constants_that_hold_the_old_size_are_found_and_rewritten(name: str, siz
     build, rest = CASES[name]
     editor = tgw.edit(written(graph_of(lambda x: build(x, 4), [4, *rest]), tmp_path))
     before = saved(editor, tmp_path)
-    done = editor.replace_input("x:0", [size, *rest], fix=True)
+    done = editor.passes.set_input("x:0", [size, *rest], fix=True)
     assert done.constants
     given = ran(editor, tmp_path, "y:0", {"x:0": np.ones((6, *rest), np.float32)})
     wanted = graph_of(lambda x: build(x, 6), [6, *rest]).get_tensor_by_name("y:0").shape
@@ -163,13 +163,13 @@ def test_functions_that_say_no_shape_of_their_arguments_take_the_new_size(
 ) -> None:
     graph = calls_by_type()
     editor = tgw.edit(written(graph, tmp_path)) if is_file else tgw.edit(graph, session=v1.Session(graph=graph))
-    before = {name: editor.index.extras.function(name) for name in editor.index.functions}
+    before = {name: editor._core.index.extras.function(name) for name in editor._core.index.functions}
     done = editor.passes.change_batch_size(size)
     assert {one.function for one in done.constants} == {"outer", "inner"}
     assert "In function 'inner': its gradient function 'back', made for the old size, stays as it is; " in str(done)
     assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((3, 2), np.float32)}).tolist() == [[4, 4]] * 3
     editor.undo()
-    assert {name: editor.index.extras.function(name) for name in before} == before
+    assert {name: editor._core.index.extras.function(name) for name in before} == before
     assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((4, 2), np.float32)}).tolist() == [[4, 4]] * 4
 
 
@@ -190,12 +190,12 @@ def test_a_constant_behind_an_op_whose_type_is_a_function_takes_the_new_size(
 
     graph = graph_of(lambda x: tf.reshape(tf.raw_ops.LRN(input=outer(x)[..., None]), [4, 2, 1]), [4, 2])
     editor = tgw.edit(written(graph, tmp_path) if is_file else graph)
-    assert editor.index.shape(editor.index.op("LRN"), 0) == (None,) * 4
+    assert editor._core.index.shape(editor._core.index.op("LRN"), 0) == (None,) * 4
     editor.passes.change_batch_size(size)
-    assert editor.index.shape(editor.index.op("y"), 0) == (size, 2, 1)
-    (call,) = (op for op, kind in enumerate(editor.index.types) if kind in editor.index.functions)
-    assert editor.index.dtypes(call) == ("float32",)
-    assert editor.index.shape(call, 0) == (size, 1, 2)
+    assert editor._core.index.shape(editor._core.index.op("y"), 0) == (size, 2, 1)
+    (call,) = (op for op, kind in enumerate(editor._core.index.types) if kind in editor._core.index.functions)
+    assert editor._core.index.dtypes(call) == ("float32",)
+    assert editor._core.index.shape(call, 0) == (size, 1, 2)
     assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((3, 2), np.float32)}).shape == (3, 2, 1)
 
 
@@ -217,7 +217,7 @@ def test_a_tf_function_and_its_callees_take_the_new_size() -> None:
     editor = tgw.edit(module.scores)
     editor.passes.change_batch_size(None)
     x = tf.random.stateless_normal([6, 8], [1, 2])
-    np.testing.assert_allclose(editor.function()(x)["y"], tf.nn.relu(x) @ tf.ones([8, 3]) + 1.0, rtol=1e-6)
+    np.testing.assert_allclose(editor.to_function()(x)["y"], tf.nn.relu(x) @ tf.ones([8, 3]) + 1.0, rtol=1e-6)
 
 
 @pytest.mark.parametrize("source", ["live", "pb"])
@@ -228,10 +228,10 @@ def test_functions_that_a_graph_calls_take_the_new_size_outside_of_the_graph(sou
     with pytest.raises(
         GraphEditError, match=r"Function '.*', which 'PartitionedCall' calls: .*'Reshape/shape' still hold"
     ):
-        editor.replace_input("x:0", [6, 2])
+        editor.passes.set_input("x:0", [6, 2])
     assert not editor.history.done
     for _ in range(2):
-        editor.replace_input("x:0", [6, 2], fix=True)
+        editor.passes.set_input("x:0", [6, 2], fix=True)
         x = np.ones((6, 2), np.float32)
         assert editor.session.run("y:0", {"x:0": x}).shape == (6, 1, 2)
         editor.undo()
@@ -297,7 +297,7 @@ def test_tensor_arrays_take_the_elements_of_the_new_size(size: int | None, is_im
     if is_imported:
         assert editor.session is not None
     editor.passes.change_batch_size(size)
-    shapes = [node.attr["element_shape"].shape for node in editor.index.nodes if "element_shape" in node.attr]
+    shapes = [node.attr["element_shape"].shape for node in editor._core.index.nodes if "element_shape" in node.attr]
     assert len(shapes) == 3
     assert 2 not in [shape.dim[0].size for shape in shapes]
     rows = np.repeat(values[:1], size or 3, axis=0)
@@ -313,14 +313,16 @@ def test_attributes_that_a_file_leaves_out_stay_out(tmp_path: Path) -> None:
             del node.attr[key]
     (tmp_path / "g.pb").write_bytes(graph.SerializeToString())
     editor = tgw.edit(tmp_path / "g.pb")
-    editor.replace_input("x:0", [None, 2], fix=True)
-    assert not [key for node in editor.index.nodes for key, value in node.attr.items() if not value.WhichOneof("value")]
+    editor.passes.set_input("x:0", [None, 2], fix=True)
+    assert not [
+        key for node in editor._core.index.nodes for key, value in node.attr.items() if not value.WhichOneof("value")
+    ]
 
 
 def test_without_fix_they_are_told(tmp_path: Path) -> None:
     graph = graph_of(lambda x: tf.reshape(x, [4, 1, 2], name="r"), [4, 2])
     editor = tgw.edit(written(graph, tmp_path))
-    done = editor.replace_input("x:0", tf.TensorSpec([None, 2]))
+    done = editor.passes.set_input("x:0", tf.TensorSpec([None, 2]))
     (found,) = done.constants
     assert (found.op, found.value, found.proposed, found.reader) == ("r/shape", (4, 1, 2), (-1, 1, 2), "r")
     assert done.notes[0] == "'r/shape' still holds the old size, [4, 1, 2], for 'r'; make it [-1, 1, 2]."
@@ -333,9 +335,9 @@ def test_a_shape_that_does_not_go_through_is_refused_and_the_fix_offered(tmp_pat
     editor = tgw.edit(written(graph, tmp_path))
     before = saved(editor, tmp_path)
     with pytest.raises(GraphEditError, match=r"Op 'r' cannot take.*'r/shape' still holds the old size") as refused:
-        editor.replace_input("x:0", [6, 2])
+        editor.passes.set_input("x:0", [6, 2])
     assert saved(editor, tmp_path) == before
-    editor.edit(refused.value.mends[0])
+    editor.apply(refused.value.fixes[0])
     assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((6, 2))}).shape == (6, 1, 2)
 
 
@@ -353,7 +355,7 @@ def test_other_numbers_that_are_the_same_are_left_alone(
     build: Callable[[tf.Tensor], tf.Tensor], tmp_path: Path
 ) -> None:
     editor = tgw.edit(written(graph_of(build, [4, 4]), tmp_path))
-    done = editor.replace_input("x:0", [None, 4], fix=True)
+    done = editor.passes.set_input("x:0", [None, 4], fix=True)
     assert done.constants == ()
     assert done.changed == ("x",)
 
@@ -364,13 +366,13 @@ def test_a_constant_that_others_read_too_is_left_for_them(tmp_path: Path) -> Non
         return tf.reshape(x, shape, name="r") + tf.cast(tf.reduce_sum(shape, name="sum"), tf.float32)
 
     editor = tgw.edit(written(graph_of(build, [4, 2]), tmp_path))
-    editor.replace_input("x:0", [None, 2], fix=True)
+    editor.passes.set_input("x:0", [None, 2], fix=True)
     assert ran(editor, tmp_path, ["sum:0", "y:0"], {"x:0": np.ones((6, 2))})[0] == 6
 
 
 def test_a_constant_as_large_as_the_input_is_told(tmp_path: Path) -> None:
     editor = tgw.edit(written(graph_of(lambda x: x + tf.ones([4, 2], name="ones"), [4, 2]), tmp_path))
-    done = editor.replace_input("x:0", [None, 2], fix=True)
+    done = editor.passes.set_input("x:0", [None, 2], fix=True)
     assert done.notes[0] == "'ones' still holds the old size, [4, 2], for 'add'; it is not known what it should hold."
 
 
@@ -379,7 +381,7 @@ def test_the_session_takes_the_new_size_under_the_old_name() -> None:
     with v1.Session(graph=graph) as session:
         session.run("y:0", {"x:0": np.ones((4, 2))})
         editor = tgw.edit(graph, session=session)
-        editor.replace_input("x:0", shape=[None, 2], fix=True)
+        editor.passes.set_input("x:0", shape=[None, 2], fix=True)
         assert session.run("y:0", {"x:0": np.ones((6, 2))}).shape == (6, 1, 2)
         assert graph.get_tensor_by_name("y:0").shape.as_list() == [None, 1, 2]
         editor.undo()
@@ -390,28 +392,28 @@ def test_the_session_takes_the_new_size_under_the_old_name() -> None:
 def test_another_dtype_is_cast_back_for_the_readers(line: tf.Graph, tmp_path: Path) -> None:
     editor = tgw.edit(written(line, tmp_path))
     with pytest.raises(GraphEditError, match=r"Op 'a' reads 'x' as float32, and it is to be uint8") as refused:
-        editor.replace_input("x:0", tf.uint8)
-    editor.edit(refused.value.mends[0])
+        editor.passes.set_input("x:0", tf.uint8)
+    editor.apply(refused.value.fixes[0])
     given = ran(editor, tmp_path, "c:0", {"x:0": np.ones((1, 2), np.uint8)})
     assert (given.tolist(), given.dtype) == ([[8, 8]], np.float32)
-    assert 'editor.replace_input(tensor="x:0", dtype="uint8", mend="Cast")' in editor.to_script().text
+    assert 'editor.passes.set_input(tensor="x:0", dtype="uint8", adapter="Cast")' in editor.history.to_script().text
 
 
 def test_in_a_live_graph_another_dtype_takes_a_new_placeholder(line: tf.Graph) -> None:
     with v1.Session(graph=line) as session:
         editor = tgw.edit(line, session=session)
-        done = editor.replace_input("x", dtype=tf.uint8, mend="Cast")
+        done = editor.passes.set_input("x", dtype=tf.uint8, adapter="Cast")
         assert any("'x' is 'x_1' now" in note for note in done.notes)
         assert session.run("c:0", {"x_1:0": np.ones((1, 2), np.uint8)}).tolist() == [[8, 8]]
 
 
 def test_the_ends_of_signatures_stay(signed: Path, tmp_path: Path) -> None:
     editor = tgw.edit(signed)
-    editor.replace_input("x:0", [7, 3])
+    editor.passes.set_input("x:0", [7, 3])
     assert next(iter(editor.signatures.values())).inputs == (("x", "x:0"),)
     editor.undo()
     editor.session.run("net/logits:0", {"x:0": np.ones((2, 3))})
-    editor.replace_input("x:0", dtype=tf.int32, mend="Cast")
+    editor.passes.set_input("x:0", dtype=tf.int32, adapter="Cast")
     assert next(iter(editor.signatures.values())).inputs == (("x", "x_1:0"),)
 
 
@@ -426,7 +428,7 @@ def test_the_ends_of_signatures_stay(signed: Path, tmp_path: Path) -> None:
 def test_what_is_no_input_or_no_spec_is_refused(line: tf.Graph, tensor: str, spec: Any, why: str) -> None:
     editor = tgw.edit(line)
     with pytest.raises(GraphEditError, match=why):
-        editor.replace_input(tensor, spec)
+        editor.passes.set_input(tensor, spec)
 
 
 def test_a_real_frozen_model_takes_any_batch(tmp_path: Path) -> None:
@@ -437,6 +439,6 @@ def test_a_real_frozen_model_takes_any_batch(tmp_path: Path) -> None:
         return tf.reshape(h @ tf.ones([64, 10]), [2, 5, 2])
 
     editor = tgw.edit(written(graph_of(model, [2, 8, 8, 1]), tmp_path))
-    editor.replace_input("x:0", [None, 8, 8, 1], fix=True)
+    editor.passes.set_input("x:0", [None, 8, 8, 1], fix=True)
     for batch in (1, 3):
         assert ran(editor, tmp_path, "y:0", {"x:0": np.ones((batch, 8, 8, 1))}).shape == (batch, 5, 2)

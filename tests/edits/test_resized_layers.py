@@ -217,7 +217,7 @@ def pairs(cases: dict[str, tuple[Build, tuple[Shape, ...]]]) -> list[Any]:
 
 
 def static_shapes(editor: tgw.GraphEditor) -> dict[str, list[Any]]:
-    index = editor.index
+    index = editor._core.index
     return {
         name: [index.shape(op, port) for port in range(len(index.dtypes(op)))]
         for op, name in enumerate(index.names)
@@ -233,10 +233,10 @@ def test_a_resized_model_has_the_shapes_and_numbers_of_one_that_keras_builds(
     traced, built = model(build, old), model(build, new)
     built.set_weights(traced.get_weights())
     editor = tgw.edit(traced)
-    told = editor.replace_input("x:0", [None, *new], fix=True).constants
+    told = editor.passes.set_input("x:0", [None, *new], fix=True).constants
     assert all(one.proposed is not None for one in told)
     x = np.random.default_rng(0).normal(size=(2, *new)).astype("float32")
-    np.testing.assert_allclose(editor.module()(x), built(x), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(editor.to_module()(x), built(x), rtol=1e-4, atol=1e-5)
     shapes, right = static_shapes(editor), static_shapes(tgw.edit(built))
     common = shapes.keys() & right.keys()
     assert len(common) > 0.9 * len(right)
@@ -248,7 +248,7 @@ def test_a_resized_model_has_the_shapes_and_numbers_of_one_that_keras_builds(
 def test_a_size_that_cannot_be_shown_right_is_told_or_refused(build: Build, old: Shape, new: Shape) -> None:
     editor = tgw.edit(model(build, old))
     try:
-        told = editor.replace_input("x:0", [None, *new], fix=True).constants
+        told = editor.passes.set_input("x:0", [None, *new], fix=True).constants
     except GraphEditError:
         return
     assert any(one.proposed is None for one in told)

@@ -40,7 +40,7 @@ def copied(graph: tf.Graph, *outputs: str, into: str = "copy", fresh: bool = Fal
 
 def first_content(graph: tf.Graph, into: str = "copy") -> list[str]:
     """The ops to run for the copied state to have its first content."""
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     return [index.names[i] for i in first_contents(index, range(len(index))) if index.names[i].startswith(f"{into}/")]
 
 
@@ -508,7 +508,7 @@ def test_a_table_that_a_person_fills_is_the_copy_s_own_and_has_the_same_contents
     with v1.Session(graph=graph) as session, v1.Session(graph=other) as elsewhere:
         session.run("insert", {"keys:0": [1, 2], "values:0": values(5, 6)})
         editor = tgw.edit(graph, session=session)
-        preview = editor.preview("x:0", "y:0", into="copy")
+        preview = editor.preview(editor.clone, "x:0", "y:0", into="copy")
         assert ([state.kind for state in preview.new], preview.shared, preview.dropped) == (["hash table"], (), ())
         copies = [editor.clone("x:0", "y:0", into="copy"), editor.clone([], "y:0", into="all")]
         copies.append(editor.clone(editor.ops("y").upstream(), into="chosen"))
@@ -562,7 +562,7 @@ def test_a_clone_that_fails_after_its_tables_were_filled_shows_nothing_and_works
     with v1.Session(graph=graph) as session:
         session.run("insert", {"keys:0": [1], "values:0": [5.0]})
         editor = tgw.edit(graph, session=session)
-        before = list(editor.index.names)
+        before = list(editor._core.index.names)
 
         def interrupted(*given: object) -> None:
             copy_tables(*given)  # type: ignore[arg-type]
@@ -572,10 +572,10 @@ def test_a_clone_that_fails_after_its_tables_were_filled_shows_nothing_and_works
             patched.setattr(sessions, "copy_tables", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 editor.clone("x:0", "y:0", into="copy")
-        assert list(editor.index.names) == before
+        assert list(editor._core.index.names) == before
         copy = editor.clone("x:0", "y:0", into="copy")
         assert session.run([copy["y:0"], "y:0"], {"x:0": [1]}) == [[5], [5]]
-        assert list(editor.index.names) == [*before, *copy.ops]
+        assert list(editor._core.index.names) == [*before, *copy.ops]
 
 
 def test_a_table_whose_initialiser_waits_for_a_placeholder_has_the_contents_of_the_original(graph: tf.Graph) -> None:

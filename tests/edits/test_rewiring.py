@@ -61,7 +61,7 @@ def test_a_layer_is_bypassed_by_its_scope(layer: Any) -> None:
     assert np.array_equal(run(editor.graph, "y:0", {"x:0": X}), X)
     editor.undo()
     assert reads(editor) == before
-    editor.bypass(editor.scope("layer"))
+    editor.bypass(editor.ops(scope="layer"))
     assert reads(editor)["y"] == ["x"]
 
 
@@ -102,16 +102,16 @@ def test_where_several_inputs_fit_each_is_offered() -> None:
         "'layer/sum' reads 'x:0' and 'layer/Square:0', and each would fit those that read 'layer/sum:0' (float32 "
         '(None, 4)); choose one of them, such as editor.bypass(what="layer/sum", by="x:0").'
     )
-    assert [mend.by for mend in error.mends] == ["x:0", "layer/Square:0"]
-    editor.edit(error.mends[1])
+    assert [fix.by for fix in error.fixes] == ["x:0", "layer/Square:0"]
+    editor.apply(error.fixes[1])
     assert reads(editor)["y"] == ["layer/Square"]
 
 
-def test_a_mend_goes_between_where_the_ends_do_not_fit() -> None:
+def test_a_fix_goes_between_where_the_ends_do_not_fit() -> None:
     editor = built(lambda x: tf.cast(x, tf.int32, name="cast"))
     error = refused(lambda: editor.bypass("layer/cast"))
-    assert [mend.mend for mend in error.mends] == ["Cast"]
-    editor.edit(error.mends[0])
+    assert [fix.adapter for fix in error.fixes] == ["Cast"]
+    editor.apply(error.fixes[0])
     assert run(editor.graph, "y:0", {"x:0": X}).dtype == np.int32
 
 
@@ -174,7 +174,7 @@ def test_gradients_of_what_was_renamed_are_bypassed_with_it(as_file: bool) -> No
     editor.rename("net", "model")
     told = editor.bypass("model/noise", gradients=True)
     assert "Its gradients are bypassed" in str(told)
-    assert set(editor.core.executor.unused_ops()) >= {"model/noise/Mul", "gradients/net/dropout/Mul_grad/Mul"}
+    assert set(editor._core.executor.unused_ops()) >= {"model/noise/Mul", "gradients/net/dropout/Mul_grad/Mul"}
     if not as_file:
         with v1.Session(graph=trained(None)) as plain:
             for pair in zip(weights_after_a_step(editor.session), weights_after_a_step(plain), strict=True):
@@ -194,7 +194,7 @@ def test_gradients_of_what_another_editor_has_renamed_are_bypassed_with_it() -> 
     for editor in (tgw.edit(graph, session=session), first):
         told = editor.bypass("model/noise", gradients=True)
         assert "Its gradients are bypassed" in str(told)
-        assert set(editor.core.executor.unused_ops()) >= {"model/noise/Mul", "gradients/net/dropout/Mul_grad/Mul"}
+        assert set(editor._core.executor.unused_ops()) >= {"model/noise/Mul", "gradients/net/dropout/Mul_grad/Mul"}
         editor.undo()
     second.undo()
     first.undo()
@@ -241,7 +241,7 @@ def test_gradients_of_a_tape_in_a_function_are_bypassed_with_the_scope(renamed: 
         return tape.gradient(loss, [x])[0] * 2.0
 
     editor = tgw.edit(gradient)
-    assert any(name.startswith("gradient_tape/net/") for name in editor.index.names)
+    assert any(name.startswith("gradient_tape/net/") for name in editor._core.index.names)
     if renamed != "net":
         editor.rename("net", renamed)
     editor.bypass(renamed, gradients=True)
@@ -255,8 +255,8 @@ def test_gradients_of_gradients_are_refused_in_words() -> None:
     error = refused(lambda: editor.bypass("net/dropout", gradients=True))
     assert "gradient of a gradient" in error.why
     assert "=" not in error.sentence
-    assert [type(mend).__name__ for mend in error.mends] == ["StripTraining"]
-    editor.edit(error.mends[0])
+    assert [type(fix).__name__ for fix in error.fixes] == ["StripTraining"]
+    editor.apply(error.fixes[0])
     editor.bypass("net/dropout", gradients=True)
 
 
@@ -297,7 +297,7 @@ def test_a_part_is_cut_off_by_placeholders() -> None:
     assert editor.detach("one", outputs=False).changed == ("one/mul",)
     editor.undo()
     assert editor.detach("one", inputs=False).changed == ("after_one",)
-    assert editor.index.shape(editor.index.op("one/out_placeholder_1"), 0) == ()
+    assert editor._core.index.shape(editor._core.index.op("one/out_placeholder_1"), 0) == ()
 
 
 def test_one_placeholder_stands_for_one_tensor_with_its_dtype_and_shape() -> None:
@@ -337,7 +337,9 @@ def test_no_placeholder_stands_for_a_variable_that_is_changed(resource: bool) ->
         v1.assign(v, v + 1.0, name="put")
     editor = tgw.edit(graph)
     put = next(
-        name for name in editor.matching("^put") if "Assign" in editor.index.types[editor.index.op(name)] or resource
+        name
+        for name in editor.ops(matching="^put")
+        if "Assign" in editor._core.index.types[editor._core.index.op(name)] or resource
     )
     before = reads(editor)
     with pytest.raises(GraphEditError, match="no placeholder can stand for"):
@@ -419,7 +421,7 @@ def test_an_op_that_a_control_edge_keeps_in_a_loop_keeps_it(controlled: tgw.Grap
         controlled.add_control_inputs("r", "loop/neg")
 
 
-def test_the_constants_of_a_mend_run_in_the_loop_too() -> None:
+def test_the_constants_of_a_fix_run_in_the_loop_too() -> None:
     v1.disable_control_flow_v2()
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [2, 3], name="x")
@@ -430,7 +432,7 @@ def test_the_constants_of_a_mend_run_in_the_loop_too() -> None:
 
         tf.identity(v1.while_loop(lambda i, _: i < 3, body, [0, x], name="loop")[1], name="y")
     editor = tgw.edit(graph)
-    editor.connect("loop/turned:0", "loop/NextIteration_1", 0, mend="Reshape")
+    editor.connect("loop/turned:0", "loop/NextIteration_1", 0, adapter="Reshape")
     value = np.arange(6, dtype=np.float32).reshape(2, 3)
     wanted = value
     for _ in range(3):
@@ -468,7 +470,7 @@ def test_undo_brings_back_what_tensorflow_would_write(mlp: tf.Graph, session: v1
     editor.add_control_inputs("net/logits", ["net/one/out", "x"])
     editor.detach("net/two")
     editor.history.goto(0)
-    hidden = {node.name for node in mlp.as_graph_def().node} - set(editor.index.names)
+    hidden = {node.name for node in mlp.as_graph_def().node} - set(editor._core.index.names)
     after = (n for n in mlp.as_graph_def().node if n.name not in hidden)
     assert sorted(n.SerializeToString(deterministic=True) for n in after) == before
 
@@ -487,7 +489,7 @@ def test_a_file_is_rewired_before_tensorflow_imports_it(line: tf.Graph, tmp_path
     file = tmp_path / "line.pb"
     file.write_bytes(line.as_graph_def().SerializeToString())
     editor = tgw.edit(file)
-    opened = editor.index
+    opened = editor._core.index
     whole = [node.SerializeToString() for node in opened.nodes]
     editor.bypass("b")
     assert "insert a Reshape" not in refused(lambda: editor.reroute("a:0", to="c:0")).why
@@ -495,8 +497,8 @@ def test_a_file_is_rewired_before_tensorflow_imports_it(line: tf.Graph, tmp_path
     assert reads(editor)["c"] == ["a_placeholder", "c/y_placeholder"]
     editor.undo()
     editor.undo()
-    assert editor.index is opened
-    assert [node.SerializeToString() for node in editor.index.nodes] == whole
+    assert editor._core.index is opened
+    assert [node.SerializeToString() for node in editor._core.index.nodes] == whole
     editor.redo()
     copy = editor.clone("x:0", "c:0", "copy", init="none")
     assert np.array_equal(run(editor.graph, copy["c:0"], {"x:0": X[:, :2]}), X[:, :2] * 4)
@@ -509,7 +511,7 @@ def test_of_many_states_of_a_file_a_few_are_kept_and_undo_makes_the_others_again
     file = tmp_path / "line.pb"
     file.write_bytes(line.as_graph_def().SerializeToString())
     editor = tgw.edit(file)
-    opened, states = editor.index, []
+    opened, states = editor._core.index, []
     for k in range(300):
         states.append(reads(editor))
         editor.connect("xab"[k % 3] + ":0", "c", k % 2)
@@ -519,7 +521,7 @@ def test_of_many_states_of_a_file_a_few_are_kept_and_undo_makes_the_others_again
     for state in reversed(states):
         editor.undo()
         assert reads(editor) == state
-    assert editor.index is opened
+    assert editor._core.index is opened
 
 
 def test_a_file_with_ops_that_tensorflow_does_not_know_is_rewired(tmp_path: Path) -> None:
@@ -544,13 +546,13 @@ def test_the_body_of_a_function_is_rewired() -> None:
         return tf.square(tf.multiply(x, 2.0, name="double"), name="square")
 
     editor = tgw.edit(double_and_square)
-    opened = editor.index
+    opened = editor._core.index
     before = reads(editor)
     editor.bypass("double")
     assert reads(editor)["square"] == ["x"]
     assert float(double_and_square(3.0)) == 36  # the function itself is as it was
     assert editor.undo() == 'editor.bypass(what="double")'
-    assert editor.index is opened
+    assert editor._core.index is opened
     assert reads(editor) == before
 
 
@@ -563,10 +565,10 @@ def test_a_v2_loop_is_rewired_outside_and_inside() -> None:
     assert editor.reroute("x:0", to="other:0").changed
     assert run(graph, "y:0", {"other:0": 2.0}) == 16
     editor.undo()
-    loop = next(iter(editor.of_type("StatelessWhile")))
+    loop = next(iter(editor.ops(type="StatelessWhile")))
     assert "would be a cycle" in refused(lambda: editor.connect("y:0", loop, 3)).why
     editor.view.enter(loop, "body")
-    mul = next(iter(editor.of_type("Mul")))
+    mul = next(iter(editor.ops(type="Mul")))
     inputs = reads(editor)[mul]
     editor.swap(f"{inputs[0]}:0", f"{inputs[1]}:0", only=mul)
     assert reads(editor)[mul] == inputs[::-1]
@@ -643,7 +645,7 @@ def test_a_handle_of_another_kind_is_refused(handle: str, reader: str, kinds: st
     editor = tgw.edit(graph_of_handles())
     with pytest.raises(GraphEditError, match=kinds):
         editor.connect(f"{handle}:0", reader, k=0)
-    index = editor.index
+    index = editor._core.index
     assert kinds in validation.why_not(index, (index.ids[handle], 0), index.ids[reader], 0)
     assert index.ids[reader] in validation.refusals(index, (index.ids[handle], 0), [index.ids[reader]])
 

@@ -33,11 +33,11 @@ class Random:
         self.refused: list[str] = []
 
     def op(self) -> str:
-        return self.random.choice(self.editor.index.names)
+        return self.random.choice(self.editor._core.index.names)
 
     def tensor(self, dtype: str = "") -> str:
         """A tensor, of the dtype if there is one among some."""
-        index, some = self.editor.index, []
+        index, some = self.editor._core.index, []
         for _ in range(40):
             i = self.random.randrange(len(index))
             some += [(f"{index.names[i]}:{k}", told) for k, told in enumerate(index.typing.dtypes(index.nodes[i]))]
@@ -45,7 +45,7 @@ class Random:
         return self.random.choice(alike or [name for name, _ in some] or [f"{self.op()}:0"])
 
     def dtype(self, tensor: str) -> str:
-        index, (op, _, port) = self.editor.index, tensor.rpartition(":")
+        index, (op, _, port) = self.editor._core.index, tensor.rpartition(":")
         told = index.typing.dtypes(index.nodes[index.op(op)])
         return told[int(port)] if int(port) < len(told) else ""
 
@@ -54,7 +54,7 @@ class Random:
         editor, old = self.editor, self.tensor()
         new = self.tensor(self.dtype(old))
         kinds: list[Callable[[], Any]] = [
-            lambda: editor.reroute(old, to=new, mend=self.random.choice(["", "", "", "Cast", "Reshape"])),
+            lambda: editor.reroute(old, to=new, adapter=self.random.choice(["", "", "", "Cast", "Reshape"])),
             lambda: editor.reroute(old, to=new, never=[self.op()]),
             lambda: editor.swap(old, new),
             lambda: editor.swap(self.op(), self.op(), self.random.choice(["inputs", "outputs", "both"])),
@@ -75,25 +75,25 @@ class Random:
         return True
 
     def control_edge(self) -> tuple[str, str]:
-        index = self.editor.index
+        index = self.editor._core.index
         edges = list(zip(index.controls.owner.tolist(), index.controls.values.tolist(), strict=True))
         op, waited = self.random.choice(edges or [(0, 0)])
         return index.names[op], index.names[waited]
 
 
 def seen(editor: tgw.GraphEditor) -> list[bytes]:
-    return [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
+    return [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
 
 
 def written(editor: tgw.GraphEditor) -> dict[str, bytes]:
     """TensorFlow's own NodeDefs of what the editor shows, read past veils."""
     nodes = {node.name: node for node in without_veils(editor.graph, list(editor.graph.as_graph_def().node))}
-    return {name: nodes[name].SerializeToString(deterministic=True) for name in editor.index.names}
+    return {name: nodes[name].SerializeToString(deterministic=True) for name in editor._core.index.names}
 
 
 def cyclic(editor: tgw.GraphEditor) -> bool:
     """Whether some op depends on itself, but for the way round of a loop."""
-    index = editor.index
+    index = editor._core.index
     left = dict(enumerate(np.diff(index.sources.start).tolist()))
     todo = [op for op, count in left.items() if not count]
     gone = [(op, to) for op in range(len(index)) if index.types[op] in NEXT for to in _readers(index, op)]
@@ -119,7 +119,7 @@ def _readers(index: Any, op: int) -> list[int]:
 @pytest.mark.sample(10)
 def test_undo_of_random_edits_gives_back_the_graph(file: str) -> None:
     editor = tgw.edit(fresh_graph(file, []))
-    before, names = seen(editor), editor.index.names
+    before, names = seen(editor), editor._core.index.names
     at_random, states = Random(editor, seed=FILES.index(file)), []
     assert not cyclic(editor)
     for _ in range(EDITS * 4):
@@ -129,12 +129,12 @@ def test_undo_of_random_edits_gives_back_the_graph(file: str) -> None:
             assert not cyclic(editor)
     after = seen(editor)
     assert states
-    assert {n.name: n.SerializeToString(deterministic=True) for n in editor.index.nodes} == written(editor)
+    assert {n.name: n.SerializeToString(deterministic=True) for n in editor._core.index.nodes} == written(editor)
     for state in reversed(states):
         editor.undo()
         assert seen(editor) == state
     assert seen(editor) == before
-    assert editor.index.names == names
+    assert editor._core.index.names == names
     editor.history.goto(len(states))
     assert seen(editor) == after
 
@@ -144,11 +144,11 @@ def test_undo_of_random_edits_gives_back_the_very_file(file: str, tmp_path: Path
     opened = tmp_path / "graph.pb"
     opened.write_bytes(fresh_graph(file, []).as_graph_def().SerializeToString())
     editor = tgw.edit(opened)
-    before, at_random = editor.index, Random(editor, seed=1)
+    before, at_random = editor._core.index, Random(editor, seed=1)
     done = sum(at_random.edit() for _ in range(EDITS * 2))
     assert done
     editor.history.goto(0)
-    assert editor.index is before
+    assert editor._core.index is before
 
 
 def test_hundreds_of_edits_back_and_forth_end_where_they_began() -> None:
@@ -162,14 +162,14 @@ def test_hundreds_of_edits_back_and_forth_end_where_they_began() -> None:
             editor.undo()
         elif editor.history.undone:
             editor.redo()
-    assert {n.name: n.SerializeToString(deterministic=True) for n in editor.index.nodes} == written(editor)
+    assert {n.name: n.SerializeToString(deterministic=True) for n in editor._core.index.nodes} == written(editor)
     editor.history.goto(0)
     assert seen(editor) == before
 
 
 @pytest.mark.parametrize("file", [*FILES[::5], "graphs/while_grad.meta.pb", "graphs/cond_v1.meta.pbtxt"])
 def test_what_all_targets_are_told_is_what_each_would_be_refused_for(file: str) -> None:
-    index = tgw.edit(fresh_graph(file, [])).index
+    index = tgw.edit(fresh_graph(file, []))._core.index
     at_random = random.Random(3)
     for _ in range(6):
         op = at_random.randrange(len(index))
@@ -183,7 +183,7 @@ def test_what_all_targets_are_told_is_what_each_would_be_refused_for(file: str) 
 
 
 def test_a_target_is_refused_by_name_and_number_too(line: tf.Graph) -> None:
-    index = tgw.edit(line).index
+    index = tgw.edit(line)._core.index
     x, a, c = (index.op(name) for name in "xac")
     assert validation.why_not(index, (x, 0), c, 0) == ""
     assert validation.why_not(index, (x, 0), a, 0) == "'a' reads 'x:0' there already."
@@ -202,7 +202,7 @@ def test_edges_of_v1_loops_of_a_real_model_stay_within_their_frames() -> None:
     meta = v1.MetaGraphDef.FromString((MODELS / "seq2seq_v1.meta").read_bytes())
     with tf.Graph().as_default() as graph:
         v1.train.import_meta_graph(meta)
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     inside = np.flatnonzero(traversal.mask_of(index, [i for i, t in enumerate(index.types) if t in NEXT]))
     outside = [i for i, name in enumerate(index.names) if index.types[i] == "Placeholder"]
     for op, source in product(inside[:4].tolist(), outside[:2]):

@@ -19,12 +19,12 @@ def test_every_registered_command_has_a_sentence_of_its_own(verb: str) -> None:
 
 def test_sentences_name_what_was_edited(editor: GraphEditor) -> None:
     editor.clone("x:0", "net/logits:0", into="tower")
-    editor.clone(editor.scope("net/one"), into="part", variables="shared")
+    editor.clone(editor.ops(scope="net/one"), into="part", variables="shared")
     editor.bypass("net/two/out")
     editor.rename("net/logits", "net/scores")
     editor.insert("net/one/out:0", "Identity", into="net/one/probe")
     editor.set_constant("x:0", np.zeros([5, 3], np.float32))
-    editor.place(editor.scope("net/one"), "/device:CPU:0")
+    editor.set_device(editor.ops(scope="net/one"), "/device:CPU:0")
     editor.add_control_inputs("net/scores", "net/one/out")
     editor.remove("net/scores")
     sentences = [step.sentence for step in editor.history.done]

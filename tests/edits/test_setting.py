@@ -20,14 +20,14 @@ X = {"x:0": np.ones((1, 2), np.float32)}
 
 def test_a_scope_is_put_on_a_device_and_back(mlp: tf.Graph) -> None:
     editor = tgw.edit(mlp)
-    editor.place("net/one/", "/device:CPU:0")
+    editor.set_device("net/one/", "/device:CPU:0")
     assert mlp.get_operation_by_name("net/one/out").device == "/device:CPU:0"
     assert mlp.get_operation_by_name("net/two/out").device == ""
-    editor.place(editor.scope("net/one/"), None)
-    assert {mlp.get_operation_by_name(n).device for n in editor.scope("net/one/")} == {""}
+    editor.set_device(editor.ops(scope="net/one/"), None)
+    assert {mlp.get_operation_by_name(n).device for n in editor.ops(scope="net/one/")} == {""}
     editor.undo()
     editor.undo()
-    assert {node.device for node in editor.index.nodes} == {""}
+    assert {node.device for node in editor._core.index.nodes} == {""}
 
 
 def test_what_must_stand_beside_moves_along(tmp_path: Path) -> None:
@@ -39,8 +39,8 @@ def test_what_must_stand_beside_moves_along(tmp_path: Path) -> None:
         tf.constant(1.0, name="else")
     editor = tgw.edit(written(graph, tmp_path))
     before = saved(editor, tmp_path)
-    done = editor.place("w", "/job:worker/task:1")
-    assert {n.name for n in editor.index.nodes if n.device} >= {"w", "w/Assign", "w/read", "slot"}
+    done = editor.set_device("w", "/job:worker/task:1")
+    assert {n.name for n in editor._core.index.nodes if n.device} >= {"w", "w/Assign", "w/read", "slot"}
     assert "else" not in done.changed
     assert done.notes[0].endswith("must stand beside them and move along.")
     editor.undo()
@@ -50,16 +50,16 @@ def test_what_must_stand_beside_moves_along(tmp_path: Path) -> None:
 @pytest.mark.parametrize("device", ["gpu 0", "/device:GPU", "/task:x", "GPU:0/"])
 def test_what_is_no_device_is_refused(line: tf.Graph, device: str) -> None:
     with pytest.raises(GraphEditError, match="is not written as TensorFlow writes a device"):
-        tgw.edit(line).place("a", device)
+        tgw.edit(line).set_device("a", device)
 
 
 def test_nothing_changes_twice(line: tf.Graph) -> None:
     editor = tgw.edit(line)
     for again in (
-        lambda: editor.place("a", ""),
+        lambda: editor.set_device("a", ""),
         lambda: editor.set_constant("a/y:0", 2.0),
         lambda: editor.set_attr("a", "T", tf.float32),
-        lambda: editor.replace_input("x:0", [None, 2]),
+        lambda: editor.passes.set_input("x:0", [None, 2]),
     ):
         with pytest.raises(GraphEditError, match="This changes nothing"):
             again()
@@ -174,21 +174,21 @@ def custom(line: tf.Graph) -> tgw.GraphEditor:
 def test_an_op_that_tensorflow_does_not_know_takes_other_values_of_the_attributes_it_has(
     custom: tgw.GraphEditor, name: str, value: Any
 ) -> None:
-    first = v1.GraphDef(node=custom.index.nodes)
-    before = custom.index.nodes[custom.index.op("custom")].attr[name]
+    first = v1.GraphDef(node=custom._core.index.nodes)
+    before = custom._core.index.nodes[custom._core.index.op("custom")].attr[name]
     report = custom.set_attr("custom", name, value)
-    after = custom.index.nodes[custom.index.op("custom")].attr[name]
+    after = custom._core.index.nodes[custom._core.index.op("custom")].attr[name]
     assert before != after
     assert before.WhichOneof("value") == after.WhichOneof("value")
     assert "it is not checked" in report.notes[0]
     again = tgw.edit(first)
-    again.replay([{"verb": "set_attr", "given": {"op": "custom", "name": name, "value": encode(value)}}])
-    assert again.index.nodes[again.index.op("custom")].attr[name] == after
+    again.history.replay([{"command": "set_attr", "arguments": {"op": "custom", "name": name, "value": encode(value)}}])
+    assert again._core.index.nodes[again._core.index.op("custom")].attr[name] == after
 
 
 def test_an_empty_list_of_an_unknown_op_takes_what_is_given(custom: tgw.GraphEditor) -> None:
     custom.set_attr("custom", "none", [1, 2])
-    assert list(custom.index.nodes[custom.index.op("custom")].attr["none"].list.i) == [1, 2]
+    assert list(custom._core.index.nodes[custom._core.index.op("custom")].attr["none"].list.i) == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_what_an_unknown_op_has_not_or_cannot_hold_is_refused(
 
 def test_an_attribute_that_only_the_op_has_can_be_set_in_a_file_and_in_a_live_graph(custom: tgw.GraphEditor) -> None:
     custom.set_attr("reader", "_mine", "new")
-    assert custom.index.nodes[custom.index.op("reader")].attr["_mine"].s == b"new"
+    assert custom._core.index.nodes[custom._core.index.op("reader")].attr["_mine"].s == b"new"
     with tf.Graph().as_default() as graph, graph._attr_scope({"_mine": v1.AttrValue(s=b"old")}):
         tf.add(1.0, 2.0, name="sum")
     editor = tgw.edit(graph)
@@ -261,15 +261,15 @@ def test_a_placeholder_that_nothing_names_any_more_goes_and_comes_back(tmp_path:
         with v1.colocate_with(keep):
             tf.multiply(x, keep, name="y")
     for editor in (tgw.edit(graph.as_graph_def()), tgw.edit(graph)):
-        before = list(editor.index.nodes), editor.index.collections
+        before = list(editor._core.index.nodes), editor._core.index.collections
         editor.set_constant("keep:0", 0.5)
-        assert [node.name for node in editor.index.nodes if node.op == "Placeholder"] == ["x"]
+        assert [node.name for node in editor._core.index.nodes if node.op == "Placeholder"] == ["x"]
         saved = v1.GraphDef.FromString(editor.save(tmp_path / "edited.pb").read_bytes())
         with tf.Graph().as_default() as again, v1.Session(graph=again) as session:
             tf.import_graph_def(saved, name="")
             assert session.run("y:0", {"x:0": [2.0, 4.0]}).tolist() == [1, 2]
         editor.undo()
-        assert (list(editor.index.nodes), editor.index.collections) == before
+        assert (list(editor._core.index.nodes), editor._core.index.collections) == before
 
 
 def test_a_placeholder_that_a_signature_names_stays(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_placeholder_that_a_signature_names_stays(tmp_path: Path) -> None:
         v1.saved_model.simple_save(session, str(tmp_path / "sm"), {"x": x, "keep": keep}, {"y": tf.multiply(x, keep)})
     editor = tgw.edit(tmp_path / "sm")
     editor.set_constant("keep:0", 0.5)
-    assert "keep" in editor.index.names
+    assert "keep" in editor._core.index.names
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_values_of_every_kind() -> None:
         text, whole, no = session.run(["text_read:0", "whole_read:0", "no_read:0"])
     assert [word.decode() for word in text] == ["c", "ä"]
     assert (whole.tolist(), bool(no)) == ([3, 4], True)
-    assert 'editor.set_constant(tensor="whole:0", value=[3, 4])' in editor.to_script().text
+    assert 'editor.set_constant(tensor="whole:0", value=[3, 4])' in editor.history.to_script().text
 
 
 @pytest.mark.parametrize("is_file", [False, True])
@@ -323,4 +323,4 @@ def test_a_constant_says_the_dtype_that_its_value_has(is_file: bool) -> None:
         with pytest.raises(GraphEditError, match="The value of constant 'c' is float32 and stays it; cast it"):
             editor.set_attr("c", "dtype", "int32")
     assert not editor.history.done
-    assert editor.index.dtypes(0) == ("float32",)
+    assert editor._core.index.dtypes(0) == ("float32",)

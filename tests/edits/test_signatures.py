@@ -35,7 +35,7 @@ def names(editor: tgw.GraphEditor) -> list[str]:
 
 
 def relu(editor: tgw.GraphEditor) -> str:
-    return f"{editor.of_type('Relu').ops[-1]}:0"
+    return f"{editor.ops(type='Relu').ops[-1]}:0"
 
 
 def called(folder: Path, name: str) -> dict[str, np.ndarray[Any, Any]]:
@@ -58,7 +58,7 @@ def test_a_signature_that_is_added_is_in_the_saved_model_with_its_keys_and_value
 ) -> None:
     editor = sources.kinds()[kind]()
     before, tensor = names(editor), relu(editor)
-    feed = editor.of_type("Placeholder").ops[0]
+    feed = editor.ops(type="Placeholder").ops[0]
     expected = editor.probe(tensor, {feed: X})[tensor].value
     editor.signatures.add("features", outputs={"hidden": tensor})
     assert names(editor) == [*before, "features"]
@@ -83,9 +83,9 @@ def test_edits_of_signatures_are_replayed_from_json(kind: str, sources: Sources,
     editor.signatures.rename("features", "embedding")
     editor.save(tmp_path / "edits.json")
     other = sources.kinds()[kind]()
-    other.replay(tmp_path / "edits.json")
+    other.history.replay(tmp_path / "edits.json")
     assert [s.name for s in tuple(other.signatures.values())] == [s.name for s in tuple(editor.signatures.values())]
-    assert 'editor.signatures.add(name="features", inputs={' in editor.to_script().text
+    assert 'editor.signatures.add(name="features", inputs={' in editor.history.to_script().text
 
 
 def test_the_signatures_of_a_file_are_renamed_and_removed_in_its_saved_model(sources: Sources, tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_the_signatures_of_a_file_are_renamed_and_removed_in_its_saved_model(sou
     editor.signatures.rename("twice", "serving_default")
     editor.signatures.remove("hidden")
     editor.save(tmp_path / "model")
-    assert not any("was not written" in notice for notice in editor.notices)  # both were asked for
+    assert not any("was not written" in notice for notice in editor.source.notices)  # both were asked for
     loaded = tf.saved_model.load(str(tmp_path / "model"))
     assert list(loaded.signatures) == ["serving_default"]
     assert set(called(tmp_path / "model", "serving_default")) == {"x", "y"}
@@ -168,7 +168,7 @@ def test_the_order_of_ends_is_that_of_the_arguments_of_the_module() -> None:
     editor.signatures.add("loss", outputs=["loss"])
     editor.signatures.reorder("loss", inputs=["labels", "x"])
     assert [key for key, _ in next(iter(editor.signatures.values())).inputs] == ["labels", "x"]
-    assert list(editor.module().inputs) == ["labels:0", "x:0"]
+    assert list(editor.to_module().inputs) == ["labels:0", "x:0"]
     editor.undo()
     assert [key for key, _ in next(iter(editor.signatures.values())).inputs] == ["x", "labels"]
 
@@ -190,10 +190,10 @@ def test_the_order_of_ends_is_that_of_the_arguments_of_the_module() -> None:
 def test_what_cannot_be_is_refused_and_nothing_has_changed(call: Any, error: type[Exception], sentence: str) -> None:
     editor = tgw.example()
     editor.signatures.add("net", outputs={"y": "net/logits"})
-    before = tuple(editor.signatures.values()), editor.history, editor.index
+    before = tuple(editor.signatures.values()), editor.history, editor._core.index
     with pytest.raises(error, match=sentence):
         call(editor)
-    assert (tuple(editor.signatures.values()), editor.history, editor.index) == before
+    assert (tuple(editor.signatures.values()), editor.history, editor._core.index) == before
 
 
 def test_a_signature_inside_a_function_that_needs_what_only_a_call_knows_is_refused_by_name(sources: Sources) -> None:

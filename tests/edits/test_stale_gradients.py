@@ -118,12 +118,12 @@ VERBS: dict[str, Callable[[tgw.GraphEditor], Any]] = {
     "merge duplicates": lambda e: e.passes.merge_duplicates(),
     "remove a branch": lambda e: e.remove("scores"),
     "add a control edge": lambda e: e.add_control_inputs("act", ["other"]),
-    "replace the input": lambda e: e.replace_input("x:0", [5, 4]),
-    "place": lambda e: e.place("act", "/device:CPU:0"),
+    "replace the input": lambda e: e.passes.set_input("x:0", [5, 4]),
+    "set_device": lambda e: e.set_device("act", "/device:CPU:0"),
     "fold constants": lambda e: e.passes.fold_constants(),
     "remove a gradient stop": lambda e: e.passes.remove_identities(also=["StopGradient"]),
     "replace by another part": lambda e: e.replace("act", e.ops("other")),
-    "trainable": lambda e: e.trainable("skip/w"),
+    "set_trainable": lambda e: e.set_trainable("skip/w"),
 }
 
 
@@ -186,12 +186,12 @@ def test_gradients_go_through_what_is_inserted(function: str, at: str, resource:
         at = graph.get_operation_by_name("two/MatMul").inputs[1].op.name
     session = v1.Session(graph=graph)
     editor = tgw.edit(graph, session=session)
-    before = {node.name: list(node.input) for node in editor.index.nodes}
+    before = {node.name: list(node.input) for node in editor._core.index.nodes}
     told = str(editor.insert(f"{at}:0", FUNCTIONS[function], into="new"))
     assert CARRIES in told
     assert same_gradients(graph)
     editor.undo()
-    assert {node.name: list(node.input) for node in editor.index.nodes if node.name in before} == before
+    assert {node.name: list(node.input) for node in editor._core.index.nodes if node.name in before} == before
     assert same_gradients(graph)
 
 
@@ -208,7 +208,7 @@ def test_two_insertions_carry_the_gradients_one_after_the_other() -> None:
 def test_gradients_go_through_what_is_inserted_in_a_file() -> None:
     editor = tgw.edit(trained().as_graph_def())
     assert CARRIES in str(editor.insert("act:0", "Tanh", into="fresh"))
-    assert "gradients/fresh_grad" in editor.index.scopes.names
+    assert "gradients/fresh_grad" in editor._core.index.scopes.names
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(editor.graph.as_graph_def(), name="")
     gradients, handles = gradients_that_train(graph)

@@ -38,9 +38,9 @@ def test_a_level_of_scope_is_left_out_of_names(old: str, new: str) -> None:
     editor = tgw.edit(tower())
     before = reads(editor)
     editor.rename(old, new)
-    assert not [name for name in editor.index.names if "clone_0" in name]
-    assert {"product", "act"} <= {name.split("/")[-1] for name in editor.index.names}
-    assert "clone_0" not in str([node.attr["_class"] for node in editor.index.nodes if "_class" in node.attr])
+    assert not [name for name in editor._core.index.names if "clone_0" in name]
+    assert {"product", "act"} <= {name.split("/")[-1] for name in editor._core.index.names}
+    assert "clone_0" not in str([node.attr["_class"] for node in editor._core.index.nodes if "_class" in node.attr])
     editor.undo()
     assert reads(editor) == before
 
@@ -49,12 +49,12 @@ def test_a_level_of_scope_is_left_out_in_a_file_and_by_its_line(tmp_path: Path) 
     editor = tgw.edit(tower().as_graph_def())
     editor.rename("clone_0/", "")
     assert editor.history.lines == ('editor.rename(old="clone_0/", new="")',)
-    names = set(editor.index.names)
+    names = set(editor._core.index.names)
     again = tgw.edit(tower().as_graph_def())
-    again.replay(editor.history.records())
-    assert set(again.index.names) == names
+    again.history.replay(editor.history.records())
+    assert set(again._core.index.names) == names
     editor.save(tmp_path / "without.pb")
-    assert set(tgw.edit(tmp_path / "without.pb").index.names) == names
+    assert set(tgw.edit(tmp_path / "without.pb")._core.index.names) == names
 
 
 def test_a_level_of_scope_stays_where_a_name_is_taken_or_none() -> None:
@@ -113,7 +113,7 @@ def test_placeholders_of_a_copy_keep_their_defaults() -> None:
     assert editor.session.run("copy/y:0", {"copy/x:0": X, "copy/keep:0": 2.0}).tolist() == (X * 2).tolist()
     assert copy is not None
     editor.undo()
-    assert not [name for name in editor.index.names if name.startswith("copy")]
+    assert not [name for name in editor._core.index.names if name.startswith("copy")]
 
 
 def test_a_part_keeps_the_defaults_of_its_inputs(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_computed_default_is_none_of_a_copy() -> None:
         tf.multiply(keep, 3.0, name="y")
     editor = tgw.edit(graph)
     editor.clone("keep:0", "y:0", into="copy", placeholders=True)
-    assert editor.index.types[editor.index.ids["copy/keep"]] == "Placeholder"
+    assert editor._core.index.types[editor._core.index.ids["copy/keep"]] == "Placeholder"
 
 
 # Keys
@@ -204,7 +204,7 @@ def test_functions_go_with_the_ops_that_call_them(live: bool, tmp_path: Path) ->
     else:
         editor = tgw.edit(graph_def)
     editor.detach("fed", outputs=False, names=["row"])
-    editor.strip_training(["y:0"])
+    editor.passes.strip_training(["y:0"])
     editor.save(tmp_path / "without.pb", verify=False)
     assert not v1.GraphDef.FromString((tmp_path / "without.pb").read_bytes()).library.function
     editor.undo()
@@ -233,16 +233,16 @@ def test_functions_that_no_op_calls_are_removed(live: bool, tmp_path: Path) -> N
     assert {f.signature.name for f in written.library.function} == names
     says_nothing(editor.passes.remove_functions(), "Ops call every function")
     editor.undo()
-    assert "unused" in editor.index.functions
+    assert "unused" in editor._core.index.functions
     assert editor.history.lines == ()
 
 
 def test_a_collection_goes_and_its_ops_stay() -> None:
     editor = tgw.edit(tower())
-    names = list(editor.index.names)
+    names = list(editor._core.index.names)
     editor.passes.remove_collection("trainable_variables")
     assert editor.graph.get_collection("trainable_variables") == []
-    assert editor.index.names == names
+    assert editor._core.index.names == names
     assert "did you mean 'variables'" in refused(lambda: editor.passes.remove_collection("variable")).why
     editor.undo()
     assert len(editor.graph.get_collection("trainable_variables")) == 1
@@ -279,10 +279,10 @@ def test_an_attribute_is_taken_from_ops_and_from_the_functions_that_they_call(li
 
 def test_an_attribute_is_taken_from_some_ops_and_not_where_it_is_needed() -> None:
     editor = tgw.edit(tower())
-    product = next(name for name in editor.index.names if name.endswith("product"))
+    product = next(name for name in editor._core.index.names if name.endswith("product"))
     editor.set_attr(product, "transpose_a", True)
     editor.passes.remove_attr("transpose_a", product)
-    assert not editor.index.nodes[editor.index.ids[product]].attr["transpose_a"].b
+    assert not editor._core.index.nodes[editor._core.index.ids[product]].attr["transpose_a"].b
     assert (
         "cannot be without 'T', which every MatMul has" in refused(lambda: editor.passes.remove_attr("T", product)).why
     )

@@ -97,7 +97,7 @@ def test_an_op_type_replaces_each_part(remove: bool) -> None:
     for ours, theirs in zip(run(editor.graph, ["y:0", "z:0"], {"x:0": X}), wanted, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
     if remove:
-        assert not set(names) & set(editor.index.names)
+        assert not set(names) & set(editor._core.index.names)
     editor.undo()
     assert reads(editor) == reads(chain())
 
@@ -117,7 +117,7 @@ def test_a_removal_of_several_parts_removes_all_or_none() -> None:
     editor = chain()
     assert "Op 'b' stays and reads 'a'" in refused(lambda: editor.remove(editor.ops("y", "a"))).why
     editor.remove(editor.ops("y", "z"))
-    assert not {"y", "z"} & set(editor.index.names)
+    assert not {"y", "z"} & set(editor._core.index.names)
 
 
 # Who waits
@@ -157,7 +157,7 @@ def test_who_still_waits_after_a_reroute_is_said() -> None:
 
 def test_who_waits_for_an_input_waits_for_the_one_of_another_dtype() -> None:
     editor = waiting()
-    told = editor.replace_input("x:0", dtype=tf.float64, mend="Cast")
+    told = editor.passes.set_input("x:0", dtype=tf.float64, adapter="Cast")
     assert reads(editor)["w"] == [f"^{told.added[-1]}"]
     assert "waits" not in str(told)
 

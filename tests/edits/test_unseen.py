@@ -139,7 +139,7 @@ def test_the_contents_of_a_mutable_table_that_stay_behind_are_told() -> None:
         tf.identity(table.lookup(x), name="y")
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
-        part = editor.ops("y") | editor.of_type("LookupTableFindV2") | editor.of_type("MutableHashTableV2")
+        part = editor.ops("y") | editor.ops(type="LookupTableFindV2") | editor.ops(type="MutableHashTableV2")
         for init in ("initial", "none"):
             copy = editor.clone(part, into=f"copy_{init}", init=init)
             assert any("'table' holds is not copied" in sentence for sentence in copy.report.dropped)

@@ -27,7 +27,7 @@ def with_dropout() -> tgw.GraphEditor:
 
 
 def unused(editor: tgw.GraphEditor) -> tuple[str, ...]:
-    return editor.core.executor.unused_ops()
+    return editor._core.executor.unused_ops()
 
 
 def test_what_is_bypassed_is_unused_and_the_offer_removes_all_of_it() -> None:
@@ -36,13 +36,13 @@ def test_what_is_bypassed_is_unused_and_the_offer_removes_all_of_it() -> None:
     editor.bypass("dropout/")
     assert unused(editor) == DROPOUT
     scene = editor.view.scene()
-    drawn = {name for name, idle in zip(scene.names, editor.core.paint(scene).unused.tolist(), strict=True) if idle}
+    drawn = {name for name, idle in zip(scene.names, editor._core.paint(scene).unused.tolist(), strict=True) if idle}
     assert drawn >= {"dropout"}
     requests = EditRequests(editor, KernelNamespace())
     (offer,) = requests.offers()
     assert offer.text == "Remove 8 unused ops"
     assert requests.apply_fix(offer.line).endswith("and 6 more (8 ops removed).")
-    assert (list(editor.index.names), requests.offers()) == (["x", "relu", "y"], ())
+    assert (list(editor._core.index.names), requests.offers()) == (["x", "relu", "y"], ())
     editor.undo()
     assert unused(editor) == DROPOUT
     editor.undo()
@@ -64,7 +64,7 @@ def test_gradient_ops_of_what_is_bypassed_are_unused_with_it_and_training_goes_o
     editor = tgw.edit(graph, session=session)
     editor.bypass("dropout/", gradients=True)
     idle = unused(editor)
-    gone = {name for name in editor.index.names if re.match(r"(gradients(_1)?/)?dropout/", name)}
+    gone = {name for name in editor._core.index.names if re.match(r"(gradients(_1)?/)?dropout/", name)}
     assert set(idle) == gone
     assert len(gone) > 40
     editor.remove(idle)
@@ -133,18 +133,18 @@ def test_what_is_detached_is_unused_as_a_whole_and_the_offer_removes_it(as_file:
     editor.detach("part")
     assert set(unused(editor)) == {"before", "before_placeholder", "part/n", "part/r"}
     scene = editor.view.scene()
-    drawn = {name for name, idle in zip(scene.names, editor.core.paint(scene).unused.tolist(), strict=True) if idle}
+    drawn = {name for name, idle in zip(scene.names, editor._core.paint(scene).unused.tolist(), strict=True) if idle}
     assert drawn >= {"part/n", "part/r"}
     requests = EditRequests(editor, KernelNamespace())
     (offer,) = requests.offers()
     assert offer.text == "Remove 4 unused ops"
     requests.apply_fix(offer.line)
-    assert list(editor.index.names) == ["x", "y", "part/r_placeholder"]
+    assert list(editor._core.index.names) == ["x", "y", "part/r_placeholder"]
 
 
 def test_what_leads_on_from_an_input_that_took_the_place_of_another_is_not_unused() -> None:
     editor = tgw.edit(with_part().as_graph_def())
-    editor.replace_input("x:0", [2])
+    editor.passes.set_input("x:0", [2])
     editor.detach("y", outputs=False)
     assert unused(editor) == ("part/r",)
 
@@ -173,9 +173,9 @@ def test_gradients_of_unused_ops_stay_unused_when_the_ops_are_renamed() -> None:
         v1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_mean(h), name="step")
     editor = tgw.edit(graph)
     editor.bypass("one/dropout", gradients=True)
-    before = editor.core.executor.unused_ops()
+    before = editor._core.executor.unused_ops()
     assert any("_grad" in name for name in before)
     editor.rename("one", "first")
     editor.rename("first", "net/first")
-    after = editor.core.executor.unused_ops()
+    after = editor._core.executor.unused_ops()
     assert sorted(after) == sorted(re.sub(r"^one/", "net/first/", name) for name in before)

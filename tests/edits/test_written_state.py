@@ -182,7 +182,7 @@ def test_what_a_function_writes_stays_a_variable_on_request(make: Callable[[], A
     editor = tgw.edit(make())
     report = editor.freeze(updates="keep")
     assert any(" variable still." in note or "variables still." in note for note in report.notes)
-    assert np.allclose(calls(editor.function()), wanted, atol=1e-6)
+    assert np.allclose(calls(editor.to_function()), wanted, atol=1e-6)
     of_file = tgw.edit(exported(make(), tmp_path / "export"))
     of_file.view.leave(0)
     of_file.freeze(updates="keep")
@@ -198,7 +198,7 @@ def test_updates_are_left_out_on_request_with_a_notice(make: Callable[[], Any], 
     editor = tgw.edit(make())
     report = editor.freeze(updates="drop")
     assert any("does not update variables: " in note for note in report.notes)
-    assert np.allclose(calls(editor.function()), [first] * 3, atol=1e-6)
+    assert np.allclose(calls(editor.to_function()), [first] * 3, atol=1e-6)
     editor.save(tmp_path / "f.pb", frozen=True)
     written = tf.compat.v1.GraphDef.FromString((tmp_path / "f.pb").read_bytes())
     nodes = [*written.node, *(node for function in written.library.function for node in function.node_def)]
@@ -216,7 +216,7 @@ def test_weights_beside_a_counter_are_frozen_and_the_counter_stays() -> None:
 
     editor = tgw.edit(tf.function(lambda x: inner(x) + 0.0, input_signature=SPEC))
     editor.freeze(updates="keep")
-    module = editor.module()
+    module = editor.to_module()
     assert [variable.shape.rank for variable in module.variables] == [0]
     assert np.allclose(calls(module), [X @ weights.numpy() * n for n in (1, 2, 3)])
 
@@ -232,4 +232,4 @@ def test_what_is_written_and_never_read_does_not_hinder(tmp_path: Path) -> None:
     editor = tgw.edit(tf.function(lambda x: inner(x) + 0.0, input_signature=SPEC))
     editor.save(tmp_path / "f.pb", frozen=True)
     editor.freeze()
-    assert np.allclose(calls(editor.function()), [X * weights.numpy()] * 3)
+    assert np.allclose(calls(editor.to_function()), [X * weights.numpy()] * 3)

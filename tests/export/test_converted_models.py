@@ -153,7 +153,7 @@ def test_ops_of_tensorflow_are_kept_where_that_is_asked_for_though_no_runtime_he
 def test_a_loop_over_elements_of_unknown_size_is_kept_as_ops_of_tensorflow(tmp_path: Path) -> None:
     rows = tf.function(lambda x: tf.map_fn(lambda row: row * 2.0, x))
     editor = tgw.edit(rows, signature=[tf.TensorSpec([3, None], tf.float32)])
-    arguments, results = editor.core.executor.ends
+    arguments, results = editor._core.executor.ends
     ends = {"x": next(iter(arguments))}, {"y": next(iter(results.values()))}
     with pytest.raises(GraphEditError, match=r"requires element_shape to be .*select_tf_ops=True") as refusal:
         editor.save(tmp_path / "m.tflite", *ends)
@@ -168,8 +168,8 @@ def test_a_loop_over_elements_of_unknown_size_is_kept_as_ops_of_tensorflow(tmp_p
 def test_a_gradient_of_its_own_in_a_loop_is_left_behind(tmp_path: Path, suffix: str) -> None:
     loop = tf.function(lambda x: tf.while_loop(lambda i, _: i < 2, lambda i, a: (i + 1, tf.nn.silu(a)), [0, x])[1])
     editor = tgw.edit(loop, signature=[tf.TensorSpec([2, 4], tf.float32)])
-    (argument,), (result,) = (list(ends) for ends in editor.core.executor.ends)
-    result = editor.core.executor.ends[1][result]
+    (argument,), (result,) = (list(ends) for ends in editor._core.executor.ends)
+    result = editor._core.executor.ends[1][result]
     path = editor.save(tmp_path / f"m{suffix}", {"x": argument}, {"y": result})
     batch = np.linspace(-1, 1, 8, dtype=np.float32).reshape(2, 4)
     if suffix == ".onnx":
@@ -201,7 +201,7 @@ def test_a_refusal_offers_the_edits_that_take_its_ops_away(tmp_path: Path, monke
     monkeypatch.setattr(converted_model, "CONVERTERS", Refusing())
     with pytest.raises(GraphEditError) as refusal:
         build_graph("dropout").save(tmp_path / "m.onnx", "x:0", "y:0")
-    assert [mend.code() for mend in refusal.value.mends] == ['editor.bypass(what="dropout/")']
+    assert [fix.code() for fix in refusal.value.fixes] == ['editor.bypass(what="dropout/")']
 
 
 @pytest.mark.usefixtures("in_process")
@@ -229,7 +229,7 @@ def test_a_shape_of_unknown_rank_that_tflite_cannot_have_is_refused_with_its_op(
         editor.save(tmp_path / "m.tflite", "x:0", "conv:0")
     assert refusal.value.ops == ("conv",)
     assert not list(tmp_path.iterdir())
-    editor.replace_input("x", [None, None, None, 3])
+    editor.passes.set_input("x", [None, None, None, 3])
     with pytest.warns(UserWarning, match="largest difference"):
         editor.save(tmp_path / "m.tflite", "x:0", "conv:0")
 
@@ -246,7 +246,7 @@ def test_a_table_is_refused_by_name_and_the_part_behind_it_converts(tmp_path: Pa
     with pytest.raises(GraphEditError, match="has no place for") as refusal:
         editor.save(tmp_path / "m.onnx", "x:0", "y:0")
     assert refusal.value.ops
-    assert refusal.value.ops[0] in editor.index.ids
+    assert refusal.value.ops[0] in editor._core.index.ids
     with pytest.warns(UserWarning, match="largest difference"):
         editor.save(tmp_path / "m.onnx", "number:0", "y:0")
     session.close()
@@ -266,7 +266,7 @@ def test_a_loop_in_a_small_function_of_a_module_and_one_of_tensorflow_1_with_var
     editor = tgw.edit(tmp_path / "m")
     editor.view.leave(0)
     editor.save(tmp_path / "m.onnx")
-    assert any("largest difference" in notice for notice in editor.notices)
+    assert any("largest difference" in notice for notice in editor.source.notices)
     v1.disable_control_flow_v2()
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 4], name="x")
@@ -277,7 +277,7 @@ def test_a_loop_in_a_small_function_of_a_module_and_one_of_tensorflow_1_with_var
     path = tgw.edit(graph, session=session).save(tmp_path / "g.meta")
     editor = tgw.edit(path, checkpoint=path.with_suffix(""))
     editor.save(tmp_path / "g.onnx", "x:0", "y:0")
-    assert any("largest difference" in notice for notice in editor.notices)
+    assert any("largest difference" in notice for notice in editor.source.notices)
     session.close()
 
 
@@ -301,7 +301,7 @@ def test_one_of_several_signatures_is_chosen_and_the_others_are_reported(editor:
     editor.signatures.add("serving_default", {"x": "x:0"}, {"y": "net/logits:0"})
     with pytest.warns(UserWarning, match="without 'hidden'|largest difference"):
         path = editor.save(tmp_path / "m.onnx")
-    assert any("without 'hidden'" in notice for notice in editor.notices)
+    assert any("without 'hidden'" in notice for notice in editor.source.notices)
     assert [each.name for each in onnxruntime.InferenceSession(path).get_outputs()] == ["y"]
     with pytest.warns(UserWarning, match="largest"):
         editor.save(path, signature="hidden")

@@ -38,8 +38,8 @@ def test_a_dot_file_has_a_cluster_for_each_scope_and_an_edge_for_each_input(
 ) -> None:
     text = editor.save(tmp_path / "g.dot").read_text()
     assert text.count("{") == text.count("}")
-    assert braces(text).count("subgraph S {") == len(editor.index.scopes.names) - 1
-    assert braces(text).count("->") == len(editor.index.sources.to)
+    assert braces(text).count("subgraph S {") == len(editor._core.index.scopes.names) - 1
+    assert braces(text).count("->") == len(editor._core.index.sources.to)
     assert '    "net/one/out" [label="out\\nRelu", tooltip="net/one/out"];' in text.replace("      ", "    ")
     assert '"net/one/out" -> "net/two/MatMul" [label="float32 (None, 4)", edgetooltip="net/one/out:0"];' in text
 
@@ -55,7 +55,7 @@ def test_in_a_dot_file_names_mean_nothing() -> None:
 
 def test_a_graphml_file_reads_back_as_the_same_graph(editor: GraphEditor, tmp_path: Path) -> None:
     read = nx.read_graphml(editor.save(tmp_path / "g.graphml"), force_multigraph=True)
-    ours = editor.networkx()
+    ours = editor.to_networkx()
     assert list(read.nodes) == list(ours.nodes)
     assert sorted(read.edges()) == sorted(ours.edges())
     assert read.nodes["net/one/out"]["op"] == "Relu"
@@ -86,7 +86,7 @@ def test_a_file_that_was_not_imported_is_written_as_it_is(line: tf.Graph, tmp_pa
     editor = tgw.edit(whole)
     written = editor.save(tmp_path / "g.pb").read_bytes()
     assert written == whole.SerializeToString(deterministic=True)
-    assert editor.core.source.graph is None
+    assert editor._core.source.graph is None
     assert tgw.edit(tmp_path / "g.pb").save(tmp_path / "h.pb").read_bytes() == written
 
 
@@ -181,6 +181,6 @@ def test_a_graph_whose_ops_are_all_removed_is_saved_as_an_editor_alone(tmp_path:
     with pytest.raises(GraphEditError, match=r"add some, or save the edits that removed them, in a '\.tgw' file"):
         editor.save(tmp_path / "g.pb")
     again = tgw.edit(editor.save(tmp_path / "g.tgw"))
-    assert list(again.index.names) == []
+    assert list(again._core.index.names) == []
     again.undo()
-    assert list(again.index.names) == ["c"]
+    assert list(again._core.index.names) == ["c"]

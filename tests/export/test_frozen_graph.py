@@ -64,9 +64,9 @@ def test_the_outputs_are_the_same_without_variables(
 ) -> None:
     path = editor.save(tmp_path / f"f{suffix}", outputs="net/logits", frozen=True)
     frozen = tgw.edit(path)
-    assert not frozen.index.variable_defs
-    assert set(frozen.index.types) == {"Placeholder", "Const", "Identity", "MatMul", "AddV2", "Relu"}
-    assert "net/one/w/Assign" not in frozen.index.ids
+    assert not frozen._core.index.variable_defs
+    assert set(frozen._core.index.types) == {"Placeholder", "Const", "Identity", "MatMul", "AddV2", "Relu"}
+    assert "net/one/w/Assign" not in frozen._core.index.ids
     got = frozen.graph, v1.Session(graph=frozen.graph)
     assert np.array_equal(got[1].run("net/logits:0", {"x:0": batch}), session.run("net/logits:0", {"x:0": batch}))
     got[1].close()
@@ -76,7 +76,7 @@ def test_it_is_cut_at_the_inputs(editor: GraphEditor, session: v1.Session, tmp_p
     hidden, wanted = session.run(["net/one/out:0", "net/logits:0"], {"x:0": ONES})
     editor.save(tmp_path / "f.pb", inputs={"h": "net/one/out"}, outputs="net/logits", frozen=True)
     assert np.array_equal(run(tmp_path / "f.pb", "net/logits:0", {"inputs/h:0": hidden}), wanted)
-    assert "net/one/w" not in tgw.edit(tmp_path / "f.pb").index.ids
+    assert "net/one/w" not in tgw.edit(tmp_path / "f.pb")._core.index.ids
 
 
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
@@ -206,7 +206,7 @@ def test_functions_that_take_variables_take_values(tf2_saved_model: Path, tmp_pa
     assert kinds.isdisjoint({"VarHandleOp", "ReadVariableOp", "Enter", "Switch"})
     signature = next(s for s in tuple(editor.signatures.values()) if s.name == "other")
     (x,), ends = (t for _, t in signature.inputs), dict(signature.outputs)
-    first = next(name.split("'")[1] for name in editor.notices[0].split("run ")[1:])
+    first = next(name.split("'")[1] for name in editor.source.notices[0].split("run ")[1:])
     got = run(tmp_path / "f.pb", ends, {x: ONES}, first)
     wanted = affine(tf.constant(ONES))
     assert np.allclose(got["y"], wanted["y"])
@@ -296,7 +296,7 @@ def test_a_keras_model_itself_without_a_folder_between(tmp_path: Path) -> None:
     model = keras.Sequential([keras.Input([3]), keras.layers.Dense(4, activation="relu"), keras.layers.Dense(2)])
     editor = tgw.edit(model)
     editor.save(tmp_path / "f.pb", frozen=True)
-    index = tgw.edit(tmp_path / "f.pb").index
+    index = tgw.edit(tmp_path / "f.pb")._core.index
     (x,) = (name for name, kind in zip(index.names, index.types, strict=True) if kind == "Placeholder")
     assert np.allclose(run(tmp_path / "f.pb", "StatefulPartitionedCall:0", {f"{x}:0": ONES}), model(ONES))
     assert types(tmp_path / "f.pb").isdisjoint({"VarHandleOp", "ReadVariableOp"})

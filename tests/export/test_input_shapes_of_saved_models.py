@@ -65,7 +65,7 @@ def test_a_batch_that_was_fixed_is_free_in_the_saved_object_too(tmp_path: Path) 
     module = Reshaped()
     tf.saved_model.save(module, str(tmp_path / "model"), signatures=module.scores)
     editor = tgw.edit(tmp_path / "model")
-    editor.replace_input("x", shape=[None, 8], fix=True)
+    editor.passes.set_input("x", shape=[None, 8], fix=True)
     editor.save(tmp_path / "free")
     assert declared(tmp_path / "free") == {"x": [[None, 8]] * 3}
     loaded = tf.saved_model.load(tmp_path / "free")

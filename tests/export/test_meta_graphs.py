@@ -57,8 +57,8 @@ def test_it_opens_again_with_its_values(
     wanted = session.run("net/logits:0", {"x:0": ONES})
     assert np.array_equal(restored(tmp_path / "m.ckpt.meta").run("net/logits:0", {"x:0": ONES}), wanted)
     again = tgw.edit(tmp_path / "m.ckpt.meta", checkpoint=tmp_path / "m.ckpt")
-    assert list(again.index.nodes) == list(editor.index.nodes)
-    assert again.index.collections == editor.index.collections
+    assert list(again._core.index.nodes) == list(editor._core.index.nodes)
+    assert again._core.index.collections == editor._core.index.collections
     assert np.array_equal(again.session.run("net/logits:0", {"x:0": ONES}), wanted)
     again.session.close()
 
@@ -101,7 +101,7 @@ def test_what_was_undone_is_not_in_it(editor: GraphEditor, tmp_path: Path, resto
     editor.undo()
     editor.save(tmp_path / "m.meta")
     assert restored(tmp_path / "m.meta").graph.as_graph_def().node[: len(before.node)] == before.node
-    assert not any("copy" in name for name in tgw.edit(tmp_path / "m.meta").index.names)
+    assert not any("copy" in name for name in tgw.edit(tmp_path / "m.meta")._core.index.names)
 
 
 def test_a_saver_of_the_graph_is_told_of_while_it_is_for_all_variables(tmp_path: Path, restored: Any) -> None:
@@ -113,7 +113,7 @@ def test_a_saver_of_the_graph_is_told_of_while_it_is_for_all_variables(tmp_path:
         editor.save(tmp_path / "m.meta")
         meta = v1.MetaGraphDef.FromString((tmp_path / "m.meta").read_bytes())
         assert meta.saver_def.restore_op_name == "mine/restore_all"
-        assert len(restored(tmp_path / "m.meta").graph.get_operations()) == len(editor.index)
+        assert len(restored(tmp_path / "m.meta").graph.get_operations()) == len(editor._core.index)
         editor.clone("x:0", "net/logits:0")
         editor.save(tmp_path / "m.meta")
         wanted = session.run("copy/net/logits:0", {"x:0": ONES})
@@ -257,8 +257,8 @@ def test_of_a_file_without_values_the_meta_graph_is_written_alone(untrained: Pat
     with pytest.warns(UserWarning, match=r"came without a checkpoint, so 'out\.meta' was written without one"):
         editor.save(out)
     assert set(files(untrained.parent)) == {"net.meta", "out.meta"}
-    assert tgw.edit(out).index.collections == editor.index.collections
-    assert tgw.edit(out).index.names == editor.index.names
+    assert tgw.edit(out)._core.index.collections == editor._core.index.collections
+    assert tgw.edit(out)._core.index.names == editor._core.index.names
     with tf.Graph().as_default() as graph, v1.Session(graph=graph) as session:
         v1.train.import_meta_graph(str(out))
         names = [variable.op.name for variable in v1.global_variables()]
@@ -351,6 +351,6 @@ def test_a_renamed_variable_has_its_value_when_the_meta_graph_is_opened_again(
         expected = session.run("model/logits:0", x)
     np.testing.assert_array_equal(restored(path).run("model/logits:0", x), expected)
     again = tgw.edit(path, checkpoint=tmp_path / "m")
-    assert not again.notices
+    assert not again.source.notices
     assert again.session is not None
     np.testing.assert_array_equal(again.session.run("model/logits:0", x), expected)

@@ -65,8 +65,8 @@ WRITTEN: dict[str, Callable[[GraphEditor, Path], object]] = {
     "a frozen graph": lambda editor, folder: editor.save(folder / "f.pb", frozen=True, outputs=["y:0"], verify=False),
     "a MetaGraphDef": lambda editor, folder: editor.save(folder / "g.meta", verify=False),
     "a SavedModel": lambda editor, folder: editor.save(folder / "sm/", ["x:0"], ["y:0"], verify=False),
-    "bytes": lambda editor, _: editor.to_bytes(),
-    "a networkx graph": lambda editor, _: editor.networkx(),
+    "bytes": lambda editor, _: bytes(editor),
+    "a networkx graph": lambda editor, _: editor.to_networkx(),
     "a part": lambda editor, _: editor.extract(["x:0"], ["y:0"]),
 }
 
@@ -84,7 +84,7 @@ def test_all_that_a_graph_is_written_to_has_its_versions(kind: str, is_live: boo
         editor.rename("constant", "sum")
         written = WRITTEN[kind](editor, tmp_path)
         again = written if isinstance(written, GraphEditor) else tgw.edit(written)
-        assert again.index.extras.versions() == original.versions
+        assert again._core.index.extras.versions() == original.versions
         with v1.Session(graph=again.graph) as session:
             assert np.array_equal(session.run("y:0", {"x:0": X}), run(original))
 
@@ -94,16 +94,16 @@ def test_constants_are_folded_by_the_rules_of_the_time(producer: int) -> None:
     original = network(producer)
     editor = tgw.edit(original)
     editor.passes.fold_constants()
-    assert editor.index.types[editor.index.ids["constant"]] == "Const"
+    assert editor._core.index.types[editor._core.index.ids["constant"]] == "Const"
     assert np.array_equal(editor.session.run("shifted:0", {"x:0": X}), run(original, fetch="shifted:0"))
 
 
 @pytest.mark.parametrize("producer", [0, 8, 20])
 def test_the_shapes_are_those_of_the_time(producer: int) -> None:
     editor = tgw.edit(network(producer))
-    assert editor.index.shape(editor.index.ids["x"], 0) is None
+    assert editor._core.index.shape(editor._core.index.ids["x"], 0) is None
     assert editor.session.graph.get_tensor_by_name("x:0").shape.rank is None
-    assert editor.index.shape(editor.index.ids["MatMul"], 0) == (None, 2)
+    assert editor._core.index.shape(editor._core.index.ids["MatMul"], 0) == (None, 2)
 
 
 @pytest.mark.parametrize("producer", [0, 8, 20])
@@ -139,7 +139,7 @@ def test_a_part_and_a_meta_graph_keep_the_versions(tmp_path: Path) -> None:
     meta = v1.MetaGraphDef.FromString((tmp_path / "whole.meta").read_bytes())
     assert meta.graph_def.versions == original.versions
     part = editor.extract(["x:0"], ["y:0"])
-    assert part.index.extras.versions().producer == 20
+    assert part._core.index.extras.versions().producer == 20
     assert np.array_equal(part.session.run("y:0", {"x:0": X}), run(original))
 
 

@@ -44,7 +44,7 @@ def here(data: bytes) -> PageTables:
 
 def read(editor: GraphEditor) -> PageTables:
     """What a page of an editor would carry of the room that one stands in."""
-    return here(pack_page(page_input(editor.core)))
+    return here(pack_page(page_input(editor._core)))
 
 
 @pytest.fixture
@@ -70,12 +70,12 @@ def test_every_op_stands_in_its_own_container(mlp_editor: GraphEditor) -> None:
         assert (columns["node_parent"][children[children >= 0]] == node).all()
     names = {head["names"][-1 - child] for child in columns["child_is"].tolist() if child < 0}
     names |= {head["names"][op] for op in columns["badge_op"].tolist()}
-    assert names <= set(mlp_editor.index.names)
+    assert names <= set(mlp_editor._core.index.names)
 
 
 def test_of_each_op_it_knows_what_the_inspector_shows(mlp_editor: GraphEditor) -> None:
     head, columns = read(mlp_editor)
-    index, text = mlp_editor.index, head["texts"]
+    index, text = mlp_editor._core.index, head["texts"]
     for op in range(len(index)):
         facts = describe_op(index, op)
         rows = range(columns["output_start"][op], columns["output_start"][op + 1])
@@ -93,7 +93,7 @@ def test_of_each_op_it_knows_what_the_inspector_shows(mlp_editor: GraphEditor) -
 def test_it_shows_the_selection_the_boundary_and_the_present_colours(mlp_editor: GraphEditor) -> None:
     mlp_editor.mark("x:0", "net/logits:0")
     mlp_editor.view.color_by("type")
-    data = pack_page(page_input(mlp_editor.core))
+    data = pack_page(page_input(mlp_editor._core))
     head, columns = here(data)
     assert mlp_editor.selection is not None
     assert [head["names"][op] for op in head["selected"]] == list(mlp_editor.selection.ops)
@@ -107,12 +107,12 @@ def test_it_shows_the_selection_the_boundary_and_the_present_colours(mlp_editor:
 def test_reckoning_the_colours_changes_nothing_in_the_editor(mlp_editor: GraphEditor) -> None:
     mlp_editor.view.color_by("dtype")
     before = mlp_editor.view.legend
-    pack_page(page_input(mlp_editor.core))
+    pack_page(page_input(mlp_editor._core))
     assert mlp_editor.view.legend == before
 
 
 def test_the_same_drawing_gives_the_same_bytes(mlp_editor: GraphEditor) -> None:
-    assert pack_page(page_input(mlp_editor.core)) == pack_page(page_input(mlp_editor.core))
+    assert pack_page(page_input(mlp_editor._core)) == pack_page(page_input(mlp_editor._core))
 
 
 @pytest.mark.parametrize("name", sorted({*GRAPHS} - {"ten thousand in a row", "an op with 5,000 inputs"}))
@@ -122,7 +122,7 @@ def test_an_odd_graph_becomes_a_page_that_its_names_cannot_break(name: str, tmp_
     assert text.count("<script") == text.count("</script") == 2
     assert text.count("<!--") == 0
     data = base64.b64decode(re.findall(r'id="tfgraphwidget-data">\n(.*?)\n</script>', text, re.DOTALL)[0])
-    assert here(data).head["names"] == list(editor.index.names)
+    assert here(data).head["names"] == list(editor._core.index.names)
 
 
 def test_the_title_is_text(tmp_path: Path) -> None:
@@ -176,17 +176,17 @@ def test_a_failure_leaves_the_old_page(
 
 
 def test_saving_a_page_warns_of_nothing_and_edits_nothing(mlp_editor: GraphEditor, tmp_path: Path) -> None:
-    before = mlp_editor.index
+    before = mlp_editor._core.index
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mlp_editor.save(tmp_path / "VIEW.HTML")
-    assert mlp_editor.index is before
+    assert mlp_editor._core.index is before
     assert (tmp_path / "VIEW.HTML").is_file()
 
 
 def test_today_s_pages_have_the_golden_form() -> None:
     for golden, (_, editor) in zip(json.loads(GOLDEN.read_text()), made(), strict=True):
-        was, now = unpack_page(base64.b64decode(golden["data"])), unpack_page(pack_page(page_input(editor.core)))
+        was, now = unpack_page(base64.b64decode(golden["data"])), unpack_page(pack_page(page_input(editor._core)))
         assert sorted(was[0]) == sorted(now[0])
         for (old, _), (new, _) in zip(was[1], now[1], strict=True):
             assert sorted(old) == sorted(new)
@@ -209,16 +209,16 @@ def repeated(x: Any, step: Any) -> Any:
 
 def test_functions_are_rooms_behind_the_ops_that_call_them() -> None:
     editor = tgw.edit(called)
-    page, rooms = unpack_page(pack_page(page_input(editor.core)))
+    page, rooms = unpack_page(pack_page(page_input(editor._core)))
     assert page["way"] == [["tf.function 'called'", 0]]
     first = rooms[0].head
     calls = [(first["names"][op], name, room) for op, _, name, _, room, _, _ in first["called_functions"]]
     assert len(calls) == 2
     for op, name, room in calls:
         editor.view.enter(op)
-        assert rooms[room].head["names"] == list(editor.index.names)
-        assert rooms[room].head["opened"] == sorted(editor.core.view.view_spec.opened)
-        assert name in editor.core.view.body.functions()
+        assert rooms[room].head["names"] == list(editor._core.index.names)
+        assert rooms[room].head["opened"] == sorted(editor._core.view.view_spec.opened)
+        assert name in editor._core.view.body.functions()
         loops = [(rooms[room].head["names"][op], label) for op, label, *_ in rooms[room].head["called_functions"]]
         assert loops == [("while", "body"), ("while", "cond")]
         editor.view.leave()
@@ -237,7 +237,7 @@ def test_a_body_that_is_called_alike_from_two_places_is_there_once() -> None:
     def inner(x: Any) -> Any:
         return tf.nn.relu(x)
 
-    _, rooms = unpack_page(pack_page(page_input(tgw.edit(both).core)))
+    _, rooms = unpack_page(pack_page(page_input(tgw.edit(both)._core)))
     assert [len(room.head["called_functions"]) for room in rooms] == [2, 0]
     assert {door[4] for door in rooms[0].head["called_functions"]} == {1}
 
@@ -245,7 +245,7 @@ def test_a_body_that_is_called_alike_from_two_places_is_there_once() -> None:
 def inside_of_called() -> tuple[GraphEditor, str]:
     """An editor that stands in the function that `called` calls, and the op that leads there."""
     editor = tgw.edit(called)
-    door = editor.where(lambda op: op.type.endswith("PartitionedCall")).ops[0]
+    door = editor.ops(where=lambda op: op.type.endswith("PartitionedCall")).ops[0]
     editor.view.enter(door)
     return editor, door
 
@@ -254,9 +254,9 @@ def test_where_one_stands_in_a_function_the_rooms_around_are_there() -> None:
     editor, door = inside_of_called()
     editor.view.enter("while", "body")
     editor.view.expand()
-    page, rooms = unpack_page(pack_page(page_input(editor.core)))
+    page, rooms = unpack_page(pack_page(page_input(editor._core)))
     assert [title for title, _ in page["way"]] == ["tf.function 'called'", door, "while:body"]
-    assert [rooms[room].head["names"] for _, room in page["way"]][-1] == list(editor.index.names)
+    assert [rooms[room].head["names"] for _, room in page["way"]][-1] == list(editor._core.index.names)
     outer = next(entry for entry in rooms[1].head["called_functions"] if entry[1] == "body")
     assert outer[4] == page["way"][2][1]
 
@@ -265,14 +265,14 @@ def test_an_edited_body_is_shown_as_it_is_now() -> None:
     editor, door = inside_of_called()
     editor.rename("x", "renamed")
     editor.view.leave()
-    _, rooms = unpack_page(pack_page(page_input(editor.core)))
+    _, rooms = unpack_page(pack_page(page_input(editor._core)))
     behind = next(entry[4] for entry in rooms[0].head["called_functions"] if rooms[0].head["names"][entry[0]] == door)
     assert "renamed" in rooms[behind].head["names"]
 
 
 def test_a_body_for_which_there_is_no_room_is_left_out_and_its_door_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tfgraphwidget.export.html.function_pages._MOST_OPS", 20)
-    _, rooms = unpack_page(pack_page(page_input(tgw.edit(called).core)))
+    _, rooms = unpack_page(pack_page(page_input(tgw.edit(called)._core)))
     ways = [door for room in rooms for door in room.head["called_functions"]]
     left = [door for door in ways if door[4] < 0]
     assert 0 < len(left) < len(ways)
@@ -289,7 +289,7 @@ def test_a_function_that_calls_itself_does_not_end_the_page() -> None:
     function.ret["y"] = "more:y:0"
     held.node.add(name="x", op="Placeholder").attr["dtype"].type = 1
     held.node.add(name="call", op="again", input=["x"])
-    _, rooms = unpack_page(pack_page(page_input(tgw.edit(held).core)))
+    _, rooms = unpack_page(pack_page(page_input(tgw.edit(held)._core)))
     assert [len(room.head["called_functions"]) for room in rooms] == [1, 1]
     assert rooms[1].head["called_functions"][0][4] == 1
 
@@ -311,16 +311,16 @@ def test_the_golden_queries_are_answered_so_by_a_kernel() -> None:
 
 def test_of_a_graph_that_is_not_trusted_it_knows_which_ops_do_more_than_compute() -> None:
     editor = tgw.edit(writing())
-    page, rooms = unpack_page(pack_page(page_input(editor.core)))
+    page, rooms = unpack_page(pack_page(page_input(editor._core)))
     assert page["way"] == [["GraphDef", 0]]
     found = {rooms[0].head["names"][op]: (bits, sentences) for op, bits, sentences in rooms[0].head["effects"]}
-    calls = [name for name in editor.index.names if name.startswith("StatefulPartitionedCall")]
+    calls = [name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall")]
     assert [bits for bits, _ in found.values()] == [1, 2, 2, 2]
     assert [*found] == ["log/read", "log/write", *calls]
     assert found["log/write"][1] == ["Op 'log/write' is of type WriteFile, which writes a file."]
     assert [[room.head["names"][op] for op, _, _ in room.head["effects"]] for room in rooms[1:]] == [["WriteFile"]]
-    editor.trusted = True
-    assert all(room.head["effects"] == [] for room in unpack_page(pack_page(page_input(editor.core)))[1])
+    editor.source.trusted = True
+    assert all(room.head["effects"] == [] for room in unpack_page(pack_page(page_input(editor._core)))[1])
 
 
 QUERIES = (Path(__file__).parents[1] / "golden" / "queries.txt").read_text(encoding="utf-8").splitlines()
@@ -328,7 +328,7 @@ QUERIES = (Path(__file__).parents[1] / "golden" / "queries.txt").read_text(encod
 
 def asked(editor: GraphEditor) -> dict[str, list[int] | None]:
     """The ops that queries mean to a kernel; None for what is no query."""
-    answers = {text: query.search(editor.index, text) for text in QUERIES}
+    answers = {text: query.search(editor._core.index, text) for text in QUERIES}
     return {text: None if answer.why else answer.ops for text, answer in answers.items()}
 
 
@@ -359,9 +359,9 @@ def writing() -> v1.GraphDef:
 
 def effect_sentences_of(editor: GraphEditor) -> dict[str, list[str]]:
     """The sentences of the inspector on each op and drawn scope that does more than compute."""
-    outline, _ = outline_of(editor.index)
+    outline, _ = outline_of(editor._core.index)
     scopes = [outline.names[node] for node in np.flatnonzero(~outline.is_collapsed) if node]
-    names = [*editor.index.names, *(f"{scope}/" for scope in scopes)]
+    names = [*editor._core.index.names, *(f"{scope}/" for scope in scopes)]
     inspected = {name: effect_sentences(editor, name) for name in names}
     return {name: list(sentences) for name, sentences in inspected.items() if sentences}
 
@@ -391,7 +391,7 @@ def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
     arrays = ("kind", "parent", "family", "aside", "count", "source", "target", "tensors", "loop", "route_start")
     return {
         "name": name,
-        "data": base64.b64encode(pack_page(page_input(editor.core))).decode(),
+        "data": base64.b64encode(pack_page(page_input(editor._core))).decode(),
         "names": list(scene.names),
         "labels": list(scene.labels),
         **{array: getattr(scene, array).tolist() for array in arrays},
@@ -399,7 +399,7 @@ def golden_of(name: str, editor: GraphEditor) -> dict[str, Any]:
         "route": np.round(scene.route, 1).tolist(),
         "asked": asked(editor),
         "scopes_found": scopes_found(editor),
-        "effects": editor.core.paint(scene).effects.tolist(),
+        "effects": editor._core.paint(scene).effects.tolist(),
         "effect_sentences": effect_sentences_of(editor),
     }
 

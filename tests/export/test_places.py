@@ -161,7 +161,7 @@ def test_a_model_can_be_loaded_after_its_save_was_killed_by_tensorflow_too(
             v1.train.import_meta_graph(str(path)).restore(session, str(path.with_suffix("")))
         assert session.run("z:0", {"x:0": ONES})[0, 0] == value
     editor = tgw.edit(path)
-    assert any(f"had been broken off, and was {told}" in notice for notice in editor.notices)
+    assert any(f"had been broken off, and was {told}" in notice for notice in editor.source.notices)
     assert given(path) == value
     place = path if name == "sm" else folder
     assert not [entry for entry in place.iterdir() if entry.is_symlink() or entry.name.startswith(".")]
@@ -297,7 +297,7 @@ def test_a_full_disk_is_one_sentence_wherever_else_something_is_written(small: G
     writes = {
         "a selection": lambda: small.ops("z").save(tmp_path / "s.json"),
         "a checkpoint": lambda: copy.save(str(tmp_path / "values")),
-        "an event file": lambda: small.to_tensorboard(tmp_path / "logs" / "new"),
+        "an event file": lambda: small.save(tmp_path / "logs" / "new", format="tensorboard"),
         "a function": lambda: tgw.edit(tf.function(lambda x: x * 2).get_concrete_function(tf.TensorSpec([3]))).save(
             tmp_path / "f", verify=False
         ),
@@ -348,7 +348,7 @@ def test_an_asset_outside_of_its_folder_is_looked_at_only(tmp_path: Path, name: 
         one.Pack(held)
     (path / "saved_model.pb").write_bytes(model.SerializeToString())
     opened = tgw.edit(path)
-    assert any("leads to a file outside of its folder 'assets'" in notice for notice in opened.notices)
+    assert any("leads to a file outside of its folder 'assets'" in notice for notice in opened.source.notices)
     for kind in ("out", "out.meta", "out.pb"):
         with pytest.raises(GraphEditError, match="leads to a file outside of its folder 'assets', so it can be looked"):
             opened.save(tmp_path / kind, frozen=kind == "out.pb")

@@ -136,7 +136,7 @@ def test_a_renamed_variable_and_other_edits_are_saved_together(model: Path, tmp_
     editor.rename("w", "renamed")
     for op in tgw.edit(model).view.breadcrumb[1:]:
         editor.view.enter(op)
-    editor.insert(f"{editor.of_type('MatMul').ops[0]}:0", lambda t: t * 2.0)
+    editor.insert(f"{editor.ops(type='MatMul').ops[0]}:0", lambda t: t * 2.0)
     editor.view.leave(0)
     editor.save(f"{tmp_path}/new/")
     loaded = tf.saved_model.load(f"{tmp_path}/new")
@@ -155,7 +155,7 @@ def test_renamed_variables_of_keras_keep_their_objects(every: str, way: str, has
     model, path = keras.Sequential(layers), tmp_path / "model"
     model.export(str(path), verbose=False) if way == "export" else tf.saved_model.save(model, str(path))
     editor = opened(path)
-    handles = editor.of_type("VarHandleOp").ops
+    handles = editor.ops(type="VarHandleOp").ops
     if has_session:
         assert editor.session is not None
     if every == "each":
@@ -203,9 +203,14 @@ def test_renamed_tables_and_ends_of_the_saver_keep_what_they_are_for(has_session
     editor = opened(tmp_path / "model")
     if has_session:
         assert editor.session is not None
-    saver = ["saver_filename", *(name for name in editor.index.names if name.startswith("StatefulPartitionedCall"))]
-    tables = [name for name in editor.index.names if "able" in editor.index.types[editor.index.ids[name]]]
-    holders = [name for name in tables if not editor.index.input_lists[editor.index.ids[name]]]
+    saver = [
+        "saver_filename",
+        *(name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall")),
+    ]
+    tables = [
+        name for name in editor._core.index.names if "able" in editor._core.index.types[editor._core.index.ids[name]]
+    ]
+    holders = [name for name in tables if not editor._core.index.input_lists[editor._core.index.ids[name]]]
     assert len(holders) == 3
     for number, op in enumerate((*saver, *holders)):
         editor.rename(op, f"renamed_{number}")

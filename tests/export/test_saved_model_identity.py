@@ -231,7 +231,7 @@ def tf1(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_bypass_in_a_keras_export_keeps_all_but_the_function_that_was_edited(exported: Path, tmp_path: Path) -> None:
     editor = tgw.edit(exported)
     editor.bypass(editor.find("type:Relu").ops[0])
-    wanted = editor.function()(keras_tensor=X)
+    wanted = editor.to_function()(keras_tensor=X)
     editor.save(tmp_path / "new/")
     check_identity(exported, tmp_path / "new")
     got = call(tmp_path / "new", "serving_default", keras_tensor=X)["output_0"]
@@ -244,7 +244,7 @@ def test_a_bypass_in_a_keras_export_keeps_all_but_the_function_that_was_edited(e
     changed = [name for name in was if now[name] != was[name]]
     assert len(changed) == 1
     assert changed[0].startswith("__inference___call__")
-    assert editor.notices == ()
+    assert editor.source.notices == ()
 
 
 @pytest.mark.parametrize("edited", [False, True])
@@ -256,11 +256,11 @@ def test_a_model_is_saved_as_a_whole_from_each_level_above_where_it_was_opened(
     assert len(editor.view.breadcrumb) == 3
     if edited:
         editor.bypass(editor.find("type:Relu").ops[0])
-    wanted = np.asarray(editor.function()(keras_tensor=X))
+    wanted = np.asarray(editor.to_function()(keras_tensor=X))
     if levels is not None:
         editor.view.leave(levels)
     editor.save(tmp_path / "new/")
-    assert editor.notices == ()
+    assert editor.source.notices == ()
     check_identity(exported, tmp_path / "new")
     for name in ("serve", "serving_default"):
         assert np.allclose(call(tmp_path / "new", name, keras_tensor=X)["output_0"], wanted, atol=1e-6)
@@ -287,15 +287,15 @@ def test_edits_of_a_function_that_two_signatures_call_are_undone_and_made_again(
     editor = tgw.edit(exported)
     editor.bypass(editor.find("type:Relu").ops[0])
     edits = editor.history.records()
-    code = editor.to_script().text
+    code = editor.history.to_script().text
     assert "everywhere" not in code
     editor.undo()
     editor.save(tmp_path / "undone/")
     assert (tmp_path / "undone/saved_model.pb").read_bytes() == (exported / "saved_model.pb").read_bytes()
     editor.redo()
     again = tgw.edit(exported)
-    again.replay(edits)
-    archived = tgw.edit(editor.to_bytes())
+    again.history.replay(edits)
+    archived = tgw.edit(bytes(editor))
     for number, each in enumerate((editor, again, archived)):
         each.view.leave(0)
         runs = [each.session.run(s.outputs[0][1], {s.inputs[0][1]: X}) for s in each.signatures.values()]
@@ -341,7 +341,7 @@ def test_what_calls_the_unedited_function_is_named_in_a_notice(exported: Path, t
     editor.bypass(editor.find("type:Relu").ops[0])
     editor.view.leave(0)
     editor.save(tmp_path / "new/")
-    (notice,) = editor.notices
+    (notice,) = editor.source.notices
     assert notice == (
         "'serve' of the saved object is unchanged, because a signature that was not edited calls it too; enter it "
         "by editor.view.enter(op, everywhere=True) to edit it for all calls."
@@ -352,7 +352,7 @@ def test_the_function_of_an_object_follows_the_only_signature_that_calls_it(seve
     editor = tgw.edit(several, signature="f")
     editor.bypass(editor.find("type:Relu").ops[0])
     editor.save(tmp_path / "new/")
-    assert editor.notices == ()
+    assert editor.source.notices == ()
     check_identity(several, tmp_path / "new")
     loaded, x = tf.saved_model.load(str(tmp_path / "new")), np.array([[1.0, 1.0]], np.float32)
     assert loaded.f(x)["y"].numpy().tolist() == [[4.0, 1.0]]
@@ -384,7 +384,7 @@ def test_an_edit_in_one_of_three_signatures_of_a_hub_module(hub: Path, tmp_path:
     editor = tgw.edit(hub, signature="default")
     editor.bypass(editor.find("type:Tanh").ops[0])
     editor.save(tmp_path / "new/")
-    assert editor.notices == ()
+    assert editor.source.notices == ()
     check_identity(hub, tmp_path / "new")
     for name in ("embed", "tokenize"):
         got, wanted = call(tmp_path / "new", name, words=WORDS), call(hub, name, words=WORDS)
@@ -463,7 +463,7 @@ def test_values_that_were_changed_in_the_session_are_saved_under_their_old_names
     editor = tgw.edit(exported)
     editor.view.leave(0)
     session = editor.session
-    bias = next(name for name in editor.index.names if name == "sequential/d2/bias_1")
+    bias = next(name for name in editor._core.index.names if name == "sequential/d2/bias_1")
     placeholder = np.array([7.0, 8.0, 9.0], np.float32)
     with editor.graph.as_default():
         assign = tf.raw_ops.AssignVariableOp(
@@ -586,7 +586,7 @@ def test_a_loop_of_tensorflow_1_that_is_removed_leaves_no_context_behind(tmp_pat
     editor.save(tmp_path / "kept/")
     assert call(tmp_path / "kept", "serving_default", x=np.float32(-1))["y"] == -8
     editor.connect("x:0", "y", 0)
-    editor.strip_training()
+    editor.passes.strip_training()
     editor.save(tmp_path / "new/")
     assert call(tmp_path / "new", "serving_default", x=np.float32(-1))["y"] == -1
 
@@ -599,10 +599,10 @@ def test_strip_at_the_root_keeps_every_signature(exported: Path, hub: Path, tmp_
         editor = tgw.edit(folder, signature="default" if folder is hub else None)
         editor.view.leave(0)
         names = [signature.name for signature in tuple(editor.signatures.values())]
-        assert editor.strip_training().notes == ()
+        assert editor.passes.strip_training().notes == ()
         assert [signature.name for signature in tuple(editor.signatures.values())] == names
         editor.save(tmp_path / folder.name)
-        assert editor.notices == ()
+        assert editor.source.notices == ()
         check_identity(folder, tmp_path / folder.name)
     assert np.array_equal(
         call(tmp_path / "exp", "serve", keras_tensor=X)["output_0"], call(exported, "serve", keras_tensor=X)["output_0"]
@@ -618,7 +618,7 @@ def test_strip_for_one_signature_says_that_the_others_are_not_kept(hub: Path, tm
     (output,) = (
         tensor for _, tensor in next(s for s in tuple(editor.signatures.values()) if s.name == "embed").outputs
     )
-    report = editor.strip_training(output)
+    report = editor.passes.strip_training(output)
     (note,) = report.notes
     assert (
         note
@@ -655,7 +655,7 @@ def test_freeze_at_the_root_keeps_every_signature_and_the_objects(
         new = tmp_path / folder.name
         editor.save(new)
         check_identity(folder, new)
-        assert not any("not the objects" in notice for notice in editor.notices)
+        assert not any("not the objects" in notice for notice in editor.source.notices)
         for name, given in signatures.items():
             got, wanted = call(new, name, **given), call(folder, name, **given)
             assert all(np.allclose(got[key], wanted[key], atol=1e-6) for key in wanted)
@@ -663,7 +663,7 @@ def test_freeze_at_the_root_keeps_every_signature_and_the_objects(
         again = tgw.edit(new, signature=next(iter(signatures)))
         again.view.leave(0)
         assert [signature.name for signature in tuple(again.signatures.values())] == list(signatures)
-        again.strip_training()
+        again.passes.strip_training()
         again.save(tmp_path / f"{folder.name}_again")
         check_identity(folder, tmp_path / f"{folder.name}_again")
     loaded = tf.saved_model.load(str(tmp_path / several.name))
@@ -676,7 +676,7 @@ def test_a_frozen_model_has_the_values_of_the_session_in_its_constants_and_in_it
 ) -> None:
     editor = tgw.edit(several, signature="f")
     editor.view.leave(0)
-    variable = next(op for op in editor.find("type:VarHandleOp").ops if op in editor.trainable_variables())
+    variable = next(op for op in editor.find("type:VarHandleOp").ops if op in editor.find("is:trainable"))
     with editor.graph.as_default():
         editor.session.run(tf.raw_ops.AssignVariableOp(
             resource=editor.graph.get_tensor_by_name(f"{variable}:0"), value=[5.0, 6.0]
@@ -795,7 +795,7 @@ def test_a_difference_inside_a_function_is_printed_and_listed_with_the_ops_that_
             "after": "mul:0",
         }
     ]
-    new.difference = found
+    new.view.difference = found
     assert new.draw() is not None
 
 
@@ -813,11 +813,11 @@ def test_a_model_with_an_op_that_tensorflow_does_not_know_is_edited_and_saved_wi
                 node.op = "NobodysRelu"
     (tmp_path / "custom" / "saved_model.pb").write_bytes(model.SerializeToString())
     editor = tgw.edit(tmp_path / "custom", signature="g")
-    assert "NobodysRelu" in editor.notices[0]
+    assert "NobodysRelu" in editor.source.notices[0]
     editor.bypass(editor.find("type:Mul").ops[0], by="x:0")
     editor.save(tmp_path / "new/")
-    assert "NobodysRelu" in editor.notices[-1]
-    assert "was not run" in editor.notices[-1]
+    assert "NobodysRelu" in editor.source.notices[-1]
+    assert "was not run" in editor.source.notices[-1]
     was, now = functions(tmp_path / "custom"), functions(tmp_path / "new")
     assert [name.rpartition("_")[0] for name in was if now[name] != was[name]] == ["__inference_g"]
 

@@ -65,10 +65,10 @@ def test_a_signature_that_takes_what_another_computes(
 
 
 def test_keys_and_their_order_are_those_given(editor: GraphEditor) -> None:
-    (signature,) = requested_signatures(editor.core, {"b": "x"}, {"z": "net/logits", "a": "net/one/out"}, None)
+    (signature,) = requested_signatures(editor._core, {"b": "x"}, {"z": "net/logits", "a": "net/one/out"}, None)
     assert signature == Signature("serving_default", (("b", "x:0"),), (("z", "net/logits:0"), ("a", "net/one/out:0")))
-    assert requested_signatures(editor.core, None, None, [signature]) == (signature,)
-    assert [s.name for s in requested_signatures(editor.core, None, None, {"one": signature})] == ["one"]
+    assert requested_signatures(editor._core, None, None, [signature]) == (signature,)
+    assert [s.name for s in requested_signatures(editor._core, None, None, {"one": signature})] == ["one"]
 
 
 def test_ops_of_one_last_name_get_numbered_keys(diamond: tf.Graph, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_an_initial_value_that_needs_a_placeholder_stays_behind(tmp_path: Path) 
         session.run(w.initializer, {start: [1.0, 2.0]})
         tgw.edit(graph, session=session).save(tmp_path / "sm", "x", "y")
     assert both(tmp_path / "sm", {"x": [1.0, 1.0]})["y"].tolist() == [2, 3]
-    assert "start" not in tgw.edit(tmp_path / "sm").index.ids
+    assert "start" not in tgw.edit(tmp_path / "sm")._core.index.ids
 
 
 def test_partitioned_variables_and_local_ones(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_partitioned_variables_and_local_ones(tmp_path: Path) -> None:
 def test_collections_of_the_part_go_along(shared_weights: tf.Graph, tmp_path: Path) -> None:
     with initialised(shared_weights) as session:
         tgw.edit(shared_weights, session=session).save(tmp_path / "sm", "a/x", "a/y")
-    index = tgw.edit(tmp_path / "sm").index
+    index = tgw.edit(tmp_path / "sm")._core.index
     assert [v.handle for v in index.variable_defs if v.trainable] == ["w"]
     assert "b/y" not in index.ids
 
@@ -247,7 +247,7 @@ def test_ends_that_no_one_can_call_are_refused_by_name(while_loop: tf.Graph, tmp
     with while_loop.as_default():
         v1.get_variable("w", initializer=1.0, use_resource=True)
     editor = tgw.edit(while_loop)
-    inside = next(name for name in editor.index.names if name.endswith("/mul"))
+    inside = next(name for name in editor._core.index.names if name.endswith("/mul"))
     with pytest.raises(GraphEditError, match=f"'{inside}:0' lies inside the while loop") as refusal:
         editor.save(tmp_path / "sm", "x", inside)
     assert refusal.value.ops == (inside,)
@@ -345,10 +345,10 @@ def test_the_person_s_own_feeds_are_tried(tmp_path: Path) -> None:
     editor = tgw.edit(graph)
     with pytest.warns(UserWarning, match=r"not run: signature 'serving_default' runs on no values .* give feeds="):
         editor.save(tmp_path / "sm", "x", "y")
-    assert editor.notices[0].startswith("What was written was loaded but not run")
+    assert editor.source.notices[0].startswith("What was written was loaded but not run")
     for key in ("x", "x:0", graph.get_tensor_by_name("x:0")):
         editor.save(tmp_path / "sm", "x", "y", feeds={key: [40.0, 2.0]})
-        assert editor.notices == ()
+        assert editor.source.notices == ()
     with pytest.raises(GraphEditError, match=r"does not run on the feeds: .*assertion failed"):
         editor.save(tmp_path / "sm", "x", "y", feeds={"x": [1.0]})
 
@@ -390,10 +390,12 @@ def test_a_function_is_written_with_the_table_that_it_captured(affine: Affine, t
 def test_an_edited_keras_model_is_written_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = keras.Sequential([keras.Input([3]), keras.layers.Dense(4, activation="relu", name="first")])
     editor = tgw.edit(model)
-    relu = next(name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Relu")
+    relu = next(
+        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Relu"
+    )
     editor.bypass(relu)
     editor.save(tmp_path / "sm")
-    (name,) = editor.module().parameters
+    (name,) = editor.to_module().parameters
     ((key, got),) = both(tmp_path / "sm", {name: -ONES}).items()
     kernel, bias = model.get_weights()
     assert np.allclose(got, -ONES @ kernel + bias)
@@ -428,7 +430,7 @@ def test_a_server_s_devices_do_not_keep_a_model_from_being_served(tmp_path: Path
         with pytest.warns(UserWarning, match=r"leaves out on which machine op 'y/y' .* stands: '/job:worker/task:1'"):
             tgw.edit(graph).save(tmp_path / name, "x", "y", **options)
     assert both(tmp_path / "sm", {"x": np.float32(3)})["y"] == 6
-    assert {node.device for node in tgw.edit(tmp_path / "f.pb").index.nodes} == {""}
+    assert {node.device for node in tgw.edit(tmp_path / "f.pb")._core.index.nodes} == {""}
 
 
 def test_a_copy_s_values_and_a_renamed_graph_s(tmp_path: Path) -> None:
@@ -485,7 +487,7 @@ def test_a_signature_declares_the_dtypes_and_shapes_that_edits_gave_its_ends(tmp
     editor.set_attr("best", "output_type", "int32")
     editor.save(tmp_path / "dtype")
     editor.undo()
-    editor.replace_input("x", shape=[2, 3])
+    editor.passes.set_input("x", shape=[2, 3])
     editor.save(tmp_path / "shape")
     for name, size, dtype in (("dtype", None, tf.int32), ("shape", 2, tf.int64)):
         assert both(tmp_path / name, {"x": ONES})["best"].dtype == dtype.as_numpy_dtype
@@ -504,7 +506,7 @@ def test_an_edit_of_the_graph_of_a_model_without_signatures_is_saved(tmp_path: P
     tf.saved_model.save(module, str(tmp_path / "before"))
     editor = tgw.edit(tmp_path / "before")
     assert not tuple(editor.signatures.values())
-    editor.place(editor.of_type("StatefulPartitionedCall").ops[0], "/device:CPU:0")
+    editor.set_device(editor.ops(type="StatefulPartitionedCall").ops[0], "/device:CPU:0")
     editor.save(tmp_path / "after/")
     loaded = tf.saved_model.load(str(tmp_path / "after"))
     assert loaded.call(tf.constant([1, 2]))[0][0].numpy().tolist() == [6, 8]

@@ -107,7 +107,7 @@ def test_two_processes_export_to_one_path(tmp_path: Path, kind: str) -> None:
             names = {"m.meta": ["m.data-00000-of-00001", "m.index", "m.meta"]}.get(kind, [kind.strip("/")])
             assert sorted(entry.name for entry in out.iterdir()) == names  # and nothing of the way there
             if kind != "m.html":
-                assert tgw.edit(out / kind).index.names
+                assert tgw.edit(out / kind)._core.index.names
         assert not any("Traceback" in exporter.errors() for exporter in exporters)
     finally:
         for exporter in exporters:
@@ -130,7 +130,7 @@ def test_two_threads_save_to_one_path(tmp_path: Path, kind: str) -> None:
             for saved in [threads.submit(save, editor, out) for editor in editors]:
                 assert saved.result()
             assert [entry.name for entry in out.iterdir()] == [kind.strip("/")]
-            assert tgw.edit(out / kind).index.names
+            assert tgw.edit(out / kind)._core.index.names
 
 
 def written(text: str) -> Callable[[Path], None]:

@@ -49,7 +49,7 @@ def trained() -> tf.Graph:
 
 def edited_and_undone(editor: GraphEditor) -> None:
     """Edits before and after the import, all taken back."""
-    editor.rename(editor.index.names[0], "other")
+    editor.rename(editor._core.index.names[0], "other")
     assert editor.graph is not None
     editor.undo()
 
@@ -183,7 +183,7 @@ def test_a_saved_model_whose_values_or_graph_have_changed_is_no_copy(tf1_saved_m
     other = tgw.edit(tf1_saved_model, tags="serve")
     other.rename("net/one/out", "hidden")
     other.save(tmp_path / "edited")
-    assert "hidden" in tgw.edit(tmp_path / "edited").index.ids
+    assert "hidden" in tgw.edit(tmp_path / "edited")._core.index.ids
     assert files(tf1_saved_model) == before
 
 

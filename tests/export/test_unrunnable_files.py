@@ -53,7 +53,7 @@ def test_an_unknown_op_behind_the_outputs_hinders_no_file(is_removed: bool, tmp_
     saved = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"]
     assert np.array_equal(next(iter(saved(x=tf.constant(X)).values())), X * [3, 4] + 1)
     assert np.array_equal(editor.extract("x:0", "z:0").session.run("z:0", {"x:0": X}), X * [3, 4] + 1)
-    assert ("unknown" in editor.index.ids) != is_removed  # saving changes nothing
+    assert ("unknown" in editor._core.index.ids) != is_removed  # saving changes nothing
 
 
 def test_an_unknown_op_that_the_outputs_need_is_frozen_with_a_notice(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_an_unknown_op_that_the_outputs_need_is_frozen_with_a_notice(tmp_path: P
 @pytest.mark.parametrize("device", ["/job:ps/task:0", "/job:worker/replica:0/task:1/device:GPU:0"])
 def test_a_graph_that_is_placed_on_a_cluster_is_written_on_a_laptop(device: str, tmp_path: Path) -> None:
     editor = tgw.edit(file_with_unknown_op(tmp_path, reads=""), checkpoint=tmp_path / "m")
-    editor.place("w", device)
+    editor.set_device("w", device)
     with pytest.warns(UserWarning, match="not available on this machine"):
         editor.save(tmp_path / "placed.meta")
     meta = v1.MetaGraphDef.FromString((tmp_path / "placed.meta").read_bytes())

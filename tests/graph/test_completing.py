@@ -61,7 +61,7 @@ def test_a_table_brings_its_initialisers_and_not_who_looks(graph: tf.Graph, make
     getattr(ops, f"InitializeTable{version}")(table_handle=table, keys=keys, values=values, name="fill")
     getattr(ops, f"LookupTableSize{version}")(table_handle=table, name="size")
     getattr(ops, f"LookupTableExport{version}")(table_handle=table, Tkeys=tf.string, Tvalues=tf.int64, name="export")
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     assert whole(index, "table") == {"table", "fill", "keys", "values"}
     assert first_contents(index, complete_state(index, ids(index, "table"))) == (index.op("fill"),)
 
@@ -72,7 +72,7 @@ def test_a_table_of_a_file_brings_the_file_s_name(graph: tf.Graph, tmp_path: Pat
     init = tf.lookup.TextFileInitializer(str(vocabulary), tf.string, 0, tf.int64, 1, delimiter=" ")
     table = tf.lookup.StaticVocabularyTable(init, 1)
     table.lookup(v1.placeholder(tf.string, [None], name="x"))
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     handle = next(i for i, kind in enumerate(index.types) if kind == "HashTableV2")
     assert "InitializeTableFromTextFileV2" in types(index, whole(index, index.names[handle]))
 
@@ -88,9 +88,9 @@ def test_a_saver_s_restore_is_no_initialiser(graph: tf.Graph) -> None:
     tf.raw_ops.LookupTableImportV2(table_handle=table.resource_handle, keys=restored[0], values=restored[1], name="in")
     tf.identity(found, name="y")
     editor = tgw.edit(graph)
-    assert "in" not in whole(editor.index, table.resource_handle.op.name)
+    assert "in" not in whole(editor._core.index, table.resource_handle.op.name)
     assert table.resource_handle.op.name in editor.between("x", "y")
-    assert StateWriters(editor.index).starts_empty(editor.index.op("table"))
+    assert StateWriters(editor._core.index).starts_empty(editor._core.index.op("table"))
     assert table.resource_handle.op.name in editor.between((), "y")
 
 
@@ -104,11 +104,15 @@ def test_tables_are_parameters_and_queues_and_iterators_bring_values_in(graph: t
     editor = tgw.edit(graph)
     inside = set(editor.between("x", "y"))
     assert {"table", "table/found"} <= inside
-    assert types(editor.index, inside).isdisjoint({"FIFOQueueV2", "QueueDequeueV2", "IteratorV2", "IteratorGetNext"})
+    assert types(editor._core.index, inside).isdisjoint(
+        {"FIFOQueueV2", "QueueDequeueV2", "IteratorV2", "IteratorGetNext"}
+    )
     everything = set(editor.between((), "y"))
     assert "x" not in everything
-    assert {"FIFOQueueV2", "IteratorV2", "HashTableV2"} <= types(editor.index, everything)
-    assert {"QueueEnqueueV2", "MakeIterator", "RangeDataset"} <= types(editor.index, whole(editor.index, *everything))
+    assert {"FIFOQueueV2", "IteratorV2", "HashTableV2"} <= types(editor._core.index, everything)
+    assert {"QueueEnqueueV2", "MakeIterator", "RangeDataset"} <= types(
+        editor._core.index, whole(editor._core.index, *everything)
+    )
 
 
 def test_a_queue_that_an_op_on_the_path_reads_is_a_parameter(graph: tf.Graph) -> None:
@@ -126,7 +130,7 @@ def test_a_pipeline_of_queues_comes_whole_with_its_runners_ops(graph: tf.Graph, 
     _, line = v1.TextLineReader(name="reader").read(names)
     tf.identity(v1.train.batch([line], 2, num_threads=2, name="batch"), name="y")
     editor = tgw.edit(graph)
-    found = whole(editor.index, *editor.between((), "y"))
+    found = whole(editor._core.index, *editor.between((), "y"))
     runners = graph.get_collection(v1.GraphKeys.QUEUE_RUNNERS)
     assert len(runners) == 2
     for runner in runners:
@@ -142,7 +146,7 @@ def test_nothing_behind_what_is_given_is_taken(graph: tf.Graph) -> None:
     queue = tf.queue.FIFOQueue(3, [tf.float32], [()], name="queue")
     queue.enqueue([tf.negative(a, name="b")], name="put")
     queue.dequeue(name="y")
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     assert {"a", "b", "put"} <= whole(index, "queue", "y")
     assert whole(index, "queue", "y", given=ids(index, "b")) == {"queue", "y", "put"}
 
@@ -155,7 +159,7 @@ def test_what_is_fed_is_read_from_the_original_but_the_way_to_the_state_is_copie
     put = v1.cond(keep, lambda: queue.enqueue([1.0], name="put"), tf.no_op)
     v1.train.add_queue_runner(v1.train.QueueRunner(queue, [put]))
     queue.dequeue(name="y")
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     found = whole(index, "queue", "y")
     assert {put.op.name, "cond/put"} <= found
     assert found.isdisjoint({"x", "keep"})
@@ -168,7 +172,7 @@ def test_the_ends_of_a_staging_area_belong_together(graph: tf.Graph) -> None:
             area.put([tf.square(3.0, name="nine")])
             area.get()
             area.size()
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     one = {name for name in index.names if name.startswith("one/")}
     get = next(name for name in one if index.types[index.ids[name]] == "Unstage")
     staged = whole(index, get)
@@ -186,7 +190,7 @@ def test_an_alias_brings_what_is_initialised_through_the_other_handle(graph: tf.
     fill = {"keys": ["a"], "values": tf.constant([1], tf.int64)}
     tf.raw_ops.InitializeTableV2(table_handle=one, **fill, name="fill")
     assert two.op.name == "two"
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     assert {"one", "fill"} <= whole(index, "two")
 
 
@@ -197,7 +201,7 @@ def test_a_state_of_a_kind_without_a_word_brings_what_writes_constants_to_it(gra
     fed = v1.placeholder(tf.string, [], name="fed")
     tf.raw_ops.BoostedTreesDeserializeEnsemble(**create, tree_ensemble_serialized=fed, name="restore")
     tf.raw_ops.DestroyResourceOp(resource=handle, name="destroy")
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     found = whole(index, "trees")
     assert "create" in found
     assert found.isdisjoint({"restore", "destroy", "fed"})
@@ -211,19 +215,19 @@ def test_shared_handles_stay_with_all_that_only_they_need(graph: tf.Graph) -> No
     own = v1.Variable(2.0, name="own", use_resource=True)
     tf.add(x * w + own, start, name="y")
     editor = tgw.edit(graph)
-    inside = {editor.index.ids[name] for name in editor.between("x", "y")}
-    handles = ids(editor.index, "w")
-    everything = complete_state(editor.index, inside)
-    assert {"w", "w/Assign", "own/Assign", "start"} <= {editor.index.names[i] for i in everything}
+    inside = {editor._core.index.ids[name] for name in editor.between("x", "y")}
+    handles = ids(editor._core.index, "w")
+    everything = complete_state(editor._core.index, inside)
+    assert {"w", "w/Assign", "own/Assign", "start"} <= {editor._core.index.names[i] for i in everything}
     for left in (
-        complete_state(editor.index, inside, shared=handles),
-        without_shared(editor.index, everything, handles),
+        complete_state(editor._core.index, inside, shared=handles),
+        without_shared(editor._core.index, everything, handles),
     ):
-        names = {editor.index.names[i] for i in left}
+        names = {editor._core.index.names[i] for i in left}
         assert names.isdisjoint({"w", "w/Assign", "w/Read/ReadVariableOp"})
         assert {"own", "own/Assign", "y", "start"} <= names
-    shared = shared_state(editor.index, complete_state(editor.index, inside, shared=handles))
-    assert shared == ((editor.index.op("w"), "variable"),)
+    shared = shared_state(editor._core.index, complete_state(editor._core.index, inside, shared=handles))
+    assert shared == ((editor._core.index.op("w"), "variable"),)
 
 
 def test_an_update_of_a_shared_variable_is_the_original_s() -> None:
@@ -233,7 +237,7 @@ def test_an_update_of_a_shared_variable_is_the_original_s() -> None:
         y = tf.subtract(x, mean, name="y")
         update = mean.assign_sub(y * 0.1, name="update")
         v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, update)
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     given = ids(index, "x")
     assert "update" in whole(
         index, "y", "mean", "sub/ReadVariableOp" if "sub/ReadVariableOp" in index.ids else "y", given=given
@@ -253,7 +257,7 @@ def test_an_update_of_the_next_layer_stays_there(graph: tf.Graph) -> None:
         with tf.name_scope("updates"):
             update = mean.assign_sub((mean - batch) * 0.1, name=f"{layer}_update")
             v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, update)
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     found = whole(index, "one/batch", "one/act", given=ids(index, "x"))
     assert {"updates/one_update", "one/mean", "one/mean/Assign"} <= found
     assert not [name for name in found if "two" in name]
@@ -273,13 +277,13 @@ def averages(count: int, start: tf.Tensor, read: tf.Tensor) -> list[tf.Operation
 def test_each_of_400_chained_updates_comes_along(graph: tf.Graph) -> None:
     updates = averages(400, tf.constant(1.0), tf.square(2.0, name="y"))
     means = {f"mean_{k}" for k in range(400)}
-    found = whole(tgw.edit(graph).index, "y")
+    found = whole(tgw.edit(graph)._core.index, "y")
     assert {op.name for op in updates} | means | {f"{name}/Assign" for name in means} <= found
 
 
 def test_chained_updates_that_wait_for_what_is_fed_come_along_and_it_does_not(graph: tf.Graph) -> None:
     averages(20, v1.placeholder(tf.float32, [], name="x"), tf.square(2.0, name="y"))
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     for given in (set(), ids(index, "x")):
         found = whole(index, "y", given=given)
         assert {"mean_19", "update_19", "update_0"} <= found
@@ -295,7 +299,7 @@ def test_no_update_comes_along_that_waits_for_one_of_a_shared_variable_or_for_on
     v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, fed[0])
     with tf.control_dependencies(fed):
         v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, mean.assign_sub(tf.square(2.0), name="last").op)
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     found = whole(index, "y", shared=ids(index, "mean_7"))
     assert "update_6" in found
     assert found.isdisjoint({"update_7", "update_8", "fed_update", "last"})
@@ -310,7 +314,7 @@ def test_a_member_that_is_fed_keeps_no_other_from_coming_along(graph: tf.Graph) 
     small = tf.negative(y, name="small")
     for loss in (small, tf.add(small, x, name="fed"), tf.negative(small, name="smaller"), tf.square(3.0, name="other")):
         v1.add_to_collection(v1.GraphKeys.REGULARIZATION_LOSSES, loss)
-    found = whole(tgw.edit(graph).index, "w", "y")
+    found = whole(tgw.edit(graph)._core.index, "w", "y")
     assert {"small", "smaller"} <= found
     assert found.isdisjoint({"fed", "x", "other"})
 
@@ -320,7 +324,7 @@ def test_only_the_variable_whose_initial_value_is_fed_reads_the_original_s(graph
     common = tf.square(2.0, name="common")
     for name, value in {"own": tf.negative(common), "fed": tf.add(tf.negative(common), x)}.items():
         v1.Variable(tf.identity(value, name=f"{name}_value"), name=name, use_resource=True)
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     assert {"own_value", "common", "own/Assign", "fed/Assign"} <= whole(index, "own", "fed")
     assert whole(index, "own", "fed").isdisjoint({"fed_value", "x"})
     assert "common" not in whole(index, "fed")
@@ -337,7 +341,7 @@ def test_a_queue_that_a_loop_fills_comes_without_the_loop(graph: tf.Graph) -> No
     v1.while_loop(lambda i: i < 3.0, body, [0.0], name="loop")
     queue.enqueue([4.0], name="put_one")
     queue.dequeue(name="y")
-    found = whole(tgw.edit(graph).index, "queue", "y")
+    found = whole(tgw.edit(graph)._core.index, "queue", "y")
     assert "put_one" in found
     assert not any(name.startswith("loop/") for name in found)
 
@@ -345,7 +349,7 @@ def test_a_queue_that_a_loop_fills_comes_without_the_loop(graph: tf.Graph) -> No
 @pytest.mark.parametrize("resource", [False, True], ids=["ref", "resource"])
 def test_what_a_part_shares_are_the_handles_that_it_reads(resource: bool) -> None:
     graph = build_mlp(resource=resource)
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     part = ids(index, "net/one/MatMul", "net/one/out")
     if resource:
         part |= ids(index, "net/one/MatMul/ReadVariableOp")
@@ -367,7 +371,7 @@ def test_every_kind_of_state_is_told_in_words(graph: tf.Graph) -> None:
         dataset_factory=dataset_factory(), output_types=[tf.int64], output_shapes=[[]], name="iterator"
     )
     tf.raw_ops.MutexV2(name="MutexV2")
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     told = {index.names[i]: kind for i, kind in resources(index, range(len(index)))}
     names = (
         "queue",
@@ -400,7 +404,7 @@ def dataset_factory() -> object:
 def test_keys_of_copies_are_new_and_aliases_stay_aliases(graph: tf.Graph) -> None:
     for name, key in (("one", "key"), ("two", "key"), ("three", "c/key"), ("four", "")):
         tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], shared_name=key, name=name)
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     assert new_keys(index, ids(index, "one", "two", "four"), "c") == {"key": "c/key_1"}
     assert new_keys(index, ids(index, "one"), "d", reserved_keys=["d/key"]) == {"key": "d/key_1"}
 
@@ -409,7 +413,7 @@ def test_a_key_is_free_when_no_op_has_it_as_its_shared_name_or_its_name(graph: t
     for name, key in (("one", "key"), ("c/three", ""), ("four", "c/three_1"), ("five", "c/Three_2")):
         tf.raw_ops.FIFOQueueV2(component_types=[tf.int32], shared_name=key, name=name)
     tf.constant(1, name="c/six")
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     assert used_keys(index) == {"key", "c/three", "c/three_1", "c/Three_2"}
     assert free_key("c/three", used_keys(index)) == "c/three_2"
     assert [free_key(name, used_keys(index)) for name in ("c/six", "one", "key")] == ["c/six", "one", "key_1"]
@@ -424,15 +428,17 @@ def test_every_table_is_a_parameter_and_an_initialiser_that_is_added_later_count
         if k % 2:
             v1.add_to_collection(v1.GraphKeys.TABLE_INITIALIZERS, fill)
     editor = tgw.edit(graph)
-    before = editor.index
+    before = editor._core.index
     outside = {name for name, is_outside in zip(before.names, from_outside(before), strict=True) if is_outside}
     assert outside == {"fed"}
     table = graph.get_tensor_by_name("table_0:0")
     tf.raw_ops.InitializeTableV2(table_handle=table, keys=["a"], values=tf.constant([1], tf.int64), name="late")
-    assert "late" in whole(editor.index, "table_0")
-    assert first_contents(editor.index, ids(editor.index, "table_0", "late")) == (editor.index.op("late"),)
+    assert "late" in whole(editor._core.index, "table_0")
+    assert first_contents(editor._core.index, ids(editor._core.index, "table_0", "late")) == (
+        editor._core.index.op("late"),
+    )
     assert StateWriters(before).starts_empty(before.op("table_0"))
-    assert not StateWriters(editor.index).starts_empty(editor.index.op("table_0"))
+    assert not StateWriters(editor._core.index).starts_empty(editor._core.index.op("table_0"))
 
 
 def test_what_is_not_known_of_an_op_type_is_asked_again() -> None:
@@ -453,7 +459,7 @@ def test_a_call_is_judged_by_what_it_calls_though_others_of_its_type_differ(grap
     w = v1.Variable(1.0, name="w", use_resource=True)
     pure, writes = tf.function(lambda: tf.square(2.0)), tf.function(lambda: w.assign_add(1.0))
     pure(), writes()
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     calls = [i for i, kind in enumerate(index.types) if kind.endswith("PartitionedCall")]
     told = {index.names[i] for i in side_effects(index, range(len(index)))}
     assert len(calls) == 2
@@ -476,7 +482,7 @@ def test_what_does_something_beside_computing_is_told(graph: tf.Graph) -> None:
     lookup(v1.placeholder(tf.string, [None]), "table")
     v1.data.make_initializable_iterator(tf.data.Dataset.range(3)).get_next(name="next")
     tf.raw_ops.WriteFile(filename="f", contents="c", name="write")
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     told = {index.names[i] for i in side_effects(index, range(len(index)))}
     doing = {"assign_ref", "assign", "random/RandomUniform", "put", "take", "next", "write", "MakeIterator"}
     assert doing <= told
@@ -498,7 +504,7 @@ def test_a_call_is_judged_by_what_it_calls(graph: tf.Graph) -> None:
 
     looks(x)
     writes(x)
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     calls = [i for i, kind in enumerate(index.types) if kind.endswith("PartitionedCall")]
     assert len(calls) == 2
     assert side_effects(index, calls) == (calls[1],)
@@ -515,7 +521,7 @@ def recursive(*, first: str) -> GraphIndex:
         function.node_def.add(name="call", op="PartitionedCall").attr["f"].func.name = other
         if name == "f":
             function.node_def.add(name="print", op="PrintV2")
-    return tgw.edit(graph_def).index
+    return tgw.edit(graph_def)._core.index
 
 
 @pytest.mark.parametrize("first", ["f", "g"])

@@ -12,11 +12,11 @@ LOOKS = {
     "lint": lambda editor: editor.lint(),
     "untrusted": lambda editor: editor.lint("untrusted"),
     "session": lambda editor: editor.session,
-    "cost": lambda editor: editor.cost(),
+    "cost": lambda editor: editor.table(batch=1),
     "scene": lambda editor: editor.view.scene(),
     "summary": lambda editor: editor.summary(),
-    "preview": lambda editor: editor.preview(editor.scope("net")),
-    "clone": lambda editor: editor.clone(editor.scope("net"), variables="shared"),
+    "preview": lambda editor: editor.preview(editor.clone, editor.ops(scope="net")),
+    "clone": lambda editor: editor.clone(editor.ops(scope="net"), variables="shared"),
 }
 
 
@@ -54,9 +54,9 @@ def test_a_look_adds_no_attribute(stripped, tmp_path, look):
     (tmp_path / "graph.pb").write_bytes(stripped.SerializeToString())
     editor = tgw.edit(tmp_path / "graph.pb")
     LOOKS[look](editor)
-    extras = editor.index.extras
-    bodies = [extras.function(name).node_def for name in sorted(editor.index.functions or ())]
-    nodes = [*editor.index.nodes, *(node for body in bodies for node in body)]
+    extras = editor._core.index.extras
+    bodies = [extras.function(name).node_def for name in sorted(editor._core.index.functions or ())]
+    nodes = [*editor._core.index.nodes, *(node for body in bodies for node in body)]
     assert bodies
     assert [node.name for node in nodes if node.op == "StringJoin" and "separator" not in node.attr]
     empty = [

@@ -40,8 +40,8 @@ def test_a_saved_model_of_keras_has_the_variables_and_parameters_of_the_model(
 ) -> None:
     editor = tgw.edit(saved)
     editor.view.leave(depth)
-    assert len(editor.trainable().ops) == len(model.trainable_variables) == 6
-    assert np.nansum(editor.cost()["parameters"].astype(float)) == model.count_params() == 99
+    assert len(editor.find("is:trainable").ops) == len(model.trainable_variables) == 6
+    assert np.nansum(editor.table(batch=1)["parameters"].astype(float)) == model.count_params() == 99
     (described,) = describe_file(saved)["graphs"]
     assert len(described["variables"]) == len(model.variables) == 8
     assert described["variable_bytes"] == 4 * 99
@@ -51,7 +51,7 @@ def test_the_drawing_and_the_inspector_count_a_variable_once(saved: Path, model:
     editor = tgw.edit(saved)
     for depth in (2, 1, 0):
         editor.view.leave(depth)
-        index = editor.index
+        index = editor._core.index
         outline, sums = outline_of(index)
         assert count_variables(index, range(len(index))) == len(model.variables) == 8
         assert sums.variables[0] == 8
@@ -62,10 +62,10 @@ def test_the_drawing_and_the_inspector_count_a_variable_once(saved: Path, model:
 
 def test_what_the_model_computes_with_is_what_is_counted(saved: Path) -> None:
     editor = tgw.edit(saved)
-    call = editor.core.navigator.path[1]
+    call = editor._core.navigator.path[1]
     editor.view.leave(0)
-    inputs = set(editor.index.nodes[editor.index.ids[call]].input)
-    assert set(editor.trainable().ops) < inputs
+    inputs = set(editor._core.index.nodes[editor._core.index.ids[call]].input)
+    assert set(editor.find("is:trainable").ops) < inputs
 
 
 def test_handles_of_one_shared_name_are_one_variable() -> None:
@@ -75,9 +75,9 @@ def test_handles_of_one_shared_name_are_one_variable() -> None:
                 dtype=tf.float32, shape=[5], shared_name="one" if name != "c" else "other", name=name
             )
             tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     assert [index.names[i] for i in distinct_handles(index)] == ["a", "c"]
-    assert tgw.edit(graph).cost()["parameters"].sum() == 10
+    assert tgw.edit(graph).table(batch=1)["parameters"].sum() == 10
 
 
 def test_a_variable_that_starts_as_another_is_a_variable_where_something_uses_it(tmp_path: Path) -> None:
@@ -102,5 +102,5 @@ def test_the_variables_of_a_graph_with_a_saver_are_all_counted() -> None:
         v1.get_variable("b", initializer=a.read_value, dtype=tf.float32, use_resource=True)
         v1.get_variable("c", [2], use_resource=False)
         v1.train.Saver()
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     assert [index.names[i] for i in distinct_handles(index)] == ["a", "b", "c"]

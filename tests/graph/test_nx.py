@@ -118,7 +118,7 @@ def test_names_that_no_xml_may_hold_are_written_so_that_they_can_be_read(tmp_pat
     graph_def.node.add(name="bad\x00\x1bname", op="NoOp")
     graph_def.node.add(name="reader", op="NoOp", input=["^bad\x00\x1bname"])
     graph_def.node.add(name="another", op="NoOp")
-    write_graphml(tgw.edit(graph_def).index, tmp_path / "odd.graphml")
+    write_graphml(tgw.edit(graph_def)._core.index, tmp_path / "odd.graphml")
     read = nx.read_graphml(tmp_path / "odd.graphml")
     assert list(read.edges()) == [("bad\\x00\\x1bname", "reader")]
 

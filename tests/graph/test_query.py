@@ -48,7 +48,7 @@ def net() -> GraphIndex:
         v1.while_loop(lambda i: i < 3, lambda i: i + 1, [0], name="turns")
         tf.function(lambda t: t + 1.0, autograph=False)(tf.constant(1.0, name="one"))
         tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]), name="product")
-    return tgw.edit(graph).index
+    return tgw.edit(graph)._core.index
 
 
 def test_a_pattern_is_a_term_up_to_a_space_outside_of_its_parentheses(net: GraphIndex) -> None:
@@ -159,7 +159,7 @@ def test_an_attribute_that_a_node_leaves_out_has_its_default() -> None:
     node.attr["T"].type = 1
     graph = v1.GraphDef(node=[v1.NodeDef(name="a", op="Placeholder"), node])
     graph.node[0].attr["dtype"].type = 1
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     assert hits(index, "attr:transpose_a=false") == ["product"]
     assert hits(index, "attr:transpose_a=true") == []
 
@@ -218,7 +218,7 @@ def test_regular_expressions_mind_the_case_and_may_hold_slashes() -> None:
 )
 def test_what_makes_no_sense_is_one_sentence_with_a_way_out(mlp: tf.Graph, text: str, sentence: str) -> None:
     editor = tgw.edit(mlp)
-    answer = query.search(editor.index, text)
+    answer = query.search(editor._core.index, text)
     assert answer.ops == []
     with pytest.raises(GraphEditError, match=sentence) as refusal:
         editor.find(text)
@@ -334,7 +334,7 @@ def test_all_that_is_found_can_be_selected_and_hidden(editor: GraphEditor) -> No
     assert drawn.state.selected_ops == 4
     drawn, _ = answers.handle(p.SelectMatching("scope:net/two", "only"))
     assert isinstance(drawn, p.SceneReply)
-    assert drawn.state.hidden == len(editor.index) - len(editor.scope("net/two"))
+    assert drawn.state.hidden == len(editor._core.index) - len(editor.ops(scope="net/two"))
     drawn, _ = answers.handle(p.Hide("nothing"))
     assert isinstance(drawn, p.SceneReply)
     assert drawn.state.hidden == 0

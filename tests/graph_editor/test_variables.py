@@ -102,13 +102,13 @@ def test_copies_know_whose_gradient_they_compute_as_in_the_test_of_tensorflow_1(
 
 def test_the_clone_of_an_editor_knows_it_too(cube: Cube) -> None:
     editor = tgw.edit(cube.graph, session=cube.session)
-    editor.clone(editor.matching("^(mul1|mul2|grad)(/|$)"), into="twin")
-    editor.clone(editor.matching("^grad/"), into="half")
+    editor.clone(editor.ops(matching="^(mul1|mul2|grad)(/|$)"), into="twin")
+    editor.clone(editor.ops(matching="^grad/"), into="half")
     of = cube.graph.get_operation_by_name
     assert of("twin/grad/mul1_grad/Mul_1")._original_op is of("twin/mul1")
     assert of("half/grad/mul1_grad/Mul_1")._original_op is of("mul1")
     other = tf.Graph()
-    editor.clone(editor.matching("^grad/"), into="far", graph=other, init="none")
+    editor.clone(editor.ops(matching="^grad/"), into="far", graph=other, init="none")
     assert other.get_operation_by_name("far/grad/mul1_grad/Mul_1")._original_op is None
 
 

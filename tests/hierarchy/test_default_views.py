@@ -50,7 +50,7 @@ def transformer() -> GraphIndex:
         with tf.name_scope("loss"):
             loss = tf.reduce_mean(tf.square(x - wanted))
         v1.train.AdamOptimizer().minimize(loss)
-        return tgw.edit(graph).index
+        return tgw.edit(graph)._core.index
 
 
 def test_a_transformer_s_training_step_shows_its_blocks_and_one_box_of_training(transformer):
@@ -74,14 +74,14 @@ def test_a_transformer_s_training_step_shows_its_blocks_and_one_box_of_training(
     ],
 )
 def test_known_models_show_their_architecture_at_first(model, some):
-    shown = first_view(tgw.edit(MODELS / model).index)
+    shown = first_view(tgw.edit(MODELS / model)._core.index)
     assert some <= set(boxes(shown))
     assert 8 <= len(boxes(shown)) <= 45
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name.partition(".")[0])
 def test_every_graph_of_the_corpus_is_drawn_closed_at_first_and_open(path):
-    index = tgw.edit(path).index
+    index = tgw.edit(path)._core.index
     outline, _ = outline_of(index)
     for opened in (frozenset(), default_open(index), frozenset(outline.names)):
         shown = build_visible_graph(index, ViewSpec(opened))

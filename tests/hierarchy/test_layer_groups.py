@@ -101,7 +101,7 @@ def test_scopes_with_their_variables_and_constants_go_into_blocks(graph):
 
 
 def test_keras_resnet_shows_its_blocks_at_first():
-    index = tgw.edit(resnet()).index
+    index = tgw.edit(resnet())._core.index
     seen = build_visible_graph(index, ViewSpec(default_open(index)))
     names = {name.rpartition("/")[2] for name in seen.names}
     stages = enumerate((3, 4, 6, 3), 2)
@@ -128,11 +128,11 @@ def test_a_block_is_opened_chosen_hidden_and_cloned_by_its_name(editor):
     assert "net/stage0_block3_bn" in editor.view.scene().names
     editor.view.collapse(block)
     assert block in editor.view.scene().names
-    assert len(editor.core.view.holding(block)) == 4
+    assert len(editor._core.view.holding(block)) == 4
     assert editor.view.reveal("net/stage0_block3_bn") == "net/stage0_block3_bn"
     editor.view.hide(block)
     assert block not in editor.view.scene().names
-    assert editor.core.view.hidden_ops == 4
+    assert editor._core.view.hidden_ops == 4
     editor.view.show()
     assert block in editor.view.scene().names
 

@@ -29,7 +29,7 @@ copy = editor.clone(inputs=["x:0"], outputs=["net/y:0"], into="copy")
 a, b = session.run([y, copy["net/y:0"]], {x: np.ones((1, 2))})
 assert np.array_equal(a, b)
 assert len(copy.variables) == 1
-assert len(editor.widget._esm) > 50_000
+assert len(editor.view.widget._esm) > 50_000
 assert "<svg" in editor.view.to_svg()
 editor.save("edited.pb")
 sys.stdout.write(f"works {sys.version_info[:2]}\n")

@@ -113,7 +113,7 @@ def test_a_page_lists_opens_and_hears_of_edits(client: BlockingKernelClient) -> 
 
     opened = page.say({"id": 3, "type": "open", "name": "graph", "direction": "right"})
     assert (opened["id"], opened["type"], opened["variable"]) == (3, "opened", "editor")
-    assert page.value("editor.widget.model_id") == repr(opened["model_id"])
+    assert page.value("editor.view.widget.model_id") == repr(opened["model_id"])
     assert page.value("editor.view.direction") == "'right'"
     again = page.say({"id": 4, "type": "open", "name": "graph", "direction": "down"})
     assert again["model_id"] == opened["model_id"]
@@ -202,7 +202,7 @@ with tf.Graph().as_default() as mine:
 running = tf.compat.v1.Session(graph=mine)
 squared = tf.function(lambda x: x * x, input_signature=[tf.TensorSpec([2])], autograph=False)
 editors = tgw.edit(mine, session=running), tgw.edit(mine), tgw.edit(squared), tgw.edit(tf.Graph()), tgw.edit(squared)
-texts = [code_for_cell(each.to_script().text, each.core.source) for each in editors]
+texts = [code_for_cell(each.history.to_script().text, each._core.source) for each in editors]
 del squared
 texts.append(code_for_cell(editors[-1].to_script().text, editors[-1].core.source))
 opened = {}

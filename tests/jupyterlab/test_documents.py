@@ -118,12 +118,12 @@ def test_a_file_is_opened_once_and_anew_when_asked(frozen: Path) -> None:
     again = open_at(frozen, again=True)
     assert again is not document
     assert not again.editor.history.done
-    assert "c" in again.editor.index.ids
+    assert "c" in again.editor._core.index.ids
 
 
 def test_a_file_that_is_opened_anew_lets_go_of_its_old_graph(frozen: Path) -> None:
     document = open_at(frozen)
-    assert document.editor.widget.comm is not None
+    assert document.editor.view.widget.comm is not None
     graph = weakref.ref(document.editor.graph)
     editor = weakref.ref(document.editor)
     del document
@@ -157,11 +157,11 @@ def test_a_variable_editor_of_ones_own_stays(frozen: Path, variables: dict[str, 
 
 
 def test_a_meta_graph_comes_with_the_checkpoint_of_its_name(meta: Path) -> None:
-    assert open_at(meta).editor.core.executor.default_init() == "current"
+    assert open_at(meta).editor._core.executor.default_init() == "current"
     for file in meta.parent.glob("model.*-*"):
         file.unlink()
     (meta.parent / "model.index").unlink()
-    assert open_at(meta, again=True).editor.core.executor.default_init() == "initial"
+    assert open_at(meta, again=True).editor._core.executor.default_init() == "initial"
 
 
 def test_a_saved_model_is_called_by_its_folder(saved_model: Path) -> None:
@@ -244,7 +244,7 @@ def test_edits_that_a_page_lets_one_download_can_be_done(frozen: Path, tmp_path:
     file = tmp_path / "graph.pb.edits.json"
     file.write_text(json.dumps(as_sent(before.status())["edits"]))
     again = tgw.edit(frozen)
-    assert again.replay(file) == 1
+    assert again.history.replay(file) == 1
     assert again.history.lines == before.editor.history.lines
 
 
@@ -264,7 +264,7 @@ def test_a_file_that_is_renamed_goes_on_under_its_new_name(frozen: Path) -> None
     assert document.exporter.folder == moved.parent
     assert documents.open_document({"path": "below/other.pb", "root": str(frozen.parent)}) is document
     assert document.save({"kind": "graph", "name": "edited.pb"})["path"] == str(moved.parent / "edited.pb")
-    assert f'tgw.edit("{moved}")' in document.editor.to_script().text
+    assert f'tgw.edit("{moved}")' in document.editor.history.to_script().text
 
 
 def test_edits_that_cannot_be_done_again_leave_the_file_open_and_a_sentence(frozen: Path) -> None:
@@ -338,7 +338,7 @@ def test_every_kind_is_written_under_the_name_it_proposes(meta: Path, kind: str)
     assert reply["about"].startswith(f"Saved as {name}, ")
     assert document.status()["dirty"] is not told[kind]["keeps"]
     if kind in {"saved_model", "frozen", "graph", "text", "meta"}:
-        assert tgw.edit(reply["path"]).index.names
+        assert tgw.edit(reply["path"])._core.index.names
 
 
 def test_nothing_is_overwritten_without_being_asked(frozen: Path) -> None:
@@ -350,7 +350,7 @@ def test_nothing_is_overwritten_without_being_asked(frozen: Path) -> None:
         document.save({"kind": "graph", "name": "graph", "replace": "yes"})
     assert frozen.read_bytes() == content
     document.save({"kind": "graph", "name": "graph.pb", "replace": True})
-    assert "c" not in tgw.edit(frozen).index.ids
+    assert "c" not in tgw.edit(frozen)._core.index.ids
 
 
 def test_edits_in_the_file_itself_are_not_done_twice(frozen: Path) -> None:
@@ -482,7 +482,7 @@ def edited(frozen: Path) -> Path:
     document = open_at(frozen)
     op = next(
         name
-        for name, kind in zip(document.editor.index.names, document.editor.index.types, strict=True)
+        for name, kind in zip(document.editor._core.index.names, document.editor._core.index.types, strict=True)
         if kind != "Placeholder"
     )
     document.editor.rename(op, f"{op}_renamed")
@@ -495,7 +495,7 @@ def test_a_file_with_edits_goes_on_with_them_and_has_nothing_to_save_yet(edited:
     status = document.status()
     assert (len(document.editor.history.done), status["count"], status["dirty"]) == (1, 0, False)
     assert status["edits"] == []
-    document.editor.rename(document.editor.index.names[0], "first")
+    document.editor.rename(document.editor._core.index.names[0], "first")
     status = document.status()
     assert (status["count"], status["dirty"]) == (1, True)
     assert len(as_sent(status)["edits"]) == 1
@@ -508,7 +508,7 @@ def test_a_file_with_edits_is_saved_under_its_own_name_by_default(edited: Path) 
     document = open_at(edited)
     first = document.kinds()["kinds"][0]
     assert (first["kind"], first["name"]) == ("editor", "work.tgw")
-    document.editor.rename(document.editor.index.names[0], "first")
+    document.editor.rename(document.editor._core.index.names[0], "first")
     with pytest.raises(FileExists):
         document.save({"kind": "editor", "name": "work.tgw"})
     document.save({"kind": "editor", "name": "work.tgw", "replace": True})
@@ -518,7 +518,7 @@ def test_a_file_with_edits_is_saved_under_its_own_name_by_default(edited: Path) 
 
 def test_edits_that_a_file_with_edits_does_not_hold_are_made_again_after_a_restart(edited: Path) -> None:
     document = open_at(edited)
-    document.editor.rename(document.editor.index.names[0], "first")
+    document.editor.rename(document.editor._core.index.names[0], "first")
     status = as_sent(document.status())
     again = open_at(edited, again=True, edits=status["edits"], stamp=status["stamp"], saved=status["saved"])
     assert again.notice == ""
@@ -529,7 +529,7 @@ def test_edits_that_a_file_with_edits_does_not_hold_are_made_again_after_a_resta
 def rename_elsewhere(path: Path, name: str) -> None:
     """Another program opens the file, renames its last op, and saves it."""
     other = tgw.edit(path)
-    other.rename(other.index.names[-1], name)
+    other.rename(other._core.index.names[-1], name)
     other.save(path)
 
 
@@ -537,14 +537,14 @@ def test_a_file_with_edits_follows_what_another_program_writes_and_keeps_its_own
     document = open_at(edited)
     editor = document.editor
     rename_elsewhere(edited, "elsewhere")
-    assert editor.follow() == "work.tgw has changed; it was opened again."
-    assert "elsewhere" in editor.index.ids
+    assert editor.source.reload() == "work.tgw has changed; it was opened again."
+    assert "elsewhere" in editor._core.index.ids
     status = document.status()
     assert (len(editor.history.done), status["count"], status["dirty"], status["edits"]) == (2, 0, False, [])
-    editor.rename(editor.index.names[0], "here")
+    editor.rename(editor._core.index.names[0], "here")
     rename_elsewhere(edited, "elsewhere_again")
-    assert editor.follow() == "work.tgw has changed; it was opened again, and 1 edit was made again."
-    assert {"elsewhere_again", "here"} <= set(editor.index.ids)
+    assert editor.source.reload() == "work.tgw has changed; it was opened again, and 1 edit was made again."
+    assert {"elsewhere_again", "here"} <= set(editor._core.index.ids)
     status = document.status()
     assert (len(editor.history.done), status["count"], status["dirty"]) == (4, 1, True)
     assert editor.undo()
@@ -554,16 +554,16 @@ def test_a_file_with_edits_follows_what_another_program_writes_and_keeps_its_own
 def test_a_file_whose_own_edits_are_undone_here_is_not_opened_on_top_of_that(edited: Path) -> None:
     document = open_at(edited)
     document.editor.undo()
-    index = document.editor.index
+    index = document.editor._core.index
     rename_elsewhere(edited, "elsewhere")
-    assert "edits that it held are undone here" in document.editor.follow()
-    assert document.editor.index is index
+    assert "edits that it held are undone here" in document.editor.source.reload()
+    assert document.editor._core.index is index
 
 
 def test_a_file_with_edits_that_is_touched_is_not_opened_again(edited: Path) -> None:
     document = open_at(edited)
-    assert document.editor.follow() == ""
+    assert document.editor.source.reload() == ""
     edited.touch()
-    document.editor.rename(document.editor.index.names[0], "first")
-    assert document.editor.follow() == ""
+    document.editor.rename(document.editor._core.index.names[0], "first")
+    assert document.editor.source.reload() == ""
     assert len(document.editor.history.done) == 2

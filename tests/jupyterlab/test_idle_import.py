@@ -51,7 +51,9 @@ def test_the_first_file_loads_no_more_of_ours(client: BlockingKernelClient) -> N
     from tests.test_import_is_light import MODEL
 
     before = loaded(client, f"import {', '.join(idle_import._MODULES)}\nimport tfgraphwidget as tgw")
-    after = loaded(client, f"editor = tgw.edit({str(MODEL)!r}); editor.widget.height = 800; editor._repr_mimebundle_()")
+    after = loaded(
+        client, f"editor = tgw.edit({str(MODEL)!r}); editor.view.widget.height = 800; editor._repr_mimebundle_()"
+    )
     assert after - before == set()
 
 

@@ -238,7 +238,7 @@ def test_what_one_edit_made_several_of_is_one_variable_however_often_it_is_undon
         panel.editor.undo()
         assert told[-1]["line"].startswith("member = editor.clone(")
     assert set(held) == {"g", "editor", "member"}
-    assert held["member"] == list(panel.editor.core.executor.copies.values())
+    assert held["member"] == list(panel.editor._core.executor.copies.values())
 
 
 def test_what_is_told_of_a_graph_is_what_its_editor_says():
@@ -255,5 +255,5 @@ def test_what_is_told_of_a_graph_is_what_its_editor_says():
 
     held = {"g": graph, "editor": editor, "step": step, "trace": step.get_concrete_function(tf.TensorSpec([2]))}
     told = {choice["name"]: choice["about"] for choice in namespace.list_choices(held)}
-    assert told["g"] == f"{len(editor.index)} ops"
+    assert told["g"] == f"{len(editor._core.index)} ops"
     assert (told["step"], told["trace"]) == ("step", "step")  # and not b'__inference_step_12'

@@ -38,7 +38,7 @@ _CELL, _CLEAR = 6.0, 6.0
 @pytest.mark.parametrize("name", slow_if({"transformer", "keras"}.__contains__, [*NAMES, "keras"]))
 @pytest.mark.sample(2)
 def test_a_fully_open_model_uses_its_sheet(name, tmp_path):
-    index = tgw.edit(resnet() if name == "keras" else written(name, tmp_path)).index
+    index = tgw.edit(resnet() if name == "keras" else written(name, tmp_path))._core.index
     shown = build_visible_graph(index, ViewSpec(frozenset(outline_of(index)[0].names)))
     boxes, all_used = used(shown, place(shown))
     assert boxes >= LEAST[name][0]

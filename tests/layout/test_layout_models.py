@@ -39,7 +39,7 @@ ALIKE = {"resnet": 280, "inception": 310, "transformer": 210, "seq2seq": 60, "dq
 
 @pytest.fixture(scope="module", params=NAMES)
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, GraphIndex]:
-    return request.param, tgw.edit(written(request.param, tmp_path_factory.mktemp("models"))).index
+    return request.param, tgw.edit(written(request.param, tmp_path_factory.mktemp("models")))._core.index
 
 
 @pytest.mark.sample(1)
@@ -123,7 +123,7 @@ def test_a_pin_bends_the_lines_of_what_moves_and_leaves_the_others(inception):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.sample(3)
 def test_all_lines_of_a_model_meet_their_boxes(name, direction, tmp_path):
-    index = tgw.edit(written(name, tmp_path)).index
+    index = tgw.edit(written(name, tmp_path))._core.index
     for opened in (default_open(index), frozenset(outline_of(index)[0].names)):
         shown = build_visible_graph(index, ViewSpec(opened))
         assert loose(shown, place(shown, direction=direction)) == []
@@ -159,7 +159,7 @@ def test_opening_any_scope_of_inception_moves_the_rest_no_further_than_it_grows(
 @pytest.mark.parametrize("direction", ["down", "right"])
 @pytest.mark.sample(3)
 def test_scopes_of_a_model_opened_and_closed_by_lot_move_little_else(name, direction, tmp_path):
-    index = tgw.edit(written(name, tmp_path)).index
+    index = tgw.edit(written(name, tmp_path))._core.index
     found = np.array([far for far, _ in walk(index, default_open(index), direction, 25, 1)])
     assert len(found) > 200
     assert (found > 3 * TRACKS).mean() < 0.005

@@ -144,9 +144,9 @@ def refusal_of_save(editor: GraphEditor, path: Path) -> GraphEditError | None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_lint_finds_an_error_where_save_is_refused_and_nowhere_else(kind: str, target: Any, tmp_path: Path) -> None:
     editor = (QUICK | SLOW)[kind]()
-    index, notices = editor.index, editor.notices
+    index, notices = editor._core.index, editor.source.notices
     errors = [finding for finding in editor.lint(target, only="no-kernel") if finding.severity == "error"]
-    assert editor.index is index
-    assert editor.notices == notices
+    assert editor._core.index is index
+    assert editor.source.notices == notices
     refusal = refusal_of_save(editor, tmp_path / f"model.{target}")
     assert bool(errors) == (refusal is not None), f"{errors} but {refusal}"

@@ -186,14 +186,14 @@ def with_unknown_op() -> Any:
 def test_a_rule_finds_what_it_looks_for_and_its_fix_takes_it_away(code: str) -> None:
     build, name = FOUND[code]
     editor = build()
-    before = editor.index
+    before = editor._core.index
     report = editor.lint(only=[code])
     assert [finding.code for finding in report] == [code] * len(report) != []
     assert any(op.startswith(name) for op in report.ops), report
-    assert editor.index is before, "linting changes nothing"
+    assert editor._core.index is before, "linting changes nothing"
     fixes = report.fixes
     for fix in fixes:
-        editor.edit(fix)
+        editor.apply(fix)
     if fixes:
         assert not editor.lint(only=[code])
     assert (code in FIXED) == bool(fixes)
@@ -217,7 +217,7 @@ def test_checks_and_prints_go_wherever_they_stand_and_the_results_stay(build: Ca
     assert len(report) == (3 if build is checked_and_printed else 1)
     for finding in report:
         assert finding.fix is not None, finding
-        editor.edit(finding.fix)
+        editor.apply(finding.fix)
     assert not editor.lint(only="asserts")
     np.testing.assert_array_equal(editor.session.run("out:0", feeds), before)
 
@@ -240,7 +240,7 @@ def test_the_slots_of_an_optimizer_go_with_it() -> None:
     report = editor.lint()
     assert {finding.code for finding in report} == {"training-ops", "unused-variables"}
     assert len(report.fixes) == 1, "both have the same fix"
-    editor.edit(report.of("unused-variables")[0].fix)
+    editor.apply(report.of("unused-variables")[0].fix)
     assert not editor.lint()
 
 
@@ -273,7 +273,7 @@ def test_a_baked_batch_size_names_the_constants_that_hold_it() -> None:
     finding = graph_of(rows_of_eight, (8, 4)).lint(only=["batch-size"])[0]
     assert "Reshape/shape" in finding.ops
     assert finding.fix is not None
-    assert finding.fix.code() == 'editor.replace_input(tensor="x:0", shape=[None, 4], fix=True)'
+    assert finding.fix.code() == 'editor.passes.set_input(tensor="x:0", shape=[None, 4], fix=True)'
 
 
 def test_a_batch_size_in_a_constant_of_which_nobody_knows_another_value_has_no_fix() -> None:
@@ -379,9 +379,9 @@ def test_ends_that_do_not_exist_are_found_and_their_signatures_removed_from_the_
     for (name, tensor), finding in zip(missing.items(), report, strict=True):
         assert finding.sentence == f"Signature {name!r} names {tensor!r}, which the graph does not have."
         assert finding.fix == RemoveSignature(name)
-    assert [sum(tensor in notice for notice in editor.notices) for tensor in missing.values()] == [1, 1]
+    assert [sum(tensor in notice for notice in editor.source.notices) for tensor in missing.values()] == [1, 1]
     for fix in report.fixes:
-        editor.edit(fix)
+        editor.apply(fix)
     assert not editor.lint(only="missing-ends")
     editor.undo()
     assert editor.lint(only="missing-ends").fixes == report.fixes[1:]
@@ -401,7 +401,7 @@ def test_ends_that_do_not_exist_are_found_and_their_signatures_removed_from_the_
 def test_ops_that_a_target_lacks_are_found(target: Any, op_types: list[str]) -> None:
     editor = graph_of(lambda x: tf.linalg.inv(tf.matmul(x, x, transpose_a=True)))
     report = editor.lint(target, only=["no-kernel"])
-    assert [editor.index.types[editor.index.ids[name]] for name in report.ops] == op_types
+    assert [editor._core.index.types[editor._core.index.ids[name]] for name in report.ops] == op_types
 
 
 def test_an_op_without_a_kernel_on_a_cpu_is_found() -> None:

@@ -55,7 +55,7 @@ class Wrong(Exception):
 
 def ends(editor: GraphEditor) -> list[str]:
     """What the graph is for: the outputs of its signatures, else what nothing reads."""
-    index = editor.index
+    index = editor._core.index
     tensors = {tensor for signature in tuple(editor.signatures.values()) for _, tensor in signature.outputs}
     here = sorted(tensor for tensor in tensors if tensor.partition(":")[0] in index.ids)
     if here:  # else the function that computes them is open
@@ -66,7 +66,7 @@ def ends(editor: GraphEditor) -> list[str]:
 
 def middle(editor: GraphEditor) -> tuple[str, str]:
     """A tensor in the middle of the graph, and one that is computed from it."""
-    index = editor.index
+    index = editor._core.index
     for op in (*range(len(index) // 2, len(index)), *range(len(index) // 2)):
         dtypes, sources = index.dtypes(op), index.input_lists[op]
         if not sources or not dtypes or dtypes[0] not in _FLOATS or index.types[op] in PLACEHOLDERS:
@@ -85,7 +85,9 @@ def inputs_of(node: Any) -> list[str]:
 
 def same(editor: GraphEditor, other: GraphEditor) -> None:
     """Raise Wrong unless two graphs have the same ops with the same inputs."""
-    mine, theirs = ({node.name: (node.op, inputs_of(node)) for node in each.index.nodes} for each in (editor, other))
+    mine, theirs = (
+        {node.name: (node.op, inputs_of(node)) for node in each._core.index.nodes} for each in (editor, other)
+    )
     if mine != theirs:
         names = sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
         raise Wrong(f"{len(names)} ops differ, as {names[0]}: {mine.get(names[0])}, {theirs.get(names[0])}")
@@ -99,7 +101,7 @@ def contents(editor: GraphEditor) -> dict[str, Contents]:
     """What each op is, by its name, but for what importing leaves out: private attributes, the order of controls."""
     return {
         node.name: (node.op, inputs_of(node), {key: str(node.attr[key]) for key in node.attr if key[:1] != "_"})
-        for node in editor.index.nodes
+        for node in editor._core.index.nodes
     }
 
 
@@ -121,7 +123,7 @@ def clone(editor: GraphEditor, to: Path) -> None:
 
 
 def undo(editor: GraphEditor, to: Path) -> None:
-    before = tgw.edit(editor.to_bytes())
+    before = tgw.edit(bytes(editor))
     first, last = middle(editor)
     editor.clone([first], [last], into="cloned")
     editor.undo()
@@ -130,11 +132,11 @@ def undo(editor: GraphEditor, to: Path) -> None:
 
 def passes(editor: GraphEditor, to: Path) -> None:
     """Passes that have nothing to do say so."""
-    names = {tensor.split(":")[0] for tensor in ends(editor)} & set(editor.index.names)
+    names = {tensor.split(":")[0] for tensor in ends(editor)} & set(editor._core.index.names)
     for each in (editor.passes.remove_identities, editor.passes.merge_duplicates, editor.passes.fold_constants):
         with contextlib.suppress(GraphEditError):
             each()
-    if not names <= set(editor.index.names):
+    if not names <= set(editor._core.index.names):
         raise Wrong("an output is gone")
 
 
@@ -147,7 +149,7 @@ def saved(name: str, **options: Any) -> Callable[[GraphEditor, Path], None]:
         again = tgw.edit(f"{to}/{name}")
         if not options:
             same(editor, again)
-        elif not len(again.index):
+        elif not len(again._core.index):
             raise Wrong("nothing was written")
 
     return save
@@ -155,21 +157,21 @@ def saved(name: str, **options: Any) -> Callable[[GraphEditor, Path], None]:
 
 def save_alike(editor: GraphEditor, to: Path) -> None:
     """Save as what was opened."""
-    path = Path(editor.core.source.title)
+    path = Path(editor._core.source.title)
     name = {".pb": "a.pb", ".pbtxt": "a.pbtxt", ".meta": "a.meta"}.get(path.suffix, "saved/")
     editor.save(f"{to}/{name}")
-    if not len(tgw.edit(f"{to}/{name}").index):
+    if not len(tgw.edit(f"{to}/{name}")._core.index):
         raise Wrong("nothing was written")
 
 
 VERBS: dict[str, Callable[[GraphEditor, Path], Any]] = {
-    "open": lambda editor, _: editor.notices,
+    "open": lambda editor, _: editor.source.notices,
     "draw": lambda editor, _: (editor.view.scene(), editor.view.to_svg()),
-    "cost": lambda editor, _: editor.cost(batch=2),
+    "cost": lambda editor, _: editor.table(batch=2),
     "lint": lambda editor, _: (editor.lint(), editor.lint("untrusted")),
     "clone": clone,
     "undo": undo,
-    "strip": lambda editor, _: editor.strip_training(ends(editor)),
+    "strip": lambda editor, _: editor.passes.strip_training(ends(editor)),
     "freeze": lambda editor, _: editor.freeze(ends(editor)),
     "passes": passes,
     "save .pb": saved("a.pb"),

@@ -99,7 +99,7 @@ def check(build: Build, batches: tuple[int, ...]) -> int:
     editor = tgw.edit(graph_of(model, arguments, None))
     compared = 0
     for batch in batches:
-        table = editor.cost(batch=batch).set_index("name")
+        table = editor.table(batch=batch).set_index("name")
         expected = counted_by_tensorflow(graph_of(model, arguments, batch))
         both = [name for name in expected if name in table.index and table.loc[name, "type"] in COUNTED]
         wrong = {
@@ -130,9 +130,9 @@ def test_the_batch_size_may_be_changed_or_given(name: str, tmp_path: Path) -> No
     graph = graph_of(model, arguments, None)
     (tmp_path / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "graph.pb")
-    given = editor.cost(batch=5)
+    given = editor.table(batch=5)
     editor.passes.change_batch_size(5)
-    changed = editor.cost()
+    changed = editor.table(batch=1)
     assert given.equals(changed[given.columns])
 
 
@@ -141,7 +141,7 @@ def test_unknown_lengths_count_as_1_and_costs_grow_as_the_batch_does() -> None:
     model = keras.Model(x, L.Dense(5)(x))
     spec = tf.TensorSpec((None, None, 8))
     editor = tgw.edit(tf.function(model).get_concrete_function(spec).graph)
-    totals = [editor.cost(batch=batch)["flops"].sum() for batch in (1, 2, 4)]
+    totals = [editor.table(batch=batch)["flops"].sum() for batch in (1, 2, 4)]
     assert totals == [85 * batch for batch in (1, 2, 4)]
 
 
@@ -149,7 +149,7 @@ def test_a_graph_that_takes_one_batch_size_costs_what_it_does_for_that() -> None
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, [None, 4], "x")
         tf.matmul(tf.reshape(x, [2, 4]), tf.ones([4, 3]), name="product")
-    costs = tgw.edit(graph).cost(batch=7).set_index("name")
+    costs = tgw.edit(graph).table(batch=7).set_index("name")
     assert costs.loc["product", "flops"] == 2 * 2 * 4 * 3
     assert costs.loc["x", "output_bytes"] == 7 * 4 * 4
 
@@ -157,4 +157,4 @@ def test_a_graph_that_takes_one_batch_size_costs_what_it_does_for_that() -> None
 def test_what_a_function_calls_is_counted_for_the_batch() -> None:
     inner = tf.function(lambda x: tf.matmul(tf.reshape(x, [-1, 4]), tf.ones([4, 3])))
     outer = tf.function(inner).get_concrete_function(tf.TensorSpec((None, 10, 4)))
-    assert [tgw.edit(outer).cost(batch=batch)["flops"].sum() for batch in (1, 3)] == [240, 720]
+    assert [tgw.edit(outer).table(batch=batch)["flops"].sum() for batch in (1, 3)] == [240, 720]

@@ -305,7 +305,7 @@ def test_devices_of_servers_are_known_and_others_refused(cluster: Cluster) -> No
             editor.clone(outputs=["y"], into=f"here_{k}", device=device)
             assert session.run(f"here_{k}/y:0").tolist() == [1.0, 4.0]
         with pytest.raises(SessionRefused, match="could run nothing any more"):
-            editor.grow("y:0", lambda y: tf.raw_ops.Cholesky(input=tf.cast([[y[0]]], tf.float16)), into="lacking")
+            editor.call("y:0", lambda y: tf.raw_ops.Cholesky(input=tf.cast([[y[0]]], tf.float16)), into="lacking")
         assert session.run("y:0").tolist() == [1.0, 4.0]
 
 

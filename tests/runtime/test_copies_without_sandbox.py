@@ -130,14 +130,14 @@ def test_what_tensorflow_refuses_without_a_sandbox_changes_nothing(tried: list[i
     with initialised(graph) as session:
         editor = tgw.edit(graph, session=session)
         x.set_shape([5, 7])
-        before, version, seen = state(graph), graph.version, editor.index.names
+        before, version, seen = state(graph), graph.version, editor._core.index.names
         for _ in range(2):
             with pytest.raises(tgw.GraphEditError, match=r"TensorFlow refuses the new ops: .* must be equal") as raised:
                 editor.clone("x:0", "y:0", into="copy")
             assert "copy/y" in raised.value.ops
         assert (state(graph), graph.version) == (before, version)
         assert graph.new_operations() == []
-        assert (editor.index.names, editor.history.done, tried) == (seen, (), [])
+        assert (editor._core.index.names, editor.history.done, tried) == (seen, (), [])
         copy = editor.clone([], "z:0", into="copy")  # the name scope is free, and the session goes on
         assert session.run([copy["z:0"], "z:0"]) == [6.0, 6.0]
         editor.undo()

@@ -317,7 +317,7 @@ def test_gradients_of_the_module_and_of_a_clone_are_the_function_s(name: str, ta
     if taken_before:  # TensorFlow adds what it needs for them to the function's loops and conditionals
         gradients(function, X, [w])
     editor = tgw.edit(function)
-    module, copy = editor.module(), editor.clone(into="copy")
+    module, copy = editor.to_module(), editor.clone(into="copy")
     check_same(function, module, X, [(w, w)])
     check_same(function, copy, X, [(w, copy["w"])])
 
@@ -367,7 +367,7 @@ def test_gradients_of_recurrent_and_attention_models_are_the_model_s(name: str) 
     x[1, 3:] = 0
     editor = tgw.edit(model)
     variables = [v.value for v in model.trainable_variables]
-    module, copy = editor.module(), editor.clone(into="copy")
+    module, copy = editor.to_module(), editor.clone(into="copy")
     check_same(model, module, x, [(v, v) for v in variables])
     check_same(model, copy, x, [(v.value, copy[v.path]) for v in model.trainable_variables])
 
@@ -376,7 +376,7 @@ def test_a_compiled_function_is_one_in_the_module() -> None:
     w = tf.Variable(W, name="w")
     spec = [tf.TensorSpec([4, 5, 3], name="x")]
     function = tf.function(lambda x: tf.tanh(x @ w), input_signature=spec, jit_compile=True)
-    module = tgw.edit(function).module()
+    module = tgw.edit(function).to_module()
     check_same(function, module, X, [(w, w)])
 
 
@@ -393,15 +393,15 @@ def test_gradients_of_an_edited_loop_in_a_loop_are_those_of_the_loop_written_so(
     function = tf.function(lambda x: nested(x, 0.5), input_signature=spec)
     editor = tgw.edit(function)
     for _ in range(2):
-        index = editor.index
+        index = editor._core.index
         (loop,) = [name for name, kind in zip(index.names, index.types, strict=True) if kind.endswith("While")]
         editor.view.enter(loop, "body")
-    index = editor.index
-    (scale,) = editor.of_type("Mul").ops
+    index = editor._core.index
+    (scale,) = editor.ops(type="Mul").ops
     (factor,) = [index.names[i] for i in index.input_lists[index.ids[scale]] if index.types[i] == "Const"]
     editor.set_constant(f"{factor}:0", 0.25)
     editor.view.leave(0)
-    check_same(lambda x: nested(x, 0.25), editor.module(), X, [(w, w)])
+    check_same(lambda x: nested(x, 0.25), editor.to_module(), X, [(w, w)])
 
 
 def numeric_gradient(function: Any, x: Any) -> Any:
@@ -431,12 +431,14 @@ def test_a_conditional_around_a_loop_whose_gradient_was_taken_is_edited_and_has_
     function = tf.function(lambda x: inner(x) * 1.0, input_signature=[tf.TensorSpec([5, 3], tf.float64, name="x")])
     gradients(function, x, [w])
     editor = tgw.edit(function)
-    editor.view.enter(next(name for name in editor.index.names if editor.view.called_functions(name)))
-    editor.view.enter(next(name for name in editor.index.names if editor.view.called_functions(name)), "then_branch")
-    editor.view.enter(next(name for name in editor.index.names if editor.view.called_functions(name)), "body")
-    editor.insert(editor.of_type("Tanh").ops[0], lambda t: t * 0.5)
+    editor.view.enter(next(name for name in editor._core.index.names if editor.view.called_functions(name)))
+    editor.view.enter(
+        next(name for name in editor._core.index.names if editor.view.called_functions(name)), "then_branch"
+    )
+    editor.view.enter(next(name for name in editor._core.index.names if editor.view.called_functions(name)), "body")
+    editor.insert(editor.ops(type="Tanh").ops[0], lambda t: t * 0.5)
     editor.view.leave(0)
-    module = editor.module()
+    module = editor.to_module()
     np.testing.assert_allclose(gradients(module, x, [])[0], numeric_gradient(module, x), rtol=1e-6, atol=1e-8)
 
 
@@ -447,7 +449,7 @@ def test_the_gradient_of_a_loop_that_reads_what_is_outside_of_it_alone_is_refuse
         return tf.while_loop(lambda i, *_: i < 3, lambda i, a: (i + 1, rule(a)), (0, x))[1]
 
     function = tf.function(compute, input_signature=[tf.TensorSpec([4, 5, 3], name="x")])
-    module = tgw.edit(function).module()
+    module = tgw.edit(function).to_module()
     with pytest.raises(NotClonable, match=r"The gradient of 'while/IdentityN' of the function .*tf\.stop_gradient"):
         gradients(module, X, [])
     tf.saved_model.save(module, str(tmp_path))
@@ -463,7 +465,7 @@ def test_a_module_with_a_custom_gradient_is_saved(name: str, tmp_path: Path) -> 
     w = tf.Variable(W, name="w")
     body = CASES[name]
     function = tf.function(lambda x: body(x, w), input_signature=[tf.TensorSpec([4, 5, 3], name="x")])
-    tf.saved_model.save(tgw.edit(function).module(), str(tmp_path))
+    tf.saved_model.save(tgw.edit(function).to_module(), str(tmp_path))
     loaded = tf.saved_model.load(str(tmp_path))
     np.testing.assert_allclose(loaded.run(X), function(X), rtol=1e-4, atol=1e-5)
     if name in ("custom_gradient", "custom_gradient_of_a_called_function"):  # TensorFlow loads none in loops
@@ -472,7 +474,7 @@ def test_a_module_with_a_custom_gradient_is_saved(name: str, tmp_path: Path) -> 
 
 def test_second_derivatives_are_those_of_the_function() -> None:
     function = tf.function(lambda x: tf.reduce_sum(tf.tanh(x) ** 3), input_signature=[tf.TensorSpec([3])])
-    module = tgw.edit(function).module()
+    module = tgw.edit(function).to_module()
     x = tf.constant([0.1, 0.5, -0.3])
 
     def hessian(f: Any) -> Any:
@@ -536,16 +538,16 @@ def test_a_custom_gradient_in_a_called_function_stays_when_the_function_is_edite
     inner = edited(1.0, 0.0)
     outer = tf.function(lambda a: tf.tanh(inner(a)), input_signature=[tf.TensorSpec([4, 5, 3])], autograph=False)
     editor = tgw.edit(outer)
-    call = next(name for name in editor.index.names if editor.view.called_functions(name))
+    call = next(name for name in editor._core.index.names if editor.view.called_functions(name))
     editor.view.enter(call)
-    editor.insert(editor.of_type("Relu").ops[0], lambda t: t * 2.0)
+    editor.insert(editor.ops(type="Relu").ops[0], lambda t: t * 2.0)
     for offset in (0.0, 1.0):
         if offset:
             editor.view.enter(call)
-            editor.insert(editor.of_type("BatchMatMulV2").ops[0], lambda t: t + 1.0)
+            editor.insert(editor.ops(type="BatchMatMulV2").ops[0], lambda t: t + 1.0)
         editor.view.leave(0)
         expected = edited(2.0, offset)
-        found = [gradients(made, x, [w]) for made in (editor.module(), lambda a, then=expected: tf.tanh(then(a)))]
+        found = [gradients(made, x, [w]) for made in (editor.to_module(), lambda a, then=expected: tf.tanh(then(a)))]
         for one, other in zip(*found, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
@@ -571,7 +573,7 @@ def test_a_saved_custom_gradient_is_that_of_a_clone_of_its_saved_model(tmp_path:
         return [float(number) for number in tape.gradient(y, copy.trainable_variables[0])]
 
     assert gradient(editor.clone(into="copy")) == [14.0, 84.0]  # 7 w x x
-    product = next(name for name in editor.index.names if name.endswith("product"))
+    product = next(name for name in editor._core.index.names if name.endswith("product"))
     editor.insert(f"{product}:0", lambda t: t * 0.5)
     assert gradient(editor.clone(into="half")) == [3.5, 21.0]  # of what the op reads now
 
@@ -588,7 +590,7 @@ def test_a_function_keeps_its_arguments_and_results_when_a_gradient_was_taken_of
         expected = compute(pair)["y"]
     tape.gradient(expected, w)
     editor = tgw.edit(compute)
-    for copy in (editor.module(), editor.function(), editor.clone(into="copy")):
+    for copy in (editor.to_module(), editor.to_function(), editor.clone(into="copy")):
         found = copy(pair)
         assert list(found) == ["y"]
         assert float(found["y"]) == float(expected)
@@ -612,7 +614,7 @@ def test_a_custom_gradient_stays_when_its_ops_are_renamed(saved: bool, tmp_path:
             module, str(tmp_path / "saved"), signatures=compute.get_concrete_function(), options=options
         )
     editor = tgw.edit(tmp_path / "saved" if saved else compute)
-    ops = [name for name in editor.index.names if name.split("/")[-1] in ("middle", "given", "IdentityN")]
+    ops = [name for name in editor._core.index.names if name.split("/")[-1] in ("middle", "given", "IdentityN")]
     assert len(ops) == 3
     for k, op in enumerate(ops):
         editor.rename(op, f"other/{k}")
@@ -620,7 +622,7 @@ def test_a_custom_gradient_stays_when_its_ops_are_renamed(saved: bool, tmp_path:
     x = tf.constant([1.0, 2.0])
     with tf.GradientTape() as tape:
         tape.watch(x)
-        y = tf.nest.flatten(editor.module()(x))[0]
+        y = tf.nest.flatten(editor.to_module()(x))[0]
     np.testing.assert_allclose(tape.gradient(y, x), 7.0 * np.tanh([1.0, 2.0]), rtol=1e-6)
 
 
@@ -629,10 +631,10 @@ def test_a_custom_gradient_in_a_called_function_stays_when_its_op_is_renamed() -
     inner = tf.function(lambda x: rule(tf.identity(x)), autograph=False)
     outer = tf.function(lambda x: inner(x) + 1.0, input_signature=[tf.TensorSpec([2])], autograph=False)
     editor, x = tgw.edit(outer), tf.constant([1.0, 2.0])
-    editor.view.enter(next(name for name in editor.index.names if editor.view.called_functions(name)))
-    editor.rename(editor.of_type("IdentityN").ops[0], "renamed")
+    editor.view.enter(next(name for name in editor._core.index.names if editor.view.called_functions(name)))
+    editor.rename(editor.ops(type="IdentityN").ops[0], "renamed")
     editor.view.leave(0)
     with tf.GradientTape() as tape:
         tape.watch(x)
-        y = editor.module()(x)
+        y = editor.to_module()(x)
     assert tape.gradient(y, x).numpy().tolist() == [7.0, 14.0]

@@ -25,10 +25,10 @@ def clone(
     editor: GraphEditor, inputs: Sequence[str] = (), outputs: Sequence[str] = (), into: str = "copy", **options: Any
 ) -> ModuleCopy:
     """A module of the body that one stands in."""
-    body = editor.core.view.body
-    ends = editor.core.view.names(inputs), editor.core.view.names(outputs)
+    body = editor._core.view.body
+    ends = editor._core.view.names(inputs), editor._core.view.names(outputs)
     told: dict[str, Any] = {"arguments": body.arguments, "returns": body.returns}
-    return as_module(editor.index, captured_state(editor.core.source, body), *ends, into, **told, **options)
+    return as_module(editor._core.index, captured_state(editor._core.source, body), *ends, into, **told, **options)
 
 
 def gradients(function: Callable[[Any], Any], x: Any, variables: Sequence[Any]) -> list[Any]:
@@ -172,7 +172,7 @@ def test_a_mapping_says_which_variables_are_shared(net: Net) -> None:
 
 def test_a_function_that_a_function_calls_can_be_cloned(net: Net) -> None:
     editor = tgw.edit(net.__call__)
-    editor.view.enter(next(name for name in editor.index.names if name.endswith("PartitionedCall")))
+    editor.view.enter(next(name for name in editor._core.index.names if name.endswith("PartitionedCall")))
     check_same(net.layer, clone(editor), X, [net.w])
 
 
@@ -184,9 +184,9 @@ def test_a_loop_s_body_becomes_one_step() -> None:
         return tf.while_loop(lambda i, _: i < 4, lambda i, v: (i + 1, v * w), [0, x])[1]
 
     editor = tgw.edit(power)
-    editor.view.enter(next(n.name for n in editor.index.nodes if n.op.endswith("While")), "body")
-    mul = next(n.name for n in editor.index.nodes if n.op == "Mul")
-    value = next(n for n in editor.index.nodes if n.name == mul).input[0]
+    editor.view.enter(next(n.name for n in editor._core.index.nodes if n.op.endswith("While")), "body")
+    mul = next(n.name for n in editor._core.index.nodes if n.op == "Mul")
+    value = next(n for n in editor._core.index.nodes if n.name == mul).input[0]
     step = clone(editor, [value], [mul])
     w.assign(0.0)
     assert step(5.0).numpy() == 15.0
@@ -195,7 +195,7 @@ def test_a_loop_s_body_becomes_one_step() -> None:
 def test_a_part_between_two_tensors_has_only_its_own_variables() -> None:
     model = keras.Sequential([keras.Input((3,)), *(keras.layers.Dense(4, "relu", name=f"d{k}") for k in range(3))])
     editor = tgw.edit(model)
-    first, second, _ = [name for name in editor.index.names if name.endswith("Relu")]
+    first, second, _ = [name for name in editor._core.index.names if name.endswith("Relu")]
     module = clone(editor, [first], [f"{second}:0"], "middle")
     assert sorted(v.name for v in module.variables) == [
         f"middle/{model.name}/d1/bias:0",
@@ -212,7 +212,7 @@ def test_several_outputs_come_in_their_order_and_are_named_in_the_signature(tmp_
         return {"sum": x + y, "product": tf.multiply(x, y, name="inner")}
 
     editor = tgw.edit(ends)
-    returns = editor.core.view.body.returns
+    returns = editor._core.view.body.returns
     product, total = clone(editor, (), [returns["product"], returns["sum"]])([2.0], 3.0)
     assert (product.numpy().tolist(), total.numpy().tolist()) == ([6.0], [5.0])
     module = clone(editor)
@@ -341,8 +341,8 @@ def test_a_module_that_shares_a_table_is_saved_with_what_it_holds(table: Any, tm
     words = Words(table())
     given = tf.constant(["b", "a", "b"])
     editor = tgw.edit(words.__call__)
-    other = tgw.edit(editor.to_bytes())
-    for k, module in enumerate((editor.module(), clone(editor, variables="shared"), other.module())):
+    other = tgw.edit(bytes(editor))
+    for k, module in enumerate((editor.to_module(), clone(editor, variables="shared"), other.to_module())):
         tf.saved_model.save(module, str(tmp_path / f"{k}"))
         np.testing.assert_allclose(tf.saved_model.load(str(tmp_path / f"{k}"))(given), words(given))
 
@@ -351,7 +351,7 @@ def test_a_table_of_a_saved_model_is_read_from_the_file(tmp_path: Path) -> None:
     words = Words(_static())
     tf.saved_model.save(words, str(tmp_path), signatures=words.__call__)
     editor = tgw.edit(str(tmp_path))
-    assert not any(n.op == "LookupTableExportV2" for n in editor.index.nodes)
+    assert not any(n.op == "LookupTableExportV2" for n in editor._core.index.nodes)
     check_same(words, clone(editor), tf.constant(["b", "a"]), [words.w])
 
 
@@ -389,7 +389,7 @@ def test_tables_of_several_dtypes_are_each_copied(kind: Any, is_saved: bool, tmp
     expected = tables(given).numpy().tolist()
     if is_saved:
         tf.saved_model.save(tables, str(tmp_path), signatures=tables.__call__)
-    module = tgw.edit(str(tmp_path) if is_saved else tables.__call__).module()
+    module = tgw.edit(str(tmp_path) if is_saved else tables.__call__).to_module()
     result = module(given)
     assert (next(iter(result.values())) if isinstance(result, dict) else result).numpy().tolist() == expected
 
@@ -397,7 +397,7 @@ def test_tables_of_several_dtypes_are_each_copied(kind: Any, is_saved: bool, tmp
 def test_a_table_in_a_called_function_is_found() -> None:
     words = Words(_static())
     editor = tgw.edit(words.__call__)
-    editor.view.enter(next(name for name in editor.index.names if name.endswith("PartitionedCall")))
+    editor.view.enter(next(name for name in editor._core.index.names if name.endswith("PartitionedCall")))
     assert clone(editor)(["b", "a"]).numpy().tolist() == [1, 0]
 
 
@@ -410,7 +410,7 @@ def test_a_function_that_a_live_graph_calls_takes_its_values_from_the_session() 
         initialise = v1.global_variables_initializer()
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
-        editor.view.enter(next(name for name in editor.index.names if name.endswith("PartitionedCall")))
+        editor.view.enter(next(name for name in editor._core.index.names if name.endswith("PartitionedCall")))
         with pytest.raises(SessionRefused, match="initialize"):
             clone(editor)
         session.run(initialise)
@@ -562,7 +562,7 @@ def test_refusals_name_the_way_out(net: Net) -> None:
         with pytest.raises(error):
             clone(editor, **options)
     with pytest.raises(NoPath, match="swap"):
-        clone(editor, [editor.core.view.body.returns["output_0"]], ["x"])
+        clone(editor, [editor._core.view.body.returns["output_0"]], ["x"])
 
 
 def test_variables_of_one_name_are_found_by_the_variable_itself() -> None:
@@ -597,7 +597,7 @@ def test_a_device_that_is_none_is_refused_before_anything_is_made(options: dict[
         with pytest.raises(GraphEditError, match=r"the device of op '.+', is not written as TensorFlow writes one"):
             call("x", "net/out", into="copy", **options)
     assert editor.history.done == ()
-    assert not editor.core.executor.copies
+    assert not editor._core.executor.copies
 
 
 def test_a_variable_that_no_device_takes_is_refused_in_a_sentence() -> None:

@@ -27,7 +27,7 @@ def backbone() -> Any:
 
 
 def of_module() -> Any:
-    return tgw.edit(backbone()).module()
+    return tgw.edit(backbone()).to_module()
 
 
 def of_clone() -> Any:
@@ -43,7 +43,7 @@ def of_function() -> Any:
     holder = tf.Module()
     holder.w, holder.b = tf.Variable(tf.ones([4, 2]), name="w"), tf.Variable([1.0, 2.0], name="b")
     function = tf.function(lambda x: x @ holder.w + holder.b, input_signature=[tf.TensorSpec([None, 4])])
-    return tgw.edit(function).module()
+    return tgw.edit(function).to_module()
 
 
 def of_graph() -> Any:
@@ -52,7 +52,7 @@ def of_graph() -> Any:
         w = tf.compat.v1.get_variable("w", [4, 2], initializer=tf.compat.v1.ones_initializer(), use_resource=True)
         tf.matmul(x, w, name="y")
         session.run(tf.compat.v1.global_variables_initializer())
-        return tgw.edit(graph, session=session).module()
+        return tgw.edit(graph, session=session).to_module()
 
 
 MODULES = {
@@ -120,7 +120,7 @@ def test_keras_trains_counts_and_saves_the_variables(kind: str, build: Callable[
 
 def test_training_gives_the_numbers_of_the_same_model_of_keras() -> None:
     ours, theirs = backbone(), backbone()
-    nets = [functional(tgw.edit(ours).module().layer()), functional(theirs)]
+    nets = [functional(tgw.edit(ours).to_module().layer()), functional(theirs)]
     nets[1].layers[-1].set_weights(nets[0].layers[-1].get_weights())
     for net in nets:
         net.compile(keras.optimizers.Adam(0.01), "mse")
@@ -161,7 +161,7 @@ def test_several_inputs_are_a_list_or_a_dict(tmp_path: Path) -> None:
     a, b = keras.Input((4,), name="a"), keras.Input((4,), name="b")
     two = keras.Model([a, b], keras.layers.Dense(2)(keras.layers.Subtract()([a, b])))
     function = tf.function(lambda a, b: two([a, b]), input_signature=[tf.TensorSpec([None, 4], name=n) for n in "ab"])
-    layer = tgw.edit(function).module().layer()
+    layer = tgw.edit(function).to_module().layer()
     wanted = np.asarray(two([X, 2 * X]))
     assert np.allclose(layer([X, 2 * X]), wanted, atol=1e-6)
     assert np.allclose(layer({"b": 2 * X, "a": X}), wanted, atol=1e-6)
@@ -177,7 +177,7 @@ def test_a_file_whose_layer_does_more_than_compute_is_loaded_when_the_user_says_
     def read(x: Any) -> Any:
         return x * tf.strings.to_number(tf.io.read_file(str(tmp_path / "text")))
 
-    layer = tgw.edit(tf.function(read, input_signature=[tf.TensorSpec([None, 4])])).module().layer()
+    layer = tgw.edit(tf.function(read, input_signature=[tf.TensorSpec([None, 4])])).to_module().layer()
     x = keras.Input((4,))
     keras.Model(x, layer(x)).save(tmp_path / "net.keras")
     with pytest.raises(ValueError, match="safe_mode=False"):

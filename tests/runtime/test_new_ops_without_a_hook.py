@@ -15,7 +15,7 @@ from tfgraphwidget.tf_internals import graphs
 
 
 def grow(editor: tgw.GraphEditor) -> None:
-    editor.grow("net/two/out:0", lambda x: x * v1.get_variable("scale", shape=[], initializer=v1.ones_initializer()))
+    editor.call("net/two/out:0", lambda x: x * v1.get_variable("scale", shape=[], initializer=v1.ones_initializer()))
 
 
 def fail_to_grow(editor: tgw.GraphEditor) -> None:
@@ -24,12 +24,12 @@ def fail_to_grow(editor: tgw.GraphEditor) -> None:
         raise ValueError("not today")
 
     with pytest.raises(tgw.GraphEditError, match="not today"):
-        editor.grow("net/two/out:0", function)
+        editor.call("net/two/out:0", function)
 
 
 def copy_ops(editor: tgw.GraphEditor) -> None:
     ge.copy_with_input_replacements(ge.sgv("net/two", graph=editor.graph), {}, dst_scope="twin")
-    editor.refresh()
+    editor.source.reload()
 
 
 def sync(editor: tgw.GraphEditor) -> None:
@@ -40,7 +40,7 @@ EDITS: dict[str, Callable[[tgw.GraphEditor], object]] = {
     "clone": lambda editor: editor.clone(["x:0"], ["net/logits:0"], into="copy"),
     "insert": lambda editor: editor.insert("net/two/out:0", tf.math.l2_normalize),
     "bypass": lambda editor: editor.bypass("net/two/out"),
-    "grow": grow,
+    "call": grow,
     "fail to grow": fail_to_grow,
     "graph_editor": copy_ops,
     "sync": sync,
@@ -56,14 +56,14 @@ def outcome(edit: Callable[[tgw.GraphEditor], object]) -> tuple[object, ...]:
             variable.load(np.full(variable.shape, 0.1 * (k + 1)), session)
     editor = tgw.edit(graph, session=session)
     edit(editor)
-    seen = [editor.index.names]
+    seen = [editor._core.index.names]
     if editor.history.done:
         editor.undo()
-        seen.append(editor.index.names)
+        seen.append(editor._core.index.names)
         editor.redo()
     fed = {"x:0": np.ones([2, *graph.get_tensor_by_name("x:0").shape[1:]], np.float32)}
     result = editor.session.run("net/logits:0", fed).round(5).tolist()
-    return (*seen, editor.index.names, editor.notices, result)
+    return (*seen, editor._core.index.names, editor.source.notices, result)
 
 
 @pytest.mark.parametrize("name", EDITS)

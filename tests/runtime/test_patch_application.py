@@ -80,18 +80,18 @@ def seen(editor: GraphEditor, session: v1.Session) -> dict[str, Any]:
     """All that must be as before."""
     graph = editor.graph
     variables = graph.get_collection("variables")
-    names = list(editor.index.names)
+    names = list(editor._core.index.names)
     shown = set(names)
     return {
         "collections": {key: list(map(id, graph.get_collection_ref(key))) for key in graph.get_all_collection_keys()},
         "nested": [len(c._nested_contexts) + len(c._values) for c in graph.get_collection("while_context")],
         "names": names,
-        "members": {key: members for key, members in editor.index.collections.items() if members},
-        "variables": editor.index.variable_defs,
+        "members": {key: members for key, members in editor._core.index.collections.items() if members},
+        "variables": editor._core.index.variable_defs,
         "values": [value.tolist() for value in read(variables, session)],
         "code": editor.history.lines,
         "history": editor.history,
-        "fresh": editor.core.executor.latest_ops,
+        "fresh": editor._core.executor.latest_ops,
         "nodes": [node for node in graph.as_graph_def().node if node.name in shown],
     }
 
@@ -190,10 +190,10 @@ def test_a_listener_that_fails_does_not_undo_what_is_done_and_remembered(editor:
     # The first call records the edit; the second notifies the listeners.
     with failing(Listeners, "notify", 2, RuntimeError("injected")), pytest.raises(RuntimeError):
         editor.clone("x:0", "net/logits:0", "copy")
-    assert "copy/net/logits" in editor.index.ids
+    assert "copy/net/logits" in editor._core.index.ids
     assert len(editor.history.done) == 1
     editor.undo()
-    assert "copy/net/logits" not in editor.index.ids
+    assert "copy/net/logits" not in editor._core.index.ids
 
 
 def test_redo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Session) -> None:
@@ -206,7 +206,7 @@ def test_redo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Sess
     with pytest.raises(NameTaken):
         editor.clone("x:0", "net/logits:0", "copy")
     editor.redo()
-    assert "copy/net/logits" in editor.index.ids
+    assert "copy/net/logits" in editor._core.index.ids
 
 
 def test_undo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Session) -> None:
@@ -216,7 +216,7 @@ def test_undo_that_fails_can_be_done_again(editor: GraphEditor, session: v1.Sess
         editor.undo()
     assert seen(editor, session) == before
     editor.undo()
-    assert "copy/net/logits" not in editor.index.ids
+    assert "copy/net/logits" not in editor._core.index.ids
 
 
 def test_a_copied_call_of_a_function_has_the_gradient_of_the_original() -> None:

@@ -51,8 +51,8 @@ def everything(editor: GraphEditor) -> tuple[Any, ...]:
     graph, session = editor.graph, editor.session
     held = {key: graph.get_collection(key) for key in graph.get_all_collection_keys()}
     values = [value.tolist() for value in read(graph.get_collection("variables"), session)]
-    nodes = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
-    return nodes, editor.index.names, held, editor.history.lines, values
+    nodes = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
+    return nodes, editor._core.index.names, held, editor.history.lines, values
 
 
 def runs_on(editor: GraphEditor, folder: Path) -> None:
@@ -62,14 +62,14 @@ def runs_on(editor: GraphEditor, folder: Path) -> None:
     before = session.run("net/logits:0", {"x:0": x})
     assert read([bias(graph)], session)[0].tolist() == [7.0] * 4
     assert tgw.renew(session) == ()
-    copy = editor.clone("x:0", "net/logits:0", editor.core.executor.free_scope("after"))
+    copy = editor.clone("x:0", "net/logits:0", editor._core.executor.free_scope("after"))
     assert np.array_equal(session.run(f"{copy.scope}/net/logits:0", {"x:0": x}), before)
     editor.reroute("net/one/out:0", to="net/one/add:0")
     assert session.run("net/logits:0", {"x:0": x}).shape == before.shape
     editor.undo()
     editor.undo()
     again = tgw.edit(editor.save(str(folder / "saved/"), "x:0", "net/logits:0"))
-    assert np.array_equal(again.session.run("net/logits:0", {"x:0": x}), before) if again.session else again.index
+    assert np.array_equal(again.session.run("net/logits:0", {"x:0": x}), before) if again.session else again._core.index
     alone = editor.extract(["x:0"], ["net/logits:0"])
     assert np.array_equal(alone.session.run("net/logits:0", {"x:0": x}), before)
     with v1.Session(graph=graph, config=v1.ConfigProto()) as another:  # nothing that is left ends other sessions
@@ -114,18 +114,20 @@ REFUSED: dict[str, Callable[[GraphEditor, Path], Any]] = {
     "clone without values": lambda e, _: e.clone(*BOUNDARY, "q", device=GPU, init="none"),
     "clone with initial values": lambda e, _: e.clone(*BOUNDARY, "q", device=GPU, init="initial"),
     "clone of a scope": lambda e, _: e.clone(*BOUNDARY, "q", device={"net/one": GPU}),
-    "clone of a selection": lambda e, _: e.clone(e.scope("net/one"), into="q", device=GPU),
+    "clone of a selection": lambda e, _: e.clone(e.ops(scope="net/one"), into="q", device=GPU),
     "clone far away": lambda e, _: e.clone(*BOUNDARY, "q", device=FAR),
     "clone on the second of two": lambda e, _: e.clone(*BOUNDARY, "q", devices=["/cpu:0", "/gpu:1"]),
     "clone onto a CPU too many": lambda e, _: e.clone(*BOUNDARY, "q", device="/cpu:1"),
     "add": lambda e, folder: e.add(gpu_meta(folder), into="added"),
-    "grow": lambda e, _: e.grow("net/one/out:0", pinned(GPU), into=e.core.executor.free_scope("g")),
-    "grow without a kernel": lambda e, _: e.grow("net/one/out:0", without_kernel, into=e.core.executor.free_scope("g")),
+    "call": lambda e, _: e.call("net/one/out:0", pinned(GPU), into=e._core.executor.free_scope("g")),
+    "grow without a kernel": lambda e, _: e.call(
+        "net/one/out:0", without_kernel, into=e._core.executor.free_scope("g")
+    ),
     "insert": lambda e, _: e.insert("net/one/out:0", pinned(GPU), into="g"),
     "insert without a kernel": lambda e, _: e.insert("net/one/out:0", without_kernel, into="g"),
     "replace": lambda e, _: e.replace("net/one/out", pinned(GPU), into="g"),
-    "place": lambda e, _: e.place("net/one/out", GPU),
-    "place without renewal": lambda e, _: e.place("net/one/out", GPU, renew="never"),
+    "set_device": lambda e, _: e.set_device("net/one/out", GPU),
+    "place without renewal": lambda e, _: (setattr(e, "renew", False), e.set_device("net/one/out", GPU)),
     "graph_editor's copy of what is elsewhere": copied_by_graph_editor,
 }
 
@@ -172,11 +174,11 @@ def test_the_ways_out_that_a_refusal_names_are_ways_out(editor: GraphEditor, tmp
     for scope, device in (("any", ""), ("own", own)):
         editor.clone(*BOUNDARY, scope, device=device)
         assert np.array_equal(editor.session.run(f"{scope}/net/logits:0", {"x:0": x}), wanted)
-    editor.place("net/one/out", own)
-    editor.place("net/one/out", "")
+    editor.set_device("net/one/out", own)
+    editor.set_device("net/one/out", "")
     added = editor.add(gpu_meta(tmp_path), into="added", clear_devices=True)
     assert editor.session.run(added["y:0"], {"added/x:0": x}).shape == (1, 3)
-    editor.grow("net/one/out:0", tf.square, into="g")
+    editor.call("net/one/out:0", tf.square, into="g")
     runs_on(editor, tmp_path)
 
 
@@ -288,7 +290,7 @@ def test_soft_placement_lets_a_clone_stand_on_a_gpu_that_is_not_there_and_says_s
     graph = build_mlp(resource=True)
     with opened(graph, soft=True) as session:
         editor = tgw.edit(graph, session=session)
-        (told,) = editor.preview(*BOUNDARY, "q", device=GPU).dropped
+        (told,) = editor.preview(editor.clone, *BOUNDARY, "q", device=GPU).dropped
         copy = editor.clone(*BOUNDARY, "q", device=GPU)
         assert copy.report.dropped == (told,)
         assert "runs on CPU" in told
@@ -370,7 +372,7 @@ def test_whatever_is_left_unplaced_after_a_failure_the_session_runs_on(
         return made
 
     with pytest.raises(SessionRefused, match="initializers cannot run"):
-        editor.grow("net/one/out:0", fails, into="g")
+        editor.call("net/one/out:0", fails, into="g")
     assert record_of(editor.graph).hidden
     assert everything(editor) == before
     if what == "device":
@@ -394,7 +396,7 @@ def test_an_interrupt_while_copies_are_loaded_leaves_a_session_that_runs(
     with monkeypatch.context() as patched:
         patched.setattr(traced_ops, "initialize", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            editor.grow("net/one/out:0", lambda x: x + v1.get_variable("w", [4]), into="g")
+            editor.call("net/one/out:0", lambda x: x + v1.get_variable("w", [4]), into="g")
     assert everything(editor) == before
     runs_on(editor, tmp_path)
 
@@ -468,5 +470,5 @@ def test_a_live_graph_that_is_placed_for_a_cluster_is_cloned_on_a_laptop(device:
         with pytest.raises(GraphEditError, match=r'device="".*, or clone with init="none"\.$'):
             editor.clone("x:0", "y:0", into="valued", init="initial")
         assert graph.version == version
-        editor.place(["same/y", "y"], "")
+        editor.set_device(["same/y", "y"], "")
         assert graph.get_operation_by_name("y").device == ""

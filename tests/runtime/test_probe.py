@@ -95,7 +95,7 @@ def test_an_op_stands_for_its_tensors_and_what_has_no_value_says_so(kinds: tf.Gr
     assert found["table"].value is None
     assert "a resource, which has no value in Python" in repr(found)
     assert set(found.by_op) == {"halves", "table"}
-    assert len(editor.probe(editor.of_type("Log"), {"x": [1.0]})) == 1
+    assert len(editor.probe(editor.ops(type="Log"), {"x": [1.0]})) == 1
 
 
 def test_a_variable_stands_for_its_value(editor: tgw.GraphEditor) -> None:
@@ -106,21 +106,21 @@ def test_a_variable_stands_for_its_value(editor: tgw.GraphEditor) -> None:
 
 def test_probing_adds_no_op_and_is_no_edit(editor: tgw.GraphEditor) -> None:
     told: list[int] = []
-    editor.listeners.append(lambda: told.append(1))
+    editor._core.listeners.append(lambda: told.append(1))
     before = editor.graph.version, editor.history
     editor.probe("net/logits", {"x": np.ones((2, 3))})
     assert (editor.graph.version, editor.history) == before
-    assert list(editor.probed) == ["net/logits"]
-    assert editor.probed["net/logits"][0].shape == (2, 4)
-    editor.unprobe()
-    assert editor.probed == {}
+    assert list(editor._core.evaluator.probed) == ["net/logits"]
+    assert editor._core.evaluator.probed["net/logits"][0].shape == (2, 4)
+    editor._core.evaluator.forget_probe()
+    assert editor._core.evaluator.probed == {}
     assert len(told) == 2
 
 
 def test_what_was_probed_before_an_edit_is_not_shown_after_it(editor: tgw.GraphEditor) -> None:
     editor.probe("net/logits", {"x": np.ones((2, 3))})
     editor.reroute("net/two/out:0", to="net/one/out:0")
-    assert editor.probed == {}
+    assert editor._core.evaluator.probed == {}
     changed = editor.probe("net/logits", {"x": np.ones((2, 3))})["net/logits"].value
     assert changed is not None
     assert np.array_equal(changed, editor.session.run("net/one/out:0", {"x:0": np.ones((2, 3))}))
@@ -138,7 +138,7 @@ def test_what_cannot_run_is_refused_in_one_sentence(editor: tgw.GraphEditor, mlp
     editor.session.close()
     with pytest.raises(SessionRefused, match="closed"):
         editor.probe("net/logits", {"x": np.ones((2, 3))})
-    assert editor.probed == {}
+    assert editor._core.evaluator.probed == {}
 
 
 def loops_of_1(build: Any) -> tgw.GraphEditor:
@@ -173,7 +173,7 @@ def test_what_is_in_a_while_loop_has_the_value_of_the_last_round() -> None:
     for name, value in expected.items():
         np.testing.assert_array_equal(found[name].value, value, err_msg=name)
     assert len(editor.graph.get_operations()) == ops
-    assert editor.probed["loop/mul"][0].shape == (2,)
+    assert editor._core.evaluator.probed["loop/mul"][0].shape == (2,)
 
 
 def test_a_loop_without_a_round_has_no_last_one() -> None:
@@ -229,7 +229,9 @@ def test_a_loop_of_a_file_or_of_a_frozen_function_has_a_last_round_too(tmp_path:
     loop = tf.function(lambda a: tf.while_loop(lambda i, _: i < 5, lambda i, v: (i + 1, v * weight), [0, a])[1])
     frozen = convert_variables_to_constants_v2(loop.get_concrete_function(tf.TensorSpec([2], tf.float32, "a")))
     editor = tgw.edit(frozen)
-    (product,) = (name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "Mul")
+    (product,) = (
+        name for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True) if kind == "Mul"
+    )
     np.testing.assert_array_equal(editor.probe(product, {"a": x})[product].value, x * 32)
 
 
@@ -291,12 +293,12 @@ def test_rooms_are_probed_apart(editor: tgw.GraphEditor) -> None:
     with tf.Graph().as_default() as graph:
         inner(v1.placeholder(tf.float32, [2], name="x"))
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
-    call = next(iter(editor.where(lambda op: op.type.endswith("PartitionedCall"))))
+    call = next(iter(editor.ops(where=lambda op: op.type.endswith("PartitionedCall"))))
     editor.view.enter(call)
     editor.probe("squared", {"x": [2.0, 3.0]})
-    assert editor.probed["squared"][0].most == 9.0
+    assert editor._core.evaluator.probed["squared"][0].most == 9.0
     editor.view.leave()
-    assert editor.probed == {}
+    assert editor._core.evaluator.probed == {}
 
 
 def queue_fed() -> tuple[tf.Graph, v1.Session]:

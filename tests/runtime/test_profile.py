@@ -32,7 +32,7 @@ def conv() -> tf.Graph:
 
 
 def rows(editor: tgw.GraphEditor, batch: int = 1) -> dict[str, dict[str, Any]]:
-    table = editor.cost(batch)
+    table = editor.table(batch=batch)
     told = table if isinstance(table, list) else table.to_dict("records")
     return {row["name"]: row for row in told}
 
@@ -51,7 +51,7 @@ def test_a_matrix_product_is_two_times_its_three_sizes(mlp):
 
 
 def test_convolutions_and_batched_products_are_known_and_other_ops_are_said_to_be_unknown(conv):
-    index = tgw.edit(conv).index
+    index = tgw.edit(conv)._core.index
     found = dict(zip(index.names, flops(at_batch(index, 2)).tolist(), strict=True))
     assert found["conv"] == 2 * (2 * 8 * 8 * 5) * (3 * 3 * 3)
     assert found["batched"] == 2 * (2 * 8 * 8 * 7) * 5
@@ -112,7 +112,7 @@ def test_flops_of_a_file_need_no_import(conv, tmp_path: Path):
     editor = tgw.edit(tmp_path / "graph.pb")
     found = {name: row["flops"] for name, row in rows(editor, batch=2).items()}
     assert found["conv"] == 2 * (2 * 8 * 8 * 5) * (3 * 3 * 3)
-    assert editor.core.source.graph is None
+    assert editor._core.source.graph is None
 
 
 def test_to_ask_for_flops_leaves_out_of_a_file_what_it_leaves_out(tmp_path: Path):
@@ -127,11 +127,11 @@ def test_to_ask_for_flops_leaves_out_of_a_file_what_it_leaves_out(tmp_path: Path
     (tmp_path / "graph.pb").write_bytes(graph_def.SerializeToString())
     editor = tgw.edit(tmp_path / "graph.pb")
     rows(editor)
-    assert [list(node.attr) for node in editor.index.nodes[2:]] == [["T"], ["T"]]
+    assert [list(node.attr) for node in editor._core.index.nodes[2:]] == [["T"], ["T"]]
 
 
 def test_bytes_are_sizes_times_elements(conv):
-    index = tgw.edit(conv).index
+    index = tgw.edit(conv)._core.index
     found = dict(zip(index.names, output_bytes(at_batch(index, 2)).tolist(), strict=True))
     assert found["x"] == 2 * 8 * 8 * 3 * 4
     assert found["conv"] == 2 * 8 * 8 * 5 * 4
@@ -143,7 +143,7 @@ def test_parameters_are_elements_of_variables_without_the_optimisers():
         x = v1.placeholder(tf.float32, [None, 3], name="x")
         w = v1.get_variable("w", [3, 4])
         v1.train.AdamOptimizer().minimize(tf.reduce_sum(tf.matmul(x, w)), name="train")
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     found = dict(zip(index.names, parameters(index).tolist(), strict=True))
     assert found["w"] == 12
     assert sum(value for name, value in found.items() if "Adam" in name and "beta" not in name) == 0
@@ -161,12 +161,12 @@ def test_the_constants_of_a_frozen_graph_are_its_parameters():
 def test_a_function_s_variables_are_its_arguments():
     w = tf.Variable(tf.ones([3, 4]), name="w")
     function = tf.function(lambda x: tf.matmul(x, w)).get_concrete_function(tf.TensorSpec([None, 3]))
-    index = tgw.edit(function).index
+    index = tgw.edit(function)._core.index
     assert parameters(index).sum() == 12
 
 
 def test_what_a_variable_holds_counts_where_it_is_read(mlp):
-    index = tgw.edit(mlp).index
+    index = tgw.edit(mlp)._core.index
     at = users(index, find_op_facts(index).depends_on_input)
     assert index.names[at[index.ids["net/one/w"]]] == "net/one/MatMul"
     assert at[index.ids["x"]] == index.ids["x"]
@@ -260,10 +260,10 @@ def test_without_names_the_chosen_outputs_are_measured_or_else_all_ends(editor, 
 
 def test_what_was_measured_holds_until_an_edit(editor, batch):
     editor.measure("net/logits", {"x": batch})
-    assert editor.measured["net/one/MatMul"].time > 0
+    assert editor._core.evaluator.costs["net/one/MatMul"].time > 0
     assert rows(editor)["net/two/MatMul"]["time"] > 0
     editor.rename("net/logits", "net/scores")
-    assert not editor.measured
+    assert not editor._core.evaluator.costs
 
 
 def test_metadata_of_another_run_will_do(editor, session, batch):
@@ -287,7 +287,7 @@ def test_metadata_that_tells_nothing_is_refused_and_forgets_nothing(editor, batc
     editor.measure("net/logits", {"x": batch})
     with pytest.raises(GraphEditError, match=r"RunMetadata|profile"):
         editor.measure(metadata=metadata)
-    assert editor.measured
+    assert editor._core.evaluator.costs
 
 
 def test_ends_that_change_variables_are_refused_with_a_way_out():
@@ -349,8 +349,8 @@ def test_a_function_s_body_is_measured_aside():
     editor = tgw.edit(layer)
     found = editor.measure("net/out", {"x": np.ones((2, 3)), "y": np.ones((2, 4))})
     assert found["net/product"].time > 0
-    assert set(found) <= set(editor.index.names)
-    assert editor.measured
+    assert set(found) <= set(editor._core.index.names)
+    assert editor._core.evaluator.costs
 
 
 def test_said_is_the_old_name_of_the_summary_of_measured_costs() -> None:

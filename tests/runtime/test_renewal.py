@@ -22,7 +22,7 @@ import tfgraphwidget as tgw
 from tests.conftest import build_mlp, fill, initialised, read, v1
 from tests.editor.test_cancelling import Interrupting, moments
 from tests.slow import slow_if
-from tfgraphwidget.editor import GraphEditor, preview_call
+from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.errors import SessionRefused
 from tfgraphwidget.runtime.live import graph_import
 from tfgraphwidget.runtime.live.edit_record import record_of
@@ -712,16 +712,16 @@ def test_carriers_are_hidden_and_made_once(graph: tf.Graph) -> None:
     tf.identity(1.0, name="tfgraphwidget_renewal")
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
-        shown = list(editor.index.names)
+        shown = list(editor._core.index.names)
         session.run(fills)
         renew(session)
         made = graph.version
         assert made > len(shown)
-        assert list(editor.index.names) == shown
+        assert list(editor._core.index.names) == shown
         for _ in range(3):
             assert renew(session) == ()
         assert graph.version == made
-        assert list(tgw.edit(graph, session=session).index.names) == shown
+        assert list(tgw.edit(graph, session=session)._core.index.names) == shown
         assert session.run(looks)[0] == [1.0]
 
 
@@ -884,11 +884,11 @@ def test_whatever_fails_in_a_renewal_nothing_is_seen_of_it_and_nothing_lost_unto
             fills += [one.enqueue([[7, 8]]), one.enqueue([9])]
             session.run(fills)
             editor = tgw.edit(graph, session=session)
-            nodes = editor.index.names
+            nodes = editor._core.index.names
             lost: tuple[str, ...] = ()
             with failing():
                 lost = renew(session)
-            assert editor.index.names == nodes
+            assert editor._core.index.names == nodes
             for again in range(2):
                 values = [value.tolist() for value in session.run([*looks, size])]
                 if lost:  # what a run has taken out and Python not given is nowhere
@@ -898,7 +898,7 @@ def test_whatever_fails_in_a_renewal_nothing_is_seen_of_it_and_nothing_lost_unto
                 else:
                     assert values == [[1.0], [5], 2, 2], again
                 assert renew(session) == ()
-            assert editor.index.names == nodes
+            assert editor._core.index.names == nodes
 
 
 def test_elements_that_could_not_be_moved_at_all_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -926,11 +926,11 @@ def test_a_renewal_that_is_interrupted_leaves_nothing_to_be_seen() -> None:
 
     for moment in moments(prepare, lambda prepared: renew(prepared[1])):
         _, session, looks, editor = prepare()
-        before, nodes = str(session.run(looks)), editor.index.names
+        before, nodes = str(session.run(looks)), editor._core.index.names
         with pytest.raises(KeyboardInterrupt), Interrupting(moment):
             renew(session)
         assert str(session.run(looks)) == before, moment
-        assert editor.index.names == nodes, moment
+        assert editor._core.index.names == nodes, moment
         assert renew(session) == (), moment
         assert str(session.run(looks)) == before, moment
         session.close()
@@ -961,22 +961,26 @@ def test_a_preview_says_which_partial_run_the_edit_will_cut_and_cuts_none(graph:
     tf.add(y, other, name="z")
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
-        bypass = {"verb": "bypass", "given": {"what": "y"}}
-        left = editor.impact(bypass).notes
+        bypass = {"command": "bypass", "arguments": {"what": "y"}}
+        left = editor.preview(bypass).notes
         run = session.partial_run_setup(["y:0", "z:0"], [x, other])
         assert session.partial_run(run, "y:0", {x: 1.0}) == 4.0
         will = "The partial run of 'y:0' and 'z:0' will be cut; end it before, or set it up again by partial_run_setup."
-        assert editor.impact(bypass).notes == (*left, will)
-        assert preview_call(editor, lambda e: e.bypass("y", renew="never")).notes == left
-        assert editor.impact({"verb": "remove", "given": {"what": "z"}}).notes == ()  # needs no renewal
+        assert editor.preview(bypass).notes == (*left, will)
+        editor.renew = False
+        assert editor.preview(editor.bypass, "y").notes == left
+        editor.renew = True
+        assert editor.preview({"command": "remove", "arguments": {"what": "z"}}).notes == ()  # needs no renewal
         preview, _ = RequestHandler(editor).handle(p.PreviewEdit("bypass", ("y",)))
         assert isinstance(preview, p.PreviewedEdit)
         assert will in preview.notes
-        editor.view.enter(editor.of_type("PartitionedCall").ops[0])
-        assert will in editor.impact({"verb": "bypass", "given": {"what": "inner"}}).notes  # changes the call, too
+        editor.view.enter(editor.ops(type="PartitionedCall").ops[0])
+        assert (
+            will in editor.preview({"command": "bypass", "arguments": {"what": "inner"}}).notes
+        )  # changes the call, too
         editor.view.leave(0)
         assert session.partial_run(run, "z:0", {other: 1.0}) == 5.0  # it was not cut
-        assert editor.impact(bypass).notes == left
+        assert editor.preview(bypass).notes == left
         again = session.partial_run_setup(["y:0", "z:0"], [x, other])
         session.partial_run(again, "y:0", {x: 1.0})
         (lost,) = editor.bypass("y").lost

@@ -136,14 +136,14 @@ def test_values_that_shape_functions_read_are_texts_too(tmp_path):
         path = tmp_path / "saver.pb"
         path.write_bytes(graph.as_graph_def().SerializeToString())
         for editor in (tgw.edit(graph, session=session), tgw.edit(path)):
-            before = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
+            before = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
             why = (
                 r"Op 'save/RestoreV2' cannot take 'save/SaveV2/tensor_names:0' of shape \(1,\) in place of .*: need "
                 r"least two elements in shape_and_slice specification: w; choose a tensor of other values\."
             )
             with pytest.raises(GraphEditError, match=why):
                 editor.swap("save/RestoreV2/shape_and_slices:0", "save/SaveV2/tensor_names:0")
-            assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == before
+            assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == before
             why = (
                 r"Op 'save/RestoreV2' cannot take 'save/RestoreV2/shape_and_slices:0' of shape \(1,\) with its new "
                 r"values, beside .* and .*, which follows from the change of .*: .*; choose a tensor of other values\."
@@ -379,8 +379,8 @@ def test_the_body_of_a_function_is_shaped_like_a_graph():
         return tf.nn.relu(x, name="relu") * 2.0 + tf.reduce_sum(z)
 
     editor = tgw.edit(function)
-    mul = next(n for n in editor.index.nodes if n.op == "Mul")
-    assert told(infer_patch_shapes(editor.index, reading(editor.index, "relu", "z")))[f"{mul.name}:0"] == (
+    mul = next(n for n in editor._core.index.nodes if n.op == "Mul")
+    assert told(infer_patch_shapes(editor._core.index, reading(editor._core.index, "relu", "z")))[f"{mul.name}:0"] == (
         (None, 3),
         (2, 3),
     )
@@ -448,7 +448,7 @@ def test_new_ops_of_a_live_graph_go_on_from_the_new_shapes():
         done = editor.insert("relu:0", lambda t: tf.matmul(t, tf.ones([7, 2])))
         assert told(done)["y:0"] == ((None, 7), (None, 2))
         assert session.run("y:0", {"wide:0": [[1.0] * 7]}).tolist() == [[7, 7]]
-        assert not [name for name in editor.index.names if "veil" in name]
+        assert not [name for name in editor._core.index.names if "veil" in name]
         assert graph.get_tensor_by_name("y:0").shape.as_list() == [None, 2]
 
 
@@ -532,7 +532,7 @@ def with_input(inputs: Any, slot: int, op: str, port: int) -> list[str]:
 
 
 def test_the_names_of_functions_are_put_together_once_and_not_for_each_op(mlp: tf.Graph) -> None:
-    index = tgw.edit(mlp).index
+    index = tgw.edit(mlp)._core.index
     assert edits.PatchedGraph(index, edits.Patch()).functions() is index.functions
     added = tf.compat.v1.GraphDef().library.function.add()
     added.signature.name = "more"

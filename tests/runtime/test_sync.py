@@ -245,19 +245,19 @@ def test_what_a_refused_sync_made_is_seen_once_it_is_of_use(resource: bool, tau:
     graph, a, b = pair(resource)
     with v1.Session(graph=graph) as session:
         editor = tgw.edit(graph, session=session)
-        before = list(editor.index.names)
+        before = list(editor._core.index.names)
         sync = sync_of(session, (a, b))
         for _ in range(3):
             with pytest.raises(SessionRefused, match="no value"):
                 sync.sync(tau)
-            assert list(editor.index.names) == before
+            assert list(editor._core.index.names) == before
         version = graph.version
         session.run([a.initializer, b.initializer])
         sync.sync(tau)
-        assert "copy/sync/all" in editor.index.ids
+        assert "copy/sync/all" in editor._core.index.ids
         assert graph.version == version
         sync.op(0.25)
-        assert {"copy/sync/all", "copy/sync_1/all"} <= set(editor.index.ids)
+        assert {"copy/sync/all", "copy/sync_1/all"} <= set(editor._core.index.ids)
         assert one(b, session) == ([1.0, 2.0] if tau == 1 else [3.0, 4.0])
 
 
@@ -267,10 +267,10 @@ def test_an_op_asked_for_after_a_refused_sync_is_seen() -> None:
         editor, sync = tgw.edit(graph, session=session), sync_of(session, (a, b))
         with pytest.raises(SessionRefused, match="Variable 'a' has no value"):
             sync.sync()
-        assert sync.op().name in editor.index.ids
+        assert sync.op().name in editor._core.index.ids
         with pytest.raises(SessionRefused, match="'a' has no value"):
             sync.sync()
-        assert sync.op().name in editor.index.ids  # it is the person's now
+        assert sync.op().name in editor._core.index.ids  # it is the person's now
 
 
 @pytest.mark.parametrize("call", ["sync", "drift"])
@@ -571,15 +571,15 @@ def test_a_checkpoint_that_lacks_a_value_changes_nothing(mlp: tf.Graph, session:
 
 def test_undo_hides_the_ops_of_the_sync_with_the_clone(mlp: tf.Graph, session: v1.Session) -> None:
     editor = tgw.edit(mlp, session=session)
-    before = set(editor.index.names)
+    before = set(editor._core.index.names)
     copy = editor.clone("x:0", "net/logits:0", "copy")
     originals = [v for v in mlp.get_collection("variables") if f"copy/{v.name}" in {c.name for c in copy.variables}]
     sync = sync_of(session, *zip(originals, copy.variables, strict=True))
     sync.sync()
     sync.sync(0.5)
-    assert any(name.startswith("copy/sync") for name in editor.index.names)
+    assert any(name.startswith("copy/sync") for name in editor._core.index.names)
     editor.undo()
-    assert set(editor.index.names) == before
+    assert set(editor._core.index.names) == before
 
 
 # --- Faults and interrupts ---
@@ -622,7 +622,7 @@ def test_a_fault_in_the_first_sync_leaves_nothing_to_be_seen(way: str, monkeypat
     while calls[0] >= number:
         number, calls = number + 1, [0]
         editor, copy, values = cloned_and_trained()
-        before = editor.index.names
+        before = editor._core.index.names
 
         def failing(*given: Any, _calls: list[int] = calls, _number: int = number, **options: Any) -> Any:
             _calls[0] += 1
@@ -634,7 +634,7 @@ def test_a_fault_in_the_first_sync_leaves_nothing_to_be_seen(way: str, monkeypat
             patched.setattr(tf.Graph, "_create_op_internal", failing)
             WAYS[way](copy)
         if calls[0] >= number:
-            assert editor.index.names == before, number
+            assert editor._core.index.names == before, number
             copy.sync()
             assert set(copy.drift().values()) == {0.0}
         else:
@@ -647,10 +647,10 @@ def test_a_fault_in_the_first_sync_leaves_nothing_to_be_seen(way: str, monkeypat
 def test_a_first_sync_that_is_interrupted_leaves_nothing_to_be_seen(way: str) -> None:
     for moment in moments(cloned_and_trained, lambda prepared: WAYS[way](prepared[1])):
         editor, copy, values = cloned_and_trained()
-        before = editor.index.names
+        before = editor._core.index.names
         with pytest.raises(KeyboardInterrupt), Interrupting(moment):
             WAYS[way](copy)
-        assert editor.index.names == before, moment
+        assert editor._core.index.names == before, moment
         still_syncs(editor, copy, values)
 
 
@@ -659,11 +659,11 @@ def test_a_sync_whose_run_fails_leaves_nothing_to_be_seen(monkeypatch: pytest.Mo
         raise MemoryError
 
     editor, copy, values = cloned_and_trained()
-    before = editor.index.names
+    before = editor._core.index.names
     with monkeypatch.context() as patched:
         patched.setattr("tfgraphwidget.runtime.session.run.TimedSession.run", failing)
         for tau in (1.0, 0.5):
             with pytest.raises(MemoryError):
                 copy.sync(tau)
-    assert editor.index.names == before
+    assert editor._core.index.names == before
     still_syncs(editor, copy, values)

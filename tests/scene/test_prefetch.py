@@ -21,15 +21,15 @@ def drawn(editor):
 
 
 def likely(editor):
-    return editor.core.view.prefetch_candidates(editor.view.scene())
+    return editor._core.view.prefetch_candidates(editor.view.scene())
 
 
 def test_the_largest_closed_scopes_come_first(tangles):
     editor = tgw.edit(tangles)
     names = likely(editor)
-    sizes = [len(editor.scope(name)) for name in names]
+    sizes = [len(editor.ops(scope=name)) for name in names]
     assert sizes == sorted(sizes, reverse=True)
-    drawings = [len(editor.core.view.prefetch(name)) for name in names]
+    drawings = [len(editor._core.view.prefetch(name)) for name in names]
     assert len(names) > 6
     assert sum(drawings) <= 12_500
     editor.view.expand(names[0])
@@ -48,7 +48,7 @@ def test_small_scopes_and_large_drawings_are_not_worth_it(tangles, line):
 def test_a_scope_that_was_foreseen_opens_without_a_new_layout_of_it(tangles, monkeypatch):
     editor = tgw.edit(tangles)
     (name, *_) = likely(editor)
-    editor.core.view.prefetch(name)
+    editor._core.view.prefetch(name)
     laid_out = []
     really = compound.layout_container
     monkeypatch.setattr(compound, "layout_container", lambda *a, **k: laid_out.append(a) or really(*a, **k))
@@ -62,7 +62,7 @@ def test_foreseeing_changes_neither_this_drawing_nor_the_next(tangles):
     before = drawn(one)
     names = likely(one)
     for name in names:
-        assert one.core.view.prefetch(name) is not None
+        assert one._core.view.prefetch(name) is not None
     assert drawn(one) == before == drawn(other)
     for editor in (one, other):
         editor.view.expand(names[0])
@@ -75,5 +75,5 @@ def test_foreseeing_changes_neither_this_drawing_nor_the_next(tangles):
 def test_with_a_layout_of_ones_own_nothing_is_done_ahead(tangles):
     editor = tgw.edit(tangles, layout=lambda graph: {node: (0.0, float(i)) for i, node in enumerate(graph)})
     assert likely(editor) == ()
-    assert editor.core.view.prefetch("scope_3") is None
+    assert editor._core.view.prefetch("scope_3") is None
     assert np.isfinite(editor.view.scene().box).all()

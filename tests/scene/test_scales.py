@@ -17,7 +17,7 @@ from tfgraphwidget.visible.visible_graph import BADGE, CLOSED, OPEN
 
 
 def index_of(graph: tf.Graph) -> GraphIndex:
-    return tgw.edit(graph).index
+    return tgw.edit(graph)._core.index
 
 
 @pytest.fixture

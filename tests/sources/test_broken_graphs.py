@@ -277,7 +277,7 @@ def fix(editor: tgw.GraphEditor, kind: Kind) -> None:
         kind.edit(editor)
         return
     for fix in editor.lint(only=BROKEN).fixes:
-        editor.edit(fix)
+        editor.apply(fix)
 
 
 def saved(editor: tgw.GraphEditor, path: Path) -> list[str]:
@@ -298,7 +298,7 @@ def run(path: Path) -> list[float]:
 
 
 def contents(editor: tgw.GraphEditor) -> list[bytes]:
-    return sorted(node.SerializeToString(deterministic=True) for node in editor.index.nodes)
+    return sorted(node.SerializeToString(deterministic=True) for node in editor._core.index.nodes)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -324,8 +324,8 @@ def test_only_the_places_beside_ops_that_are_gone_are_taken_out(tmp_path: Path) 
     editor = tgw.edit(broken_file(KINDS["one colocation of two"], tmp_path))
     (finding,) = editor.lint(only=BROKEN)
     assert "'gone'" in finding.sentence
-    editor.edit(finding.fix)
-    assert list(editor.index.nodes[editor.index.ids["m"]].attr["_class"].list.s) == [b"loc:@two"]
+    editor.apply(finding.fix)
+    assert list(editor._core.index.nodes[editor._core.index.ids["m"]].attr["_class"].list.s) == [b"loc:@two"]
     editor.save(tmp_path / "fixed.pb")
     assert run(tmp_path / "fixed.pb") == [2.0, 6.0]
 
@@ -351,8 +351,8 @@ def test_an_input_of_another_dtype_is_cast(harm: Callable[[Any], Any], reads: di
         reads
     )
     for finding in findings:
-        editor.edit(finding.fix)
-    assert editor.index.types.count("Cast") == len(reads)
+        editor.apply(finding.fix)
+    assert editor._core.index.types.count("Cast") == len(reads)
     editor.save(tmp_path / "cast.pb")
     assert run(tmp_path / "cast.pb") == [2.0, 6.0]
 
@@ -376,7 +376,7 @@ def test_a_broken_function_is_named_by_lint_and_fixed(name: str, tmp_path: Path)
     editor = tgw.edit(broken_file(kind, tmp_path, in_function=True))
     outside = editor.lint(only=BROKEN)[0]
     assert outside.code == kind.code
-    assert f"of function '{next(iter(editor.index.functions))}'" in outside.sentence
+    assert f"of function '{next(iter(editor._core.index.functions))}'" in outside.sentence
     assert "editor.view.enter(" in outside.sentence
     editor.view.enter("call")
     assert editor.view.to_svg()
@@ -433,7 +433,7 @@ def test_the_session_of_a_graph_that_tensorflow_refuses_says_what_to_do(name: st
 
 def test_a_missing_input_is_a_placeholder_that_can_be_fed(tmp_path: Path) -> None:
     editor = tgw.edit(broken_file(KINDS["missing"], tmp_path))
-    (notice,) = editor.notices
+    (notice,) = editor.source.notices
     assert notice.endswith("op 'm' reads 'gone', which is not there; the Placeholder 'gone' stands for it.")
     assert editor.session.run("y:0", {"x:0": [1.0, 3.0], "gone:0": 2.0}).tolist() == [2.0, 6.0]
     editor.passes.remove_attr("_missing_input", "gone")  # it is meant as an input
@@ -445,7 +445,7 @@ def test_inputs_that_are_missing_for_values_waits_and_references_have_ops_of_the
     node_of(graph_def, "m").input[:] = ["a", "a:1", "^a", "^b"]
     constant(graph_def, "one", 1.0)
     add(graph_def, "assigned", "Assign", "v", "one", T=_FLOAT)
-    index = tgw.edit(graph_def).index
+    index = tgw.edit(graph_def)._core.index
     types = {name: index.types[op] for name, op in index.ids.items() if name not in ("x", "two", "m", "y", "one")}
     assert types == {
         "a": "Placeholder",
@@ -459,7 +459,7 @@ def test_inputs_that_are_missing_for_values_waits_and_references_have_ops_of_the
 
 def test_of_two_ops_of_one_name_either_is_kept_or_both_under_their_names(tmp_path: Path) -> None:
     path = broken_file(KINDS["two of a name, the first"], tmp_path)
-    (notice,) = tgw.edit(path).notices
+    (notice,) = tgw.edit(path).source.notices
     assert "two ops are named 'two', and what reads that name reads the first; the second, of type 'Const'" in notice
     values = []
     for keep in (lambda e: e.remove("two_1"), keep_the_second, lambda e: e.rename("two_1", "five")):
@@ -477,9 +477,9 @@ def test_an_op_named_as_the_output_of_another_one_is_told_from_it(tmp_path: Path
     node_of(graph_def, "y").input[0] = "out:0"
     constant(graph_def, "out:0", 9.0)
     editor = tgw.edit(graph_def)
-    (notice,) = editor.notices
+    (notice,) = editor.source.notices
     assert notice.endswith("'out:0' is an op, and also means op 'out' where ops read it; it is opened as 'out_0'.")
-    assert list(editor.index.nodes[editor.index.ids["y"]].input) == ["out:0"]
+    assert list(editor._core.index.nodes[editor._core.index.ids["y"]].input) == ["out:0"]
     assert [finding.ops for finding in editor.lint(only=BROKEN)] == [("out_0",)]
     editor.save(tmp_path / "saved.pb")
     assert run(tmp_path / "saved.pb") == [2.0, 6.0]
@@ -490,7 +490,7 @@ def test_a_name_that_ends_with_a_slash_is_renamed_as_a_whole() -> None:
     named("a/")(graph_def)
     editor = tgw.edit(graph_def)
     editor.rename("a/", "ok")
-    assert set(editor.index.names) == {"x", "two", "ok", "y"}
+    assert set(editor._core.index.names) == {"x", "two", "ok", "y"}
 
 
 def loops_of_one_frame() -> Any:

@@ -95,7 +95,7 @@ def calling_nothing(meta: Any) -> None:
 
 def call_again(editor: Any) -> None:
     (finding,) = editor.lint(only=BROKEN)
-    inner = next(name for name in editor.index.functions if "inner" in name)
+    inner = next(name for name in editor._core.index.functions if "inner" in name)
     editor.set_attr(finding.ops[0], "f", inner)
 
 
@@ -172,7 +172,7 @@ def test_one_broken_function_is_named_and_fixed(name: str, sound: Path, tmp_path
     assert any("is written again" in notice for notice in saved(editor, f"{tmp_path}/again/"))
     enter_what(editor, finding.sentence)
     if kind.edit is None:
-        editor.edit(editor.lint(only=BROKEN)[0].fix)
+        editor.apply(editor.lint(only=BROKEN)[0].fix)
     else:
         kind.edit(editor)
     assert not editor.lint(only=BROKEN)
@@ -190,7 +190,7 @@ def test_a_function_whose_result_is_gone_is_edited_before_it_is_fixed(sound: Pat
     editor = tgw.edit(broken(sound, tmp_path / "broken", without_result))
     enter_what(editor, editor.lint(only=BROKEN)[0].sentence)
     editor.set_constant("mul/y", 4.0)
-    editor.grow("mul:0", tf.identity, into="grown")
+    editor.call("mul:0", tf.identity, into="grown")
     assert editor.lint(only=BROKEN)[0].code == "missing-results"
     editor.insert("mul:0", "Identity", name="gone")
     assert not editor.lint(only=BROKEN)

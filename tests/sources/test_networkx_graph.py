@@ -22,14 +22,14 @@ FILES = sorted(path for path in (CORPUS / "graphs").iterdir() if "large" not in 
 @pytest.mark.parametrize("path", [*FILES, INCEPTION], ids=lambda path: path.name)
 def test_a_file_comes_back_without_loss(path: Path) -> None:
     first = tgw.edit(path)
-    second = tgw.edit(first.networkx())
-    assert list(second.index.nodes) == list(first.index.nodes)
-    assert second.index.functions == first.index.functions
-    for name in first.index.functions:
-        assert second.index.extras.function(name) == first.index.extras.function(name)
-    assert second.index.variable_defs == first.index.variable_defs
-    assert {k: v for k, v in second.index.collections.items() if v} == {
-        k: v for k, v in first.index.collections.items() if v
+    second = tgw.edit(first.to_networkx())
+    assert list(second._core.index.nodes) == list(first._core.index.nodes)
+    assert second._core.index.functions == first._core.index.functions
+    for name in first._core.index.functions:
+        assert second._core.index.extras.function(name) == first._core.index.extras.function(name)
+    assert second._core.index.variable_defs == first._core.index.variable_defs
+    assert {k: v for k, v in second._core.index.collections.items() if v} == {
+        k: v for k, v in first._core.index.collections.items() if v
     }
 
 
@@ -37,20 +37,20 @@ def test_a_live_graph_comes_back_and_runs() -> None:
     graph = build_mlp(resource=True)
     editor = tgw.edit(graph, session=initialised(graph))
     editor.reroute("net/two/out:0", "net/one/out:0")
-    seen = pickle.loads(pickle.dumps(copy.deepcopy(editor.networkx())))
+    seen = pickle.loads(pickle.dumps(copy.deepcopy(editor.to_networkx())))
     again = tgw.edit(seen)
-    assert list(again.index.nodes) == list(editor.index.nodes)
+    assert list(again._core.index.nodes) == list(editor._core.index.nodes)
     with again.graph.as_default(), v1.Session() as session:
         session.run(v1.global_variables_initializer())
         assert session.run("net/logits:0", {"x:0": np.ones((2, 3), np.float32)}).shape == (2, 4)
 
 
 def test_what_networkx_relabels_and_cuts_is_opened_as_it_is_now(line: tf.Graph) -> None:
-    seen = tgw.edit(line).networkx()
+    seen = tgw.edit(line).to_networkx()
     cut = nx.relabel_nodes(seen.subgraph([n for n in seen if n not in {"c", "c/y"}]), {"a": "first"})
     editor = tgw.edit(cut)
-    assert "c" not in editor.index.ids
-    assert list(editor.index.nodes[editor.index.ids["b"]].input) == ["first", "b/y"]
+    assert "c" not in editor._core.index.ids
+    assert list(editor._core.index.nodes[editor._core.index.ids["b"]].input) == ["first", "b/y"]
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def beside() -> nx.MultiDiGraph:
         graph.add_to_collection("ends", logits)
         graph.add_to_collection("ends", seen)
         graph.add_to_collection("losses", loss)
-    return tgw.edit(graph).networkx()
+    return tgw.edit(graph).to_networkx()
 
 
 def run(editor: tgw.GraphEditor, fetched: str, fed: str) -> tuple[int, ...]:
@@ -79,7 +79,7 @@ def run(editor: tgw.GraphEditor, fetched: str, fed: str) -> tuple[int, ...]:
 
 def test_whatever_names_an_op_follows_when_networkx_relabels_it(beside: nx.MultiDiGraph) -> None:
     editor = tgw.edit(nx.relabel_nodes(beside, {name: f"pre/{name}" for name in beside}))
-    assert editor.notices == ()
+    assert editor.source.notices == ()
     assert run(editor, "pre/net/logits:0", "pre/x:0") == (2, 4)
     assert editor.graph.get_operation_by_name("pre/seen").colocation_groups() == [b"loc:@pre/net/logits"]
     assert [held.name for held in editor.graph.get_collection("ends")] == ["pre/net/logits:0", "pre/seen:0"]
@@ -102,7 +102,7 @@ def test_what_networkx_cuts_is_let_go_of_and_the_rest_runs(beside: nx.MultiDiGra
     editor = tgw.edit(cut)
     assert run(editor, "net/logits:0", "x:0") == (2, 4)
     assert set(editor.graph.get_all_collection_keys()) == {"ends", "trainable_variables", "variables"}
-    assert [why for why in editor.notices if "'loss:0'" in why and "'losses'" in why]
+    assert [why for why in editor.source.notices if "'loss:0'" in why and "'losses'" in why]
 
 
 def test_what_only_computes_an_output_runs_without_its_collections(beside: nx.MultiDiGraph) -> None:
@@ -110,15 +110,15 @@ def test_what_only_computes_an_output_runs_without_its_collections(beside: nx.Mu
     part = beside.subgraph({"net/logits", "seen", *nx.ancestors(beside, "net/logits")})
     editor = tgw.edit(part)
     assert editor.graph.get_collection("variables") == []
-    assert [why for why in editor.notices if "'net/one/w:0'" in why]
+    assert [why for why in editor.source.notices if "'net/one/w:0'" in why]
     alone = tgw.edit(beside.subgraph({"x", "seen"}))
     assert run(alone, "seen:0", "x:0") == (2, 3)
-    assert [why for why in alone.notices if why.startswith("'seen' had to be")]
+    assert [why for why in alone.source.notices if why.startswith("'seen' had to be")]
     assert "_class" not in alone.graph.get_operation_by_name("seen").node_def.attr
 
 
 def test_what_does_not_say_what_its_ops_are_is_refused_in_a_sentence(line: tf.Graph) -> None:
-    good = tgw.edit(line).networkx()
+    good = tgw.edit(line).to_networkx()
 
     def without(node: str) -> nx.MultiDiGraph:
         made = good.copy()

@@ -46,7 +46,7 @@ def test_a_saver_of_a_file_saves_and_restores(meta: Path, tmp_path: Path, is_old
     if is_old:
         make_constant(meta)
     editor = tgw.edit(meta, checkpoint=meta.with_suffix(""))
-    assert editor.notices == ()
+    assert editor.source.notices == ()
     assert not editor.lint("untrusted")
     definition = v1.MetaGraphDef.FromString(meta.read_bytes()).saver_def
     editor.session.run("train")

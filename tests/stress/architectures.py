@@ -93,7 +93,7 @@ def of_model(build: Callable[[], tuple[Any, Sequence[Any]]]) -> Callable[[Path],
         subject = of_keras(build)(folder)
         editor = tgw.edit(subject.source)
         leaves = tf.nest.flatten(subject.arguments)
-        arguments, results = editor.core.executor.ends
+        arguments, results = editor._core.executor.ends
         feeds = {name: np.asarray(leaf) for name, leaf in zip(arguments, leaves, strict=True)}
         outputs = list(results.values())
 
@@ -197,8 +197,8 @@ def check(name: str) -> dict[str, str]:
         subject = ARCHITECTURES[name](Path(folder))
         editor = subject.editor
         begin = time.perf_counter()
-        again = tgw.edit(editor.core.source.graph) if not subject.is_function else editor
-        cells["ops"] = f"{len(again.index.names):,}"
+        again = tgw.edit(editor._core.source.graph) if not subject.is_function else editor
+        cells["ops"] = f"{len(again._core.index.names):,}"
         cells["open"] = f"{time.perf_counter() - begin:.1f}"
         begin = time.perf_counter()
         assert editor.view.to_svg().endswith("</svg>\n") or "</svg>" in editor.view.to_svg()
@@ -246,7 +246,7 @@ def _can_be_fetched(subject: Subject, tensors: Iterable[str]) -> bool:
 
     A number that an op of a TensorArray reads may be its flow, which stands for what is in the array.
     """
-    index, graph = subject.editor.index, subject.editor.core.source.graph
+    index, graph = subject.editor._core.index, subject.editor._core.source.graph
     in_loops = _ops_in_loops(subject.editor)
     by_arrays = {text for node in index.nodes if node.op.startswith("TensorArray") for text in node.input}
     for name in tensors:
@@ -262,8 +262,8 @@ def _can_be_fetched(subject: Subject, tensors: Iterable[str]) -> bool:
 
 def _ops_in_loops(editor: GraphEditor) -> set[str]:
     """The ops in a loop of TensorFlow 1 whose outputs have no one value."""
-    types = dict(zip(editor.index.names, editor.index.types, strict=True))
-    return {op for loop in editor.loops().values() for op in loop.ops if types[op] != "Exit"}
+    types = dict(zip(editor._core.index.names, editor._core.index.types, strict=True))
+    return {op for loop in editor.find("is:loop").loops().values() for op in loop.ops if types[op] != "Exit"}
 
 
 def _cuts(
@@ -274,7 +274,7 @@ def _cuts(
     The feeds come first in this order, so that none is in the middle: a clone could not compute an argument. A loop
     is wholly before a position or wholly behind.
     """
-    index = editor.index
+    index = editor._core.index
     sources = [index.op(name.partition(":")[0]) for name in feeds if name.partition(":")[0] in index.ids]
     ends = [index.op(name.partition(":")[0]) for name in outputs]
     between = traversal.forward(index, sources) & traversal.backward(index, ends)
@@ -307,9 +307,9 @@ def _units_in_order(
     editor: GraphEditor, sources: Iterable[int], ends: Iterable[int], between: Any
 ) -> list[tuple[int, ...]]:
     """The ops in a topological order, a loop as one unit; the sources first."""
-    index = editor.index
+    index = editor._core.index
     units = {op: (op,) for op in np.flatnonzero(between).tolist()}
-    for loop in sorted(editor.loops().values(), key=lambda loop: len(loop.ops)):
+    for loop in sorted(editor.find("is:loop").loops().values(), key=lambda loop: len(loop.ops)):
         unit = tuple(op for name in loop.ops if (op := index.op(name)) in units)
         units |= dict.fromkeys(unit, unit)
     found = {units[op]: None for op in sources if op in units}

@@ -27,7 +27,7 @@ from tests.stress.sentences import Broken, refusal_of
 
 _EDITS = (
     "reroute", "bypass", "insert", "detach", "set_constant", "rename", "remove_identities", "merge_duplicates",
-    "fold_constants", "replace_all", "grow", "add_control_inputs", "swap", "clone",
+    "fold_constants", "replace_all", "call", "add_control_inputs", "swap", "clone",
 )  # fmt: skip
 _SHARE_OF_EDITS = 0.15
 _OPTIONS = ("into", "variables", "init", "placeholders", "times")
@@ -64,8 +64,8 @@ def clone_at_random(model: Model, seed: int, clones: int) -> list[str]:
             except tf.errors.OpError as error:
                 reports.append(f"{model.name}, seed {seed}: {call} -> {type(error).__name__}: {str(error)[:300]}")
             editor.undo()
-        if editor.core.source.session is not None:
-            editor.core.source.session.close()
+        if editor._core.source.session is not None:
+            editor._core.source.session.close()
     return [report for report in reports if report]
 
 

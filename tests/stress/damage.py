@@ -58,7 +58,7 @@ def originals(folder: Path) -> dict[str, Path]:
     editor.set_constant("labels:0", [1])
     found["edits.json"] = editor.save(folder / "edits.json")
     found["selection.json"] = folder / "selection.json"
-    editor.scope("net/hidden").save(found["selection.json"])
+    editor.ops(scope="net/hidden").save(found["selection.json"])
     return found
 
 
@@ -87,13 +87,13 @@ def damaged_file(found: dict[str, Path], chance: random.Random, folder: Path) ->
     if name == "edits.json":
         return name, lambda: _replayed(target)
     if name == "selection.json":
-        return name, lambda: tgw.example().load(target) and None
+        return name, lambda: tgw.example().ops(file=target) and None
     return name, lambda: tgw.edit(target)
 
 
 def _replayed(path: Path) -> GraphEditor:
     editor = tgw.example()
-    editor.replay(path)
+    editor.history.replay(path)
     return editor
 
 
@@ -124,8 +124,8 @@ def _damaged_folder(path: Path, chance: random.Random, folder: Path) -> Callable
 
 def uses(editor: GraphEditor, chance: random.Random, folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     """What is done with an editor, one after the other; each may be refused, and nothing more."""
-    scopes = [name for name in editor.index.scopes.names if name][:200]
-    names = editor.index.names
+    scopes = [name for name in editor._core.index.scopes.names if name][:200]
+    names = editor._core.index.names
     for scope in chance.sample(scopes, min(3, len(scopes))):
         yield f"open({scope[:60]!r})", lambda scope=scope: editor.view.expand(scope)
     yield "scene()", editor.view.scene

@@ -153,7 +153,7 @@ def edited() -> bytes:
     """An editor on that graph, as a .tgw file."""
     editor = tgw.edit(metas()[-1])
     _edit(editor)
-    return editor.to_bytes()
+    return bytes(editor)
 
 
 @cache
@@ -328,7 +328,7 @@ def _replayed(chance: random.Random, folder: Path) -> Callable[[], Any]:
 
     def replayed() -> GraphEditor:
         editor = tgw.edit(metas()[-1])
-        editor.replay(path)
+        editor.history.replay(path)
         return editor
 
     return replayed
@@ -354,8 +354,8 @@ def uses(editor: GraphEditor, chance: random.Random) -> Iterator[tuple[str, Call
     """What is done with an editor; each may be refused, and nothing more."""
     if chance.random() < 0.5:
         yield "scene()", editor.view.scene
-    names = editor.index.names
-    scopes = [name for name in editor.index.scopes.names if name]
+    names = editor._core.index.names
+    scopes = [name for name in editor._core.index.scopes.names if name]
     query = chance.choice(("type:Const", "dtype:float32", "shape:?x3", "is:variable"))
     others: list[tuple[str, Callable[[], Any]]] = [
         ("svg()", editor.view.to_svg),

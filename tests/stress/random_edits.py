@@ -39,9 +39,9 @@ FILES = (
 _PATIENCE = 5_000  # milliseconds: what reads an empty queue waits for ever
 DEVICES = ("/device:CPU:0", "/cpu:0", "", "/gpu:0", "/job:ps/task:1", "nowhere")
 WEIGHTS = {
-    "clone": 8, "preview": 2, "add": 2, "grow": 4, "reroute": 4, "swap": 3, "connect": 3, "bypass": 4, "detach": 4,
-    "insert": 5, "replace": 4, "remove": 4, "rename": 4, "place": 2, "set_attr": 2, "set_constant": 3,
-    "replace_input": 3, "add_control_inputs": 2, "remove_control_inputs": 2, "freeze": 1, "strip_training": 1,
+    "clone": 8, "preview": 2, "add": 2, "call": 4, "reroute": 4, "swap": 3, "connect": 3, "bypass": 4, "detach": 4,
+    "insert": 5, "replace": 4, "remove": 4, "rename": 4, "set_device": 2, "set_attr": 2, "set_constant": 3,
+    "set_input": 3, "add_control_inputs": 2, "remove_control_inputs": 2, "freeze": 1, "strip_training": 1,
     "fold_batch_norm": 1, "extract": 2,
     "mark": 3, "select": 2, "open": 2, "close": 1, "hide": 1, "show_all": 1, "pin": 1, "enter": 2, "leave": 2,
     "renew": 1, "run": 3, "undo": 6, "redo": 4, "jump": 3, "save": 3, "refresh": 1, "diff": 1,
@@ -52,7 +52,7 @@ WEIGHTS = {
 }  # fmt: skip
 
 PRESERVING = (
-    "clone", "add", "grow", "rename", "remove", "freeze", "strip_training", "fold_batch_norm", "set_trainable",
+    "clone", "add", "call", "rename", "remove", "freeze", "strip_training", "fold_batch_norm", "set_trainable",
     "remove_identities", "merge_duplicates", "fold_constants", "remove_devices", "sort", "obfuscate_names",
     "add_signature", "rename_signature", "order_signature", "remove_signature",
 )  # fmt: skip
@@ -112,7 +112,7 @@ class Call:
                 case "renew":
                     return tgw.renew(editor.session)
                 case "sync":
-                    copy = editor.core.executor.copies.get(args[0])
+                    copy = editor._core.executor.copies.get(args[0])
                     return copy.sync() if hasattr(copy, "sync") else None  # what was grown has no original
                 case "split":
                     return editor.split(*args).check()
@@ -167,9 +167,9 @@ def _meant(value: Any, editor: GraphEditor, folder: Path) -> Any:
 
 def _run(editor: GraphEditor, op: str) -> None:
     """Run an op as a person does; edits may have made it one that cannot run."""
-    if editor.core.source.session is not None:
+    if editor._core.source.session is not None:
         with suppress(tf.errors.OpError, ValueError):
-            editor.core.source.session.run(op, options=v1.RunOptions(timeout_in_ms=_PATIENCE))
+            editor._core.source.session.run(op, options=v1.RunOptions(timeout_in_ms=_PATIENCE))
 
 
 class Draw:
@@ -197,18 +197,18 @@ class Draw:
     def op(self) -> str:
         if self._chance(0.02):
             return self.random.choice(ODD_NAMES)
-        return self.random.choice([*self.editor.index.names] or ["nothing"])
+        return self.random.choice([*self.editor._core.index.names] or ["nothing"])
 
     def ops(self, most: int = 3) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.op() for _ in range(self.random.randint(1, most))))
 
     def scope(self) -> str:
-        names = [name for name in self.editor.index.scopes.names if name]
+        names = [name for name in self.editor._core.index.scopes.names if name]
         return self.random.choice(names or [self.op()])
 
     def tensor(self, dtype: str = "") -> str:
         """A tensor, of the dtype if there is one among some."""
-        index, some = self.editor.index, []
+        index, some = self.editor._core.index, []
         if len(index):
             for _ in range(40):
                 op = self.random.randrange(len(index))
@@ -217,12 +217,12 @@ class Draw:
         return self.random.choice(alike or [name for name, _ in some] or [f"{self.op()}:0"])
 
     def dtype(self, tensor: str) -> str:
-        index, (op, _, port) = self.editor.index, tensor.rpartition(":")
+        index, (op, _, port) = self.editor._core.index, tensor.rpartition(":")
         known = index.dtypes(index.ids[op]) if op in index.ids else ()
         return known[int(port)] if port.isdigit() and int(port) < len(known) else ""
 
     def of_type(self, *types: str) -> str:
-        index = self.editor.index
+        index = self.editor._core.index
         found = [name for name, kind in zip(index.names, index.types, strict=True) if kind in types]
         return self.random.choice(found) if found else self.op()
 
@@ -231,12 +231,12 @@ class Draw:
         return self.random.choice([self.op, self.op, lambda: f"{self.scope()}/", self.scope, self._selection])()
 
     def _selection(self) -> Part:
-        names = tuple(name for name in self.ops(4) if name in self.editor.index.ids)
-        return Part(names or self.editor.index.names[:1])
+        names = tuple(name for name in self.ops(4) if name in self.editor._core.index.ids)
+        return Part(names or self.editor._core.index.names[:1])
 
     def boundary(self) -> tuple[list[str], list[str]]:
         """Inputs and outputs of a part: mostly the ones upstream of the others."""
-        index, output = self.editor.index, self.tensor()
+        index, output = self.editor._core.index, self.tensor()
         op = index.ids.get(output.rpartition(":")[0])
         inputs: list[str] = []
         if op is not None and self._chance(0.8):
@@ -246,7 +246,7 @@ class Draw:
         return inputs, [output]
 
     def into(self) -> str:
-        free = self.editor.core.executor.free_scope(self.random.choice(["copy", "part", "net/copy", "head"]))
+        free = self.editor._core.executor.free_scope(self.random.choice(["copy", "part", "net/copy", "head"]))
         return self.random.choice([free] * 8 + [self.scope(), self.op()])
 
     # What each verb is given
@@ -293,7 +293,7 @@ class Draw:
         }
 
     def _mend(self) -> dict[str, Any]:
-        return {"mend": self.random.choice(["Cast", "Reshape", "Transpose"])} if self._chance(0.15) else {}
+        return {"adapter": self.random.choice(["Cast", "Reshape", "Transpose"])} if self._chance(0.15) else {}
 
     def _reroute(self) -> Any:
         if self._chance(0.15):
@@ -334,7 +334,7 @@ class Draw:
         return (self.part(),), {"prune": self._chance(0.7), "readers": self._chance(0.6)}
 
     def _rename(self) -> Any:
-        free = self.editor.core.executor.free_scope(self.random.choice(["named", "net/named", "b"]))
+        free = self.editor._core.executor.free_scope(self.random.choice(["named", "net/named", "b"]))
         new = self.random.choice([free, free, free, self.op(), self.scope()])
         return (self.random.choice([self.op(), f"{self.scope()}/", self.of_type("VarHandleOp", "VariableV2")]), new), {}
 
@@ -343,7 +343,7 @@ class Draw:
 
     def _set_attr(self) -> Any:
         op = self.op()
-        index = self.editor.index
+        index = self.editor._core.index
         attrs = [*index.nodes[index.ids[op]].attr] if op in index.ids else []
         values = (True, 1, "float32", [None, 2], "VALID", "no", 2**70, None)
         return (op, self.random.choice([*attrs, "nothing"]), self.random.choice(values)), {}
@@ -355,14 +355,14 @@ class Draw:
     def _replace_input(self) -> Any:
         options: dict[str, Any] = {"shape": self.random.choice([[None, 3], [2, 3], [None, 4], None, [-3], "no"])}
         if self._chance(0.4):
-            options = {"dtype": self.random.choice(["float64", "float16", "int32", "no"]), "mend": "Cast"}
+            options = {"dtype": self.random.choice(["float64", "float16", "int32", "no"]), "adapter": "Cast"}
         return (f"{self.of_type('Placeholder', 'PlaceholderWithDefault')}:0",), options | {"fix": self._chance(0.2)}
 
     def _add_control_inputs(self) -> Any:
         return (self.op(), self.ops()), {}
 
     def _remove_control_inputs(self) -> Any:
-        index = self.editor.index
+        index = self.editor._core.index
         edges = list(zip(index.controls.owner.tolist(), index.controls.values.tolist(), strict=True))
         if not edges:
             return (self.op(), self.op()), {}
@@ -397,7 +397,7 @@ class Draw:
         return (self.op(), self.random.uniform(-500, 500), self.random.uniform(-500, 500)), {}
 
     def _enter(self) -> Any:
-        index = self.editor.index
+        index = self.editor._core.index
         calling = [name for op, name in enumerate(index.names) if self.editor.view.called_functions(index.names[op])]
         return (self.random.choice([*calling, *index.functions] or [self.op()]),), {}
 
@@ -433,7 +433,7 @@ class Draw:
         return ((self.random.choice([0, 8, 10**6]),) if self._chance(0.3) else ()), options
 
     def _rename_type(self) -> Any:
-        types = [*self.editor.index.types] or ["Relu"]
+        types = [*self.editor._core.index.types] or ["Relu"]
         return (self.random.choice(types), self.random.choice(["Relu", "Relu6", "Mul", *types])), {}
 
     def _obfuscate_names(self) -> Any:
@@ -476,7 +476,7 @@ class Draw:
         return (self._signature(),), {}
 
     def _sync(self) -> Any:
-        return (self.random.choice([*self.editor.core.executor.copies, "nothing"]),), {}
+        return (self.random.choice([*self.editor._core.executor.copies, "nothing"]),), {}
 
     def _split(self) -> Any:
         inputs, outputs = self.boundary()

@@ -45,10 +45,10 @@ Values = dict[str, Any]
 
 def check_session_follows(editor: GraphEditor, seed: int) -> None:
     """Raise Broken where the session gives another value than a fresh one, with the same values in its variables."""
-    session = editor.core.source.session
-    if session is None or editor.core.source.graph is None:
+    session = editor._core.source.session
+    if session is None or editor._core.source.graph is None:
         return
-    index, feeds = editor.core.target.index, feeds_of(editor)
+    index, feeds = editor._core.target.index, feeds_of(editor)
     # Of a variable without a value TensorFlow's optimizer may know the shape, which the plain session then cannot tell.
     blank = [index.ids[name] for name in readers_of(editor).keys() - _of_variables(editor).keys() if name in index.ids]
     unknown = traversal.forward(index, blank)
@@ -71,7 +71,7 @@ def check_session_follows(editor: GraphEditor, seed: int) -> None:
 
 def pure_tensors(editor: GraphEditor, seed: int, most: int = _FETCHES) -> list[str]:
     """Some tensors that depend on nothing random and on no queue, so that each run gives the same."""
-    index, chance = editor.core.target.index, random.Random(seed)
+    index, chance = editor._core.target.index, random.Random(seed)
     unsure = traversal.forward(index, [op for op, kind in enumerate(index.types) if not _is_pure(kind)])
     pure = [op for op in np.flatnonzero(~unsure).tolist() if index.dtypes(op)[:1] in (("float32",), ("int32",))]
     return [f"{index.names[op]}:0" for op in chance.sample(pure, min(len(pure), most))]
@@ -79,7 +79,7 @@ def pure_tensors(editor: GraphEditor, seed: int, most: int = _FETCHES) -> list[s
 
 def feeds_of(editor: GraphEditor) -> Values:
     """A value for each placeholder that one can be made up for."""
-    index = editor.core.target.index
+    index = editor._core.target.index
     placeholders = [op for op, kind in enumerate(index.types) if kind == "Placeholder"]
     made = {f"{index.names[op]}:0": _made_up(index.dtypes(op)[0], index.shape(op, 0)) for op in placeholders}
     return {name: value for name, value in made.items() if value is not None}
@@ -89,10 +89,10 @@ def values_now(editor: GraphEditor, fetches: Sequence[str], feeds: Values) -> Va
     """The values in the editor's session; of a file, with made-up values in its variables. {} when none can be had."""
     if not fetches or _is_of_a_function(editor):
         return {}
-    session = editor.core.source.session
-    if session is not None and editor.core.source.graph is not None:
+    session = editor._core.source.session
+    if session is not None and editor._core.source.graph is not None:
         return _values(session, fetches, feeds)
-    if editor.core.source.graph is not None:
+    if editor._core.source.graph is not None:
         return {}
     try:
         with _fresh_session(editor) as fresh:
@@ -103,7 +103,7 @@ def values_now(editor: GraphEditor, fetches: Sequence[str], feeds: Values) -> Va
 
 def _is_of_a_function(editor: GraphEditor) -> bool:
     """Whether the whole graph is that of a function, whose captured variables are placeholders."""
-    index = editor.core.target.index
+    index = editor._core.target.index
     return any(kind == "Placeholder" and index.dtypes(op)[0] == "resource" for op, kind in enumerate(index.types))
 
 
@@ -133,12 +133,12 @@ def check_copy(editor: GraphEditor, boundary: tuple[Any, Any], options: Mapping[
     A clone with the values of the original gives, for the same inputs, what the original gives. Another value in a
     variable of either changes nothing of the other.
     """
-    session = editor.core.source.session
+    session = editor._core.source.session
     if session is None or _is_of_a_function(editor):
         return
     is_shared = options.get("variables") == "shared"
     inputs, outputs = _names(boundary[0]), [name for name in _names(boundary[1]) if name in copy]
-    graph = editor.core.source.graph
+    graph = editor._core.source.graph
     fetches = [
         name
         for name in outputs
@@ -177,7 +177,7 @@ def check_copy(editor: GraphEditor, boundary: tuple[Any, Any], options: Mapping[
 
 def _check_apart(editor: GraphEditor, changed: str, watched: list[str], feeds: Values) -> None:
     """Raise Broken when a new value in a variable reaches other variables, or the watched tensors."""
-    session, readers = editor.core.source.session, readers_of(editor)
+    session, readers = editor._core.source.session, readers_of(editor)
     assign = _assignment(editor, changed)
     value = _value(session, readers[changed]) if changed in readers else None
     if assign is None or not isinstance(value, np.ndarray) or value.dtype.kind not in "fi":
@@ -199,13 +199,13 @@ def _inputs(editor: GraphEditor, inputs: Sequence[str], feeds: Values) -> Values
     """The values of the inputs of a part; None where computing them would change something, or fails."""
     if not all(_is_pure_between(editor, feeds, name) for name in inputs):
         return None
-    given = _values(editor.core.source.session, inputs, feeds)
+    given = _values(editor._core.source.session, inputs, feeds)
     return None if any(isinstance(value, str) for value in given.values()) else given
 
 
 def _assignment(editor: GraphEditor, name: str) -> Any:
     """An op that assigns to a variable and waits for nothing, or None."""
-    for op in editor.core.source.graph.get_operation_by_name(name).outputs[0].consumers():
+    for op in editor._core.source.graph.get_operation_by_name(name).outputs[0].consumers():
         if op.type in ("Assign", "AssignVariableOp") and not op.control_inputs and op.inputs[0].op.name == name:
             return op if op.inputs[1].op.name != name else None
     return None
@@ -223,7 +223,7 @@ def _another(value: Any) -> Any:
 
 def _is_pure_between(editor: GraphEditor, inputs: Iterable[str], output: str) -> bool:
     """Whether all that a tensor is computed of, back to the inputs, is pure; by the names in NodeDefs alone."""
-    index, cut, seen = editor.core.target.index, set(inputs), set[str]()
+    index, cut, seen = editor._core.target.index, set(inputs), set[str]()
     waiting = [output]
     while waiting:
         text = waiting.pop()
@@ -240,7 +240,7 @@ def _is_pure_between(editor: GraphEditor, inputs: Iterable[str], output: str) ->
 
 def _upstream(editor: GraphEditor, tensors: Iterable[str]) -> set[str]:
     """The ops that tensors are computed of, by the names in NodeDefs alone."""
-    index, seen, waiting = editor.core.target.index, set[str](), list(tensors)
+    index, seen, waiting = editor._core.target.index, set[str](), list(tensors)
     while waiting:
         op = waiting.pop().removeprefix("^").partition(":")[0]
         if op not in seen and op in index.ids:
@@ -259,13 +259,13 @@ def _renamed(values: Values, names: Mapping[str, str]) -> Values:
 def _is_handle(editor: GraphEditor, name: str) -> bool:
     """Whether a tensor is the handle of a resource, which says where its session keeps that."""
     op, _, port = name.partition(":")
-    index = editor.core.target.index
+    index = editor._core.target.index
     return bool(index.dtypes(index.ids[op])[int(port or 0)] in HANDLE_DTYPES)
 
 
 def check_part(editor: GraphEditor, part: GraphEditor, inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """Raise Broken where an extracted part computes something else than the graph that it was taken from."""
-    if editor.core.source.session is None or _is_of_a_function(editor):
+    if editor._core.source.session is None or _is_of_a_function(editor):
         return
     fetches = [name for name in outputs if _is_pure_between(editor, inputs, name) and not _is_handle(editor, name)]
     feeds = feeds_of(editor)
@@ -273,8 +273,8 @@ def check_part(editor: GraphEditor, part: GraphEditor, inputs: Sequence[str], ou
     if not fetches or given is None:
         return
     feeds |= given
-    original = _values(editor.core.source.session, fetches, feeds)
-    taken = {name: value for name, value in feeds.items() if name.partition(":")[0] in part.core.target.index.ids}
+    original = _values(editor._core.source.session, fetches, feeds)
+    taken = {name: value for name, value in feeds.items() if name.partition(":")[0] in part._core.target.index.ids}
     told = unlike(original, _values(part.session, fetches, taken))
     if told:
         raise Broken(f"the extracted part computes something else: {told}")
@@ -283,7 +283,7 @@ def check_part(editor: GraphEditor, part: GraphEditor, inputs: Sequence[str], ou
 
 def check_saved_values(editor: GraphEditor, path: Any, boundary: Sequence[Any], seed: int) -> None:
     """Raise Broken where a file with its values computes something else than the graph that was saved."""
-    session = editor.core.source.session
+    session = editor._core.source.session
     if session is None or _is_of_a_function(editor):
         return
     if len(boundary) < 2 and editor.outputs and not tuple(editor.signatures.values()):
@@ -300,7 +300,7 @@ def check_saved_values(editor: GraphEditor, path: Any, boundary: Sequence[Any], 
         there = {op.name for op in loaded.graph.get_operations()}
         taken = {name: value for name, value in feeds.items() if name.partition(":")[0] in there}
         # What was computed in the graph is a placeholder in the file; they come in the order of the inputs.
-        index = editor.core.target.index
+        index = editor._core.target.index
         left_out = unused_inputs(index, given, needed_ops(index, given, outputs))
         types = {name: index.types[index.ids[name.partition(":")[0]]] for name in given}
         computed = [name for name in given if types[name] != "Placeholder" and name not in left_out]
@@ -351,8 +351,8 @@ def _made_up(dtype: str, shape: tuple[int | None, ...] | None) -> Any:
 
 def _fresh_session(editor: GraphEditor, config: Any = _PLAIN) -> Any:
     """A session on a copy of the graph, with the values that the editor's session has, or with made-up ones."""
-    source, index = editor.core.source, editor.core.target.index
-    graph_def = editor.core.target.envelope() if source.graph is None else source.graph.as_graph_def()
+    source, index = editor._core.source, editor._core.target.index
+    graph_def = editor._core.target.envelope() if source.graph is None else source.graph.as_graph_def()
     del graph_def.node[:]
     fill_graph_def(index, graph_def, index.nodes)
     graph = tf.Graph()
@@ -386,9 +386,9 @@ def _of_variables(editor: GraphEditor) -> Values:
     """The values that the editor's session has."""
     found = readers_of(editor)
     try:
-        return editor.core.source.session.run(found)  # type: ignore[no-any-return]
+        return editor._core.source.session.run(found)  # type: ignore[no-any-return]
     except v1.errors.OpError:
-        session = editor.core.source.session
+        session = editor._core.source.session
         return {name: value for name, tensor in found.items() if (value := _value(session, tensor)) is not None}
 
 

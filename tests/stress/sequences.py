@@ -72,7 +72,7 @@ _WITH_VALUES = ("freeze", "fold_batch_norm")
 _COUNTED = {"undo": "undone", "redo": "done again", "jump": "jumps", "save": "saves"}
 _OPS = re.compile(r"(?<=editor\.ops\()[^()]*(?=\))")
 QUICK_SCRIPT, QUICK_DATA = 1, 2
-_IMPORTS = ("grow", "renew", "run", "split", "add", "sync", "insert", "replace")  # TensorFlow must hold the graph
+_IMPORTS = ("call", "renew", "run", "split", "add", "sync", "insert", "replace")  # TensorFlow must hold the graph
 _OF_FILES = {verb: weight for verb, weight in WEIGHTS.items() if verb not in _IMPORTS}
 _MOST_REPEATS = 80  # runs of parts of a sequence, to find the shortest one
 
@@ -119,7 +119,7 @@ class Run:
         keys = list(before)
         if refusal or call.verb in _QUESTIONS:
             # What a function made before it failed stays in TensorFlow's graph; the same scope can be grown again.
-            passed = {"save": "" if refusal else "files", "grow": "free scopes"}.get(call.verb, "")
+            passed = {"save": "" if refusal else "files", "call": "free scopes"}.get(call.verb, "")
             left = [key for key in keys if key != passed]
             _same(before, after, left, "a refusal changes" if refusal else "a question changes")
         elif call.verb in _RUNS:
@@ -155,7 +155,7 @@ class Run:
         if not was_live and (call.verb in _WITH_VALUES or getattr(result, "renamed", ())):
             return  # values were made up for the variables of a file, by their names
         new_names = dict(getattr(result, "renamed", ()))
-        ids = self.editor.core.target.index.ids
+        ids = self.editor._core.target.index.ids
 
         def now(tensor: str) -> str:
             op, _, port = tensor.rpartition(":")
@@ -171,7 +171,7 @@ class Run:
 
     def _check_result(self, call: Call, result: Any) -> None:
         """What a call returned computes what it must."""
-        editor, in_function = self.editor, self.editor.core.executor.boundary is not None
+        editor, in_function = self.editor, self.editor._core.executor.boundary is not None
         if call.verb == "save":
             self._check_saved(result)
             seed = len(editor.history.done)
@@ -181,8 +181,8 @@ class Run:
             self._check_extracted(result)
             if not in_function:
                 check_part(editor, result, *call.args)
-            if result.core.source.session is not None:
-                result.core.source.session.close()
+            if result._core.source.session is not None:
+                result._core.source.session.close()
         elif call.verb == "split" and result > _ROUNDING:
             raise Broken(f"the parts of a split compute something else, by {result}")
         elif call.verb == "clone" and not in_function and len(call.args) == 2 and not _OTHERS & call.options.keys():
@@ -211,11 +211,11 @@ class Run:
         """What was saved opens, and has the ops that the editor shows."""
         if path.suffix == ".tgw":
             self._check_saved_editor(path)
-        in_function = self.editor.core.executor.boundary is not None
+        in_function = self.editor._core.executor.boundary is not None
         if path.suffix not in (".pb", ".pbtxt", ".meta") or path.name == "frozen.pb" or in_function:
             return
-        saved = tgw.edit(path).index
-        index = self.editor.index
+        saved = tgw.edit(path)._core.index
+        index = self.editor._core.index
         for op, name in enumerate(index.names):
             if name not in saved.ids:
                 raise Broken(f"the file {path.name} lacks the op {name!r}")
@@ -233,7 +233,7 @@ class Run:
         mine, other = (
             {key: _comparable(state[key]) for key in keys} for state in (self.state, state_of(editor, self.folder))
         )
-        for node in self.editor.core.target.index.nodes:
+        for node in self.editor._core.target.index.nodes:
             texts = node.attr["value"].tensor.string_val if node.op == "Const" else ()
             for state in (mine, other) if any(b"/assets/" in text for text in texts) else ():
                 state["ops"].pop(node.name, None)  # the file has its assets in another folder
@@ -246,7 +246,7 @@ class Run:
         check_follows(part)
         state = state_of(part)
         # What a queue of the graph holds is taken out by those that read it, so a part begins with an empty one.
-        kinds = dict(zip(part.core.target.index.names, part.core.target.index.types, strict=True))
+        kinds = dict(zip(part._core.target.index.names, part._core.target.index.types, strict=True))
         values = {name: value for name, value in state["values"].items() if kinds.get(name) != "QueueSizeV2"}
         mine = self.state["values"]
         differ = [name for name, value in values.items() if mine.get(name, NO_VALUE) not in (value, NO_VALUE)]
@@ -271,8 +271,8 @@ class Run:
                 self._check_script(final)
             if self.quick != QUICK_SCRIPT:
                 self._check_data(final, returned[0])
-        if editor.core.source.session is not None:
-            editor.core.source.session.close()
+        if editor._core.source.session is not None:
+            editor._core.source.session.close()
 
     def _returned(self, editor: GraphEditor) -> Any:
         """What the function that is edited returns, as arrays by number; how it is refused, if it is."""
@@ -282,7 +282,7 @@ class Run:
         editor.view.leave(min(self.opened_at, len(editor.view.breadcrumb)) - 1)
 
         def run() -> None:
-            results = editor.function()(*self.model.arguments)
+            results = editor.to_function()(*self.model.arguments)
             found.update({str(k): np.asarray(leaf) for k, leaf in enumerate(tf.nest.flatten(results))})
 
         try:
@@ -308,7 +308,7 @@ class Run:
     def _check_script(self, final: State) -> None:
         """The script, run where nothing of this editor is known, gives the same graph."""
         texts: list[str] = []
-        if self.model.is_object or refusal_of(lambda: texts.append(self.editor.to_script().text)):
+        if self.model.is_object or refusal_of(lambda: texts.append(self.editor.history.to_script().text)):
             return
         with _fresh_folder() as folder:
             names: dict[str, Any] = {"__name__": "elsewhere"}
@@ -337,7 +337,7 @@ class Run:
             return  # of a Python function there is no data
         with _fresh_folder() as folder:
             other = self.model.open(folder)
-            refusal = refusal_of(lambda: other.replay(path))
+            refusal = refusal_of(lambda: other.history.replay(path))
             if refusal:
                 raise Broken(f"edits.json is refused: {refusal.why}\n{path.read_text()[:2000]}")
             self._compare("edits.json", final, other, path.read_text())
@@ -349,8 +349,8 @@ class Run:
     def _compare(self, what: str, final: State, other: GraphEditor, text: str) -> None:
         state = state_of(other)
         differ = differing(final, state, ("ops", "functions"))
-        if other.core.source.session is not None:
-            other.core.source.session.close()
+        if other._core.source.session is not None:
+            other._core.source.session.close()
         if differ:
             raise Broken(f"{what} gives another graph: {differ}\n{text[:3000]}")
 

@@ -32,25 +32,25 @@ _HANDLES = ("VarHandleOp", "VariableV2", "Variable")
 
 def state_of(editor: GraphEditor, folder: Path | None = None) -> State:
     """The graph, what is hidden in it, the session's values, collections, history, selection, drawing and files."""
-    graph, index, here = editor.core.source.graph, editor.core.target.index, editor.index
+    graph, index, here = editor._core.source.graph, editor._core.target.index, editor._core.index
     state: State = {
         "ops": (ops := _nodes(index.nodes)),
         "here": ops if here is index else _nodes(here.nodes),
-        "functions": sorted(editor.core.target.index.functions),
-        "copies": sorted(editor.core.executor.copies),
+        "functions": sorted(editor._core.target.index.functions),
+        "copies": sorted(editor._core.executor.copies),
         "lines": tuple(line.replace(str(folder), "FOLDER") for line in editor.history.lines),
         "collections": {},
         "values": {},
         "live": graph is not None,
-        "history": editor.core.executor.history.commands,
+        "history": editor._core.executor.history.commands,
         "selection": _selection(editor),
         "path": tuple(title.replace(str(folder), "FOLDER") for title in editor.view.breadcrumb),
         "opened": editor.view.expanded,
         "hidden": editor.view.hidden,
-        "pinned": dict(editor.core.view.pinned),
+        "pinned": dict(editor._core.view.pinned),
         "direction": editor.view.direction,
-        "fresh": editor.core.executor.latest_ops,
-        "free scopes": [editor.core.executor.free_scope(name) for name in ("copy", "part", "head")],
+        "fresh": editor._core.executor.latest_ops,
+        "free scopes": [editor._core.executor.free_scope(name) for name in ("copy", "part", "head")],
         "files": {} if folder is None else _files(folder),
     }
     if graph is not None:
@@ -76,17 +76,17 @@ def _apart(one: Any, other: Any) -> str:
 
 def check_follows(editor: GraphEditor) -> None:
     """Raise Broken where the index is not what TensorFlow's graph is, or where what is chosen cannot be asked for."""
-    graph = editor.core.source.graph
+    graph = editor._core.source.graph
     if graph is None:
         return
     nodes = {node.name: node for node in without_veils(graph, list(graph.as_graph_def().node))}
-    for node in editor.core.target.index.nodes:
+    for node in editor._core.target.index.nodes:
         if node.name not in nodes:
             raise Broken(f"the index shows an op {node.name!r} that the graph has not")
         if _node(nodes[node.name]) != _node(node):
             raise Broken(f"the index has {node.name!r} otherwise than the graph: {node} is {nodes[node.name]}"[:600])
     hidden = record_of(graph).hidden
-    unseen = nodes.keys() - editor.core.target.index.ids.keys() - hidden - editor.core.target.place._built_on_hidden
+    unseen = nodes.keys() - editor._core.target.index.ids.keys() - hidden - editor._core.target.place._built_on_hidden
     if unseen:
         raise Broken(f"the graph has ops {sorted(unseen)[:5]} that are neither shown nor hidden")
 
@@ -96,7 +96,7 @@ def values_of(editor: GraphEditor) -> dict[str, str]:
 
     This is also the proof that the session still runs. Raises Broken when it does not.
     """
-    session = editor.core.source.session
+    session = editor._core.source.session
     if session is None:
         return {}
     found = {**readers_of(editor), **_sizes_of(editor)}
@@ -112,8 +112,8 @@ def values_of(editor: GraphEditor) -> dict[str, str]:
 
 def readers_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
     """For each variable a tensor of the graph that is its value."""
-    graph, found = editor.core.source.graph, {}
-    for name, kind in zip(editor.core.target.index.names, editor.core.target.index.types, strict=True):
+    graph, found = editor._core.source.graph, {}
+    for name, kind in zip(editor._core.target.index.names, editor._core.target.index.types, strict=True):
         if kind in _HANDLES:
             tensor = graph.get_operation_by_name(name).outputs[0]
             # Behind an op that was inserted, too.
@@ -132,8 +132,8 @@ def readers_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
 
 
 def _sizes_of(editor: GraphEditor) -> dict[str, tf.Tensor]:
-    kinds = zip(editor.core.target.index.names, editor.core.target.index.types, strict=True)
-    ops = [editor.core.source.graph.get_operation_by_name(name) for name, kind in kinds if kind in _SIZES]
+    kinds = zip(editor._core.target.index.names, editor._core.target.index.types, strict=True)
+    ops = [editor._core.source.graph.get_operation_by_name(name) for name, kind in kinds if kind in _SIZES]
     return {op.name: op.outputs[0] for op in ops if not op.control_inputs and not _is_to_be_fed(op.inputs[0])}
 
 

@@ -37,7 +37,7 @@ def _quiet() -> Iterator[None]:
 
 
 def of_type(editor: tgw.GraphEditor, kind: str) -> list[str]:
-    return [name for name, each in zip(editor.index.names, editor.index.types, strict=True) if each == kind]
+    return [name for name, each in zip(editor._core.index.names, editor._core.index.types, strict=True) if each == kind]
 
 
 def initialized(name: str, folder: Path) -> tgw.GraphEditor:
@@ -69,10 +69,10 @@ def test_a_slim_inception_of_a_training_is_stripped_and_becomes_onnx_and_tflite(
     assert np.ptp(expected) > 1e-5
     editor = tgw.edit(meta, checkpoint=meta.with_suffix(""))
     assert editor.lint(only="training-ops")
-    trained = len(editor.index)
-    editor.strip_training(["net/predictions:0"])
-    assert len(editor.index) < trained - 5
-    assert not {"labels", "loss"} & set(editor.index.ids)
+    trained = len(editor._core.index)
+    editor.passes.strip_training(["net/predictions:0"])
+    assert len(editor._core.index) < trained - 5
+    assert not {"labels", "loss"} & set(editor._core.index.ids)
     frozen = editor.save(tmp_path / "i.pb", "input:0", "net/predictions:0", frozen=True, verify=False)
     editor = tgw.edit(frozen)
     assert not of_type(editor, "VariableV2")
@@ -115,7 +115,7 @@ def ends_of(part: Any) -> tuple[str, ...]:
 @slow
 def test_a_sequence_graph_with_loops_is_served_by_two_signatures_and_becomes_onnx(tmp_path: Path) -> None:
     editor = initialized("seq2seq", tmp_path)
-    ends = [name for name in editor.index.names if name.endswith("while/Exit_3") and "gradients" not in name][:2]
+    ends = [name for name in editor._core.index.names if name.endswith("while/Exit_3") and "gradients" not in name][:2]
     signatures = {f"s{k}": (["ids:0", "len:0"], {"y": f"{name}:0"}) for k, name in enumerate(ends)}
     feeds = {"ids:0": np.array([[1, 2, 3], [4, 5, 0]], np.int32), "len:0": np.array([3, 2], np.int32)}
     assert editor.session is not None
@@ -142,10 +142,10 @@ def test_a_mobilenet_has_its_batch_fixed_its_preprocessing_cut_off_and_runs_as_f
     model.export(tmp_path / "m", verbose=False)
     editor = tgw.edit(tmp_path / "m")
     (name,) = of_type(editor, "Placeholder")
-    editor.replace_input(f"{name}:0", [1, 64, 64, 3], fix=True)
+    editor.passes.set_input(f"{name}:0", [1, 64, 64, 3], fix=True)
     rescaled = editor.match("Add|AddV2(Mul(x: float32[1x64x64x3], _), _)")[0].outputs[0]
     path = editor.save(tmp_path / "m.tflite", {"image": rescaled}, optimize="float16")
-    assert any("largest difference" in notice for notice in editor.notices)
+    assert any("largest difference" in notice for notice in editor.source.notices)
     assert path.stat().st_size < 2.5 * model.count_params()
     runner = tf.lite.Interpreter(model_content=path.read_bytes()).get_signature_runner()
     assert runner.get_input_details()["image"]["shape"].tolist() == [1, 64, 64, 3]

@@ -20,7 +20,7 @@ CASES = (
     Case("example", CLONE),
     Case("example", call("insert", "net/hidden/Relu:0", "Identity", into="same")),
     # Each on an editor of its own: ops of a Python function that failed keep their names.
-    Case("example", call("grow", "net/hidden/Relu:0", shifted, into="head"), imports=True),
+    Case("example", call("call", "net/hidden/Relu:0", shifted, into="head"), imports=True),
     Case("example", call("replace_all", "Relu(Add|AddV2(x, b))", halved, into="head"), imports=True),
     Case("example", call("fold_constants")),
     Case("example", call("freeze", "net/logits:0")),

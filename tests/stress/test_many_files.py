@@ -72,14 +72,14 @@ def test_an_editor_whose_edits_and_graph_are_both_damaged_is_refused() -> None:
         return {"edits.json": content.replace(b"relu", b"gone"), "graph.meta": b"\x0a\xff"}.get(name, content)
 
     with pytest.raises(NotAGraph, match=r"This data is damaged \(graph.meta is no MetaGraphDef\); write it again"):
-        tgw.edit(rezipped(editor.to_bytes(), damage))
+        tgw.edit(rezipped(bytes(editor), damage))
 
 
 @pytest.mark.parametrize("entry", ["tfgraphwidget.json", "edits.json"])
 def test_json_that_is_nested_too_deep_in_an_editor_is_refused(entry: str) -> None:
     editor = tgw.edit(graph(lambda _: None))
     editor.rename("relu", "renamed")
-    damaged = rezipped(editor.to_bytes(), lambda name, content: b"[" * 100_000 if name == entry else content)
+    damaged = rezipped(bytes(editor), lambda name, content: b"[" * 100_000 if name == entry else content)
     with pytest.raises(NotAGraph, match=r"This data is damaged \(maximum recursion depth exceeded"):
         tgw.edit(damaged)
 
@@ -109,4 +109,4 @@ def test_a_constant_that_claims_more_than_memory_holds_is_shown_and_left_alone(s
         lambda: repr(editor.inspect("c")), lambda: editor.match("AddV2(1, _)"), lambda: editor.passes.cast("float16"),
     ):  # fmt: skip
         refusal_of(use)
-    assert editor.index.types[editor.index.op("c")] == "Const"
+    assert editor._core.index.types[editor._core.index.op("c")] == "Const"

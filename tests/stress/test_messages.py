@@ -104,17 +104,17 @@ class Page(RuleBasedStateMachine):
 
     def learn(self) -> None:
         """Remember the names of now; those of before are what a stale view says."""
-        index = self.editor.index
+        index = self.editor._core.index
         ops = dict.fromkeys(index.names)
         scopes = {name.rpartition("/")[0]: None for name in ops if "/" in name}
-        groups = dict.fromkeys(self.editor.core.view.outline.names)
+        groups = dict.fromkeys(self.editor._core.view.outline.names)
         tensors = {f"{name}:0": None for name in ops}
         self.known |= {**ops, **scopes, **groups, **tensors, **dict.fromkeys(index.functions)}
 
     # Requests
 
     def names(self) -> st.SearchStrategy[str]:
-        here = st.sampled_from([*self.editor.index.names] or [""])
+        here = st.sampled_from([*self.editor._core.index.names] or [""])
         return here | here.map("{}:0".format) | st.sampled_from([*self.known]) | st.sampled_from(ODD_NAMES)
 
     def text(self, field: str) -> st.SearchStrategy[str]:
@@ -123,7 +123,7 @@ class Page(RuleBasedStateMachine):
             "device": ("", "/device:CPU:0", "nowhere"),
             "text": QUERIES,
             "line": self.offered,
-            "by": ("", *self.editor.core.coloring.names, "time"),
+            "by": ("", *self.editor._core.coloring.names, "time"),
             "label": ("", "body", "cond", "f"),
         }
         return st.sampled_from(given[field]) | self.names() if field in given else self.names()
@@ -167,7 +167,7 @@ class Page(RuleBasedStateMachine):
 
     def form(self, data: st.DataObject, verb: str) -> p.Change:
         """An edit as a form of the panel sends it, of ops that are there."""
-        index = self.editor.index
+        index = self.editor._core.index
         op = st.sampled_from(index.names)
         tensor = st.sampled_from(
             [f"{name}:{k}" for i, name in enumerate(index.names) for k in range(len(index.dtypes(i)))]
@@ -183,10 +183,10 @@ class Page(RuleBasedStateMachine):
             "replace": ([op], {"by": st.sampled_from(["'Elu'", "'Add'", "'Nothing'"]), "remove": st.just("True")}),
             "remove": ([op], {"readers": st.sampled_from(["True", "False"])}),
             "rename": ([op], {"new": st.just(f"'named_{number}'")}),
-            "place": ([op], {"device": st.just("'/device:CPU:0'")}),
+            "set_device": ([op], {"device": st.just("'/device:CPU:0'")}),
             "set_attr": ([op], {"name": st.sampled_from(["'T'", "'transpose_a'"]), "value": st.just("True")}),
             "set_constant": ([places], {"value": st.sampled_from(["0", "[[1.0, 2.0, 3.0]]", "True"])}),
-            "replace_input": ([places], {"shape": st.sampled_from(["[None, 3]", "[4]", "None"])}),
+            "set_input": ([places], {"shape": st.sampled_from(["[None, 3]", "[4]", "None"])}),
             "add_control_inputs": ([op], {"ops": op.map(repr)}),
             "remove_control_inputs": ([op], {"ops": op.map(repr)}),
         }
@@ -213,7 +213,7 @@ class Page(RuleBasedStateMachine):
             check_sentence(reply["why"])
             # Every refusal is a sentence that was written for it.
             assert " in the kernel: " not in reply["why"], reply["why"]
-            self.offered += [offer["line"] for offer in reply["mends"]]
+            self.offered += [offer["line"] for offer in reply["fixes"]]
         return reply
 
     def sent_and_checked(self, request: p.Request) -> None:
@@ -269,7 +269,9 @@ class Page(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def selects_and_clones(self, data: st.DataObject) -> None:
-        ops = tuple(data.draw(st.lists(st.sampled_from(self.editor.index.names), min_size=1, max_size=3), label="ops"))
+        ops = tuple(
+            data.draw(st.lists(st.sampled_from(self.editor._core.index.names), min_size=1, max_size=3), label="ops")
+        )
         self.sent_and_checked(p.Select("set", ops, ()))
         self.sent_and_checked(p.Derive("upstream"))
         self.sent_and_checked(p.Clone((), (), f"copy{len(self.editor.history.done)}", init="none"))
@@ -301,8 +303,8 @@ class Page(RuleBasedStateMachine):
 
     @precondition(
         lambda self: (
-            getattr(self.editor.core.source.body, "graph", None) is not None
-            and self.editor.core.executor.boundary is None
+            getattr(self.editor._core.source.body, "graph", None) is not None
+            and self.editor._core.executor.boundary is None
         )
     )
     @rule()
@@ -404,10 +406,10 @@ TestAPageInTheHandsOfChance.settings = settings(
 
 def good_messages(editor: GraphEditor) -> list[dict[str, Any]]:
     """One of each kind and more, of ops that are there."""
-    names = editor.index.names
+    names = editor._core.index.names
     op, last = names[0], names[-1]
-    tensor = next(f"{name}:0" for i, name in enumerate(names) if editor.index.dtypes(i))
-    scope = next((name for name in editor.index.scopes.names if name), "")
+    tensor = next(f"{name}:0" for i, name in enumerate(names) if editor._core.index.dtypes(i))
+    scope = next((name for name in editor._core.index.scopes.names if name), "")
     requests: list[Any] = [
         p.Inspect(op), p.Search("type:MatMul"), p.Examine(last), p.Script(), p.Ping(), p.Targets(tensor), p.Refresh(),
         p.Toggle(scope, False, ""), p.Reveal(last), p.ExpandAll(True), p.ExpandAll(False), p.SetDirection("right"),
@@ -418,7 +420,7 @@ def good_messages(editor: GraphEditor) -> list[dict[str, Any]]:
         p.Preview((), (tensor,), "copy"), p.Clone((), (tensor,), "copy", init="none"), p.Undo(), p.Redo(), p.Jump(0),
         p.Change("bypass", (last,)), p.Change("rename", (op,), ("new",), ("'named'",)),
         p.Change("insert", (tensor,), ("function",), ("'Identity'",)), p.Change("remove", (last,)),
-        p.Change("set_attr", (op,), ("name", "value"), ("'T'", "1")), p.Mend("editor.bypass()"),
+        p.Change("set_attr", (op,), ("name", "value"), ("'T'", "1")), p.Fix("editor.bypass()"),
         p.Change("detach", (last,)), p.Change("reroute", (tensor,), ("to",), (repr(tensor),)),
     ]  # fmt: skip
     return [message_of(0, request) for request in requests]

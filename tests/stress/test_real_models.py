@@ -109,10 +109,10 @@ class Journey:
 
 def _target(editor: GraphEditor) -> str:
     """An activation in the current graph, or in a function that it calls, which is entered then."""
-    names, kinds = editor.index.names, editor.index.types
+    names, kinds = editor._core.index.names, editor._core.index.types
     for kind in _TARGETS:
         for name in reversed(names):
-            if kinds[editor.index.op(name)] == kind:
+            if kinds[editor._core.index.op(name)] == kind:
                 return name
     depth = len(editor.view.breadcrumb) - 1
     for name in names:
@@ -137,8 +137,8 @@ def step(function: Callable[[Journey], None]) -> Callable[[Journey], None]:
 @step
 def opens(journey: Journey) -> None:
     editor = journey.open()
-    assert editor.index.names
-    for make in (editor.module, editor.function):
+    assert editor._core.index.names
+    for make in (editor.to_module, editor.to_function):
         journey.restore()
         check_equal(journey.run(make()), journey.expected)
 
@@ -174,7 +174,7 @@ def _check_is_one_bypass(difference: Any, op: str) -> None:
 
 def _walk(editor: GraphEditor, seen: set[str]) -> None:
     depth = len(editor.view.breadcrumb) - 1
-    for name in editor.index.names:
+    for name in editor._core.index.names:
         for called in editor.view.called_functions(name):
             if called.function in seen or len(seen) >= _MOST_BODIES:
                 continue
@@ -193,7 +193,7 @@ def bypasses(journey: Journey) -> None:
     editor.bypass(op)
     body = editor.view.breadcrumb
     editor.view.leave(journey.opened_at - 1)
-    check_equal(journey.run(editor.module()), expected)
+    check_equal(journey.run(editor.to_module()), expected)
     editor.view.leave(0)
     difference = editor.diff()
     _check_is_one_bypass(difference, op)
@@ -205,9 +205,9 @@ def bypasses(journey: Journey) -> None:
     editor.view.leave(0)
     assert repr(editor.diff()) == repr(difference)
     again = journey.open()
-    again.replay(json.loads(json.dumps(editor.history.records())))
+    again.history.replay(json.loads(json.dumps(editor.history.records())))
     again.view.leave(journey.opened_at - 1)
-    check_equal(journey.run(again.module()), expected)
+    check_equal(journey.run(again.to_module()), expected)
 
 
 @step
@@ -216,14 +216,14 @@ def inserts(journey: Journey) -> None:
     expected = journey.reference(editor, op, 0.5)
     editor.insert(f"{op}:0", lambda t: t * 0.5)
     editor.view.leave(journey.opened_at - 1)
-    check_equal(journey.run(editor.function()), expected)
+    check_equal(journey.run(editor.to_function()), expected)
 
 
 @step
 def freezes(journey: Journey) -> None:
     editor = journey.open()
     editor.freeze()
-    module = editor.module()
+    module = editor.to_module()
     assert not module.variables
     check_equal(journey.run(module), journey.expected)
     editor.undo()
@@ -286,7 +286,7 @@ def saves(journey: Journey) -> None:
     if len(named) == 1:  # Keras calls a signature with one argument alone
         _check_set(keras.layers.TFSMLayer(str(path), call_endpoint=signature)(*named.values()), results)
     again = tgw.edit(path, signature=signature)
-    _check_set(again.module().signature(**named), results)
+    _check_set(again.to_module().signature(**named), results)
     if journey.subject.folder:
         _check_identity(journey.subject.folder, path)
         editor.view.leave(0)
@@ -325,7 +325,7 @@ def restores(journey: Journey) -> None:
         return
     editor.bypass(op)
     editor.view.leave(journey.opened_at - 1)
-    module = editor.module()
+    module = editor.to_module()
     tf.train.Checkpoint(subject.root).restore(path).assert_existing_objects_matched()
     check_equal(journey.run(module), expected)
 
@@ -370,7 +370,7 @@ _MODELS = [model for model in REAL_MODELS if model.is_small or ROUNDS > 1]
 def test_a_real_model_goes_all_the_way(model: RealModel, tmp_path: Path, record_property: Any) -> None:
     journey = Journey(model.open(tmp_path), tmp_path)
     failures = []
-    record_property("real model", (model.name, "ops", f"{len(journey.open().index.names):,}"))
+    record_property("real model", (model.name, "ops", f"{len(journey.open()._core.index.names):,}"))
     for name, run in STEPS.items():
         begin = time.process_time()
         try:

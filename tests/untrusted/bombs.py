@@ -187,10 +187,10 @@ ALONE: dict[str, Write] = {
 CALLS: dict[str, Callable[[tgw.GraphEditor, Path], Any]] = {
     "session": lambda e, _: e.session,
     "fold_constants": lambda e, _: e.passes.fold_constants(),
-    "cost": lambda e, _: e.cost(),
+    "cost": lambda e, _: e.table(batch=1),
     "save SavedModel": lambda e, to: e.save(to / "saved/", ["x:0"], ["y:0"]),
-    "optimized": lambda e, _: e.optimized("y:0"),
-    "replace_input": lambda e, _: e.replace_input("x:0", [4, 2], fix=True),
+    "optimized": lambda e, _: e.passes.grappler("y:0"),
+    "set_input": lambda e, _: e.passes.set_input("x:0", [4, 2], fix=True),
     "save .tflite": lambda e, to: e.save(to / "a.tflite", ["x:0"], ["y:0"]),
     "save .onnx": lambda e, to: e.save(to / "a.onnx", ["x:0"], ["y:0"]),
     "lint": lambda e, _: (e.lint(), e.lint("tflite"), e.lint("onnx")),

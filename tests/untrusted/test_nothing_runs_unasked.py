@@ -21,7 +21,7 @@ SAMPLE = 130  # cells of the matrix in `make test`; most take a tenth of a secon
 # What runs a graph, or hands it to TensorFlow: what is tried on each op type that there is.
 RUNNING = (
     *("session", "cost", "fold_constants", "optimized", "save SavedModel of the part", "freeze", "probe", "function"),
-    *("clone all", "extract", "session, insert, undo, redo", "session.run", "to_bytes, open", "grow"),
+    *("clone all", "extract", "session, insert, undo, redo", "session.run", "to_bytes, open", "call"),
 )
 BUILT_TYPES = 0.9  # the share of dangerous op types that a NodeDef can be made of; a shape function refuses the others
 slow_in_parts = pytest.mark.skipif(ROUNDS == 1, reason="make stress tries the whole matrix")

@@ -67,7 +67,7 @@ def test_trust_can_be_given_later(canary: Canary) -> None:
     with pytest.raises(NotTrusted, match=r"writes a file.* trusted=True, or set editor\.trusted = True\.$"):
         editor.session.run("y:0", FEEDS)
     assert canary.effects() == set()
-    editor.trusted = True
+    editor.source.trusted = True
     editor.session.run("y:0", FEEDS)
     assert canary.effects() == {WRITES}
 
@@ -87,11 +87,11 @@ def test_a_function_is_not_called_on_a_tensor_that_would_be_computed_for_a_shape
     zeros: Callable[[Any], Any] = lambda text: tf.zeros(tf.reshape(tf.strings.length(text), [1]))  # noqa: E731
     editor = tgw.edit(path)
     with pytest.raises(NotTrusted, match=r"^grow.*reads a file.*so the function was not called; "):
-        editor.grow(["ReadFile:0"], zeros)
+        editor.call(["ReadFile:0"], zeros)
     assert editor.session is not None
     editor.insert("ReadFile:0", "StringLower")  # no shape hangs on a text
     with pytest.raises(NotTrusted, match=r"^grow.*reads a file.*so the function was not called; "):
-        editor.grow(["ReadFile:0"], zeros)
+        editor.call(["ReadFile:0"], zeros)
     assert canary.effects() == set()
     tgw.edit(path, trusted=True).grow(["ReadFile:0"], zeros)
     assert canary.effects() == {READS}

@@ -44,16 +44,16 @@ class Opened:
 
     @cached_property
     def x(self) -> str:
-        return "x:0" if "x" in self.editor.index.ids else self._signature.inputs[0][1]
+        return "x:0" if "x" in self.editor._core.index.ids else self._signature.inputs[0][1]
 
     @cached_property
     def y(self) -> str:
-        return "y:0" if "y" in self.editor.index.ids else self._signature.outputs[0][1]
+        return "y:0" if "y" in self.editor._core.index.ids else self._signature.outputs[0][1]
 
     @property
     def middle(self) -> str:
         """An op between input and output."""
-        return "mixed" if "mixed" in self.editor.index.ids else self.y.partition(":")[0]
+        return "mixed" if "mixed" in self.editor._core.index.ids else self.y.partition(":")[0]
 
     @property
     def feeds(self) -> dict[str, np.ndarray]:
@@ -83,13 +83,13 @@ VERBS: dict[str, Verb] = {
     "open_all": lambda o: (o.editor.view.expand(), o.editor.view.scene()),
     "summary": lambda o: o.editor.summary(),
     "table": lambda o: o.editor.table(),
-    "cost": lambda o: o.editor.cost(),
+    "cost": lambda o: o.editor.table(batch=1),
     "color_by": lambda o: [o.editor.view.color_by(way) for way in ("type", "FLOPs", "dtype")],
-    "inspect": lambda o: [o.editor.inspect(name) for name in o.editor.index.names],
-    "networkx": lambda o: tgw.edit(o.editor.networkx()).view.scene(),
+    "inspect": lambda o: [o.editor.inspect(name) for name in o.editor._core.index.names],
+    "networkx": lambda o: tgw.edit(o.editor.to_networkx()).view.scene(),
     "find": lambda o: (o.editor.find("y"), o.editor.match("Mul(x, y)", functions=True)),
-    "downstream": lambda o: (o.editor.downstream(o.x), o.editor.upstream(o.y), o.editor.fan_out(1)),
-    "signatures": lambda o: (tuple(o.editor.signatures.values()), o.editor.trainable_variables()),
+    "downstream": lambda o: (o.editor.downstream(o.x), o.editor.upstream(o.y), o.editor.ops(consumers=1)),
+    "signatures": lambda o: (tuple(o.editor.signatures.values()), o.editor.find("is:trainable")),
     "lint": lambda o: o.editor.lint(),
     "lint cpu": lambda o: o.editor.lint("cpu"),
     "lint tflite": lambda o: o.editor.lint("tflite"),
@@ -97,14 +97,14 @@ VERBS: dict[str, Verb] = {
     "lint untrusted": lambda o: o.editor.lint("untrusted"),
     "code": lambda o: (
         o.editor.insert(o.x, "Neg"),
-        o.editor.to_script().text,
-        o.editor.to_script(),
+        o.editor.history.to_script().text,
+        o.editor.history.to_script(),
         o.editor.history.records(),
     ),
     "insert": lambda o: o.editor.insert(o.x, "Neg"),
     "insert a function": lambda o: o.editor.insert(o.x, tf.nn.tanh),
     "insert, undo, redo": lambda o: (o.editor.insert(o.x, "Neg"), o.editor.undo(), o.editor.redo()),
-    "grow": lambda o: o.editor.grow([o.y], tf.nn.tanh, into="grown"),
+    "call": lambda o: o.editor.call([o.y], tf.nn.tanh, into="grown"),
     "grow shapes": lambda o: grow_shapes(o.editor),
     "rename": lambda o: o.editor.rename(o.y.partition(":")[0], "renamed"),
     "remove": lambda o: o.editor.remove(o.y.partition(":")[0], readers=True),
@@ -115,22 +115,22 @@ VERBS: dict[str, Verb] = {
     "reroute": lambda o: o.editor.reroute(f"{o.middle}:0", o.x),
     "clone": lambda o: o.editor.clone([o.x], [o.y], "copy"),
     "clone all": lambda o: o.editor.clone(outputs=[o.y], into="copy"),
-    "preview": lambda o: o.editor.preview([o.x], [o.y], into="copy"),
+    "preview": lambda o: o.editor.preview(o.editor.clone, [o.x], [o.y], into="copy"),
     "freeze": lambda o: o.editor.freeze(o.y),
     "freeze, flat": lambda o: o.editor.freeze(o.y, inline=True, lower_control_flow=True),
     "remove_functions": lambda o: o.editor.passes.remove_functions(),
     "remove_attr": lambda o: o.editor.passes.remove_attr("T"),
     "fold_constants": lambda o: o.editor.passes.fold_constants(),
     "fold_batch_norm": lambda o: o.editor.passes.fold_batch_norm(),
-    "strip_training": lambda o: o.editor.strip_training([o.y]),
-    "optimized": lambda o: o.editor.optimized(o.y),
+    "strip_training": lambda o: o.editor.passes.strip_training([o.y]),
+    "optimized": lambda o: o.editor.passes.grappler(o.y),
     "cast": lambda o: o.editor.passes.cast("float16"),
     "merge_duplicates": lambda o: o.editor.passes.merge_duplicates(),
     "quantize_weights": lambda o: o.editor.passes.quantize_weights(minimum=1),
     "quantize_weights, measured": lambda o: o.editor.passes.quantize_weights(minimum=1, feeds=o.feeds),
     "round_weights": lambda o: o.editor.passes.round_weights(4, minimum=1),
-    "set_trainable": lambda o: [o.editor.set_trainable(each) for each in o.editor.trainable_variables()],
-    "replace_input": lambda o: o.editor.replace_input(o.x, [4, 2], fix=True),
+    "set_trainable": lambda o: [o.editor.set_trainable(each) for each in o.editor.find("is:trainable")],
+    "set_input": lambda o: o.editor.passes.set_input(o.x, [4, 2], fix=True),
     "change_batch_size": lambda o: o.editor.passes.change_batch_size(3),
     "obfuscate_names": lambda o: o.editor.passes.obfuscate_names(),
     "remove_identities": lambda o: (
@@ -158,19 +158,19 @@ VERBS: dict[str, Verb] = {
     "measure": lambda o: o.editor.measure(o.y, o.feeds),
     "compare": lambda o: (o.editor.insert(o.x, "Identity"), o.editor.compare(o.feeds, o.y)),
     "compare with a file": lambda o: o.editor.compare(o.feeds, o.y, other=str(o.path)),
-    "function": lambda o: o.editor.function(),
-    "function, called": lambda o: o.editor.function()(ROWS),
-    "module": lambda o: o.editor.module(),
-    "module, layer": lambda o: o.editor.module().layer(),
+    "function": lambda o: o.editor.to_function(),
+    "function, called": lambda o: o.editor.to_function()(ROWS),
+    "module": lambda o: o.editor.to_module(),
+    "module, layer": lambda o: o.editor.to_module().layer(),
     "open_signature": lambda o: o.editor.signatures.open("serving_default"),
-    "keras": lambda o: o.editor.keras(),
+    "keras": lambda o: o.editor.to_keras(),
     "extract": lambda o: o.editor.extract([o.x], [o.y]).session,
     "session, extract": lambda o: (o.editor.session, o.editor.extract([o.x], [o.y])),
     "split": lambda o: o.editor.split([f"{o.middle}:0"]),
     "enter": lambda o: in_bodies(o, lambda e: (e.view.scene(), e.summary(), e.lint())),
     "enter, fold_constants": lambda o: in_bodies(o, lambda e: e.passes.fold_constants()),
     "enter, insert": lambda o: in_bodies(o, lambda e: (e.insert(first_tensor(e), "Identity"), e.undo())),
-    "enter, function": lambda o: in_bodies(o, lambda e: e.function()),
+    "enter, function": lambda o: in_bodies(o, lambda e: e.to_function()),
     "enter, probe": lambda o: in_bodies(o, lambda e: e.probe(everything(e), {first_tensor(e): ROWS})),
     "enter, extract": lambda o: in_bodies(o, lambda e: e.extract(None, [everything(e)[-1]])),
     "enter, save": lambda o: in_bodies(o, lambda e: e.save(o.to / "body.pb")),
@@ -186,7 +186,7 @@ VERBS: dict[str, Verb] = {
     "insert, save SavedModel": lambda o: (o.editor.insert(o.x, "Neg"), o.save("edited/")),
     "insert, save .meta": lambda o: (o.editor.insert(o.x, "Neg"), o.editor.save(o.to / "edited.meta")),
     "save .tgw, open": lambda o: tgw.edit(o.editor.save(o.to / "a.tgw")).session,
-    "to_bytes, open": lambda o: tgw.edit(o.editor.to_bytes()).session,
+    "to_bytes, open": lambda o: tgw.edit(bytes(o.editor)).session,
     "save .html": lambda o: o.editor.save(o.to / "a.html"),
     "save .svg": lambda o: o.editor.save(o.to / "a.svg"),
     "save .dot": lambda o: (o.editor.save(o.to / "a.dot"), o.editor.save(o.to / "a.graphml")),
@@ -194,14 +194,14 @@ VERBS: dict[str, Verb] = {
     "save .tflite": lambda o: o.save("a.tflite"),
     "save .tflite, select_tf_ops": lambda o: o.save("selected.tflite", select_tf_ops=True),
     "save .onnx": lambda o: o.save("a.onnx"),
-    "to_tensorboard": lambda o: o.editor.to_tensorboard(o.to / "logs"),
+    "to_tensorboard": lambda o: o.editor.save(o.to / "logs", format="tensorboard"),
     "add": lambda o: tgw.example().add(str(o.path), "added"),
     "add its graph": lambda o: tgw.example().add(o.editor, "added"),
     "diff": lambda o: o.editor.diff(str(o.path)),
     "diff values": lambda o: o.editor.diff(str(o.path), values=True),
     "drift": lambda o: tgw.drift(str(o.path), o.editor),
     "sync": lambda o: tgw.sync(str(o.path), o.editor.session),
-    "follow": lambda o: tgw.edit(o.path, watch=True).follow(),
+    "follow": lambda o: tgw.edit(o.path, watch=True).source.reload(),
     "open a SavedModel that was written": lambda o: o.again().session,
     "save what was written": lambda o: o.again().save(o.to / "twice/"),
     "edit what was written, save": lambda o: edit_again(o.again(), o.to),
@@ -227,7 +227,7 @@ def edit_again(editor: GraphEditor, to: Path) -> None:
 
 def everything(editor: GraphEditor) -> list[str]:
     """All tensors of the current graph that are numbers or texts."""
-    index = editor.index
+    index = editor._core.index
     return [
         f"{name}:{port}"
         for op, name in enumerate(index.names)
@@ -244,7 +244,7 @@ def grow_shapes(editor: GraphEditor) -> None:
     """Add ops whose shapes hang on tensors of the file: TensorFlow computes those when they depend on constants."""
     for tensor in everything(editor):
         with contextlib.suppress(tgw.GraphEditError):
-            editor.grow([tensor], _zeros)
+            editor.call([tensor], _zeros)
 
 
 def _zeros(tensor: tf.Tensor) -> tf.Tensor:
@@ -276,7 +276,7 @@ def in_bodies(opened: Opened, call: Callable[[GraphEditor], Any], depth: int = 3
     """Call something in each function body of the file."""
     editor = opened.editor
     refusals = []
-    for name in list(editor.index.names):
+    for name in list(editor._core.index.names):
         for called in editor.view.called_functions(name):
             at = len(editor.view.breadcrumb) - 1
             editor.view.enter(name, called.label)
@@ -299,7 +299,7 @@ def replay(editor: GraphEditor, opened: Opened) -> None:
     editor.insert(opened.x, "Neg")
     edits = editor.save(opened.to / "edits.json")
     other = tgw.edit(opened.path)
-    other.replay(edits)
+    other.history.replay(edits)
     other.save(opened.to / "replayed.pb")
 
 

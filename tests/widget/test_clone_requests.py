@@ -101,7 +101,7 @@ def test_chosen_ops_are_previewed_and_cloned_without_a_boundary(answers: Request
     answers.handle(p.Select("set", (), ("net/two",)))
     told = previewed(answers, (), (), "copy")
     assert named(told.outside) == {"tensor": ("net/one/out:0",)}
-    assert told.line == "copy = editor.clone(editor.scope('net/two'), into=\"copy\")"
+    assert told.line == "copy = editor.clone(editor.ops(scope='net/two'), into=\"copy\")"
     reply, _ = answers.handle(p.Clone((), (), "copy"))
     assert isinstance(reply, p.SceneReply)
     assert "2 variables of its own" in text_of(reply)
@@ -118,7 +118,7 @@ def test_several_copies_are_named_in_the_preview_and_the_notice(answers: Request
     assert isinstance(reply, p.SceneReply)
     assert "into 3 scopes, 'tower_0' to 'tower_2'" in text_of(reply)
     assert "4 variables each of their own, not initialized" in text_of(reply)
-    assert list(editor.core.executor.copies) == list(told.scopes)
+    assert list(editor._core.executor.copies) == list(told.scopes)
     assert editor.graph.get_operation_by_name("tower_2/net/logits").device == "/device:CPU:0"
 
 
@@ -241,7 +241,7 @@ def test_modes_mean_each_variable_as_it_was_switched(default: p.Mode, others: tu
     if pairs == "shared":
         pairs = tuple((name, pairs) for name in names)
     chosen = editor.upstream("z")
-    plan = Clone(into="copy", variables=pairs, selection=chosen).plan(IndexContext(editor.index))
+    plan = Clone(into="copy", variables=pairs, selection=chosen).plan(IndexContext(editor._core.index))
     assert plan.report.preview is not None
     opposite = "own" if default == "shared" else "shared"
     wanted = {name for name in names if (opposite if name in others else default) == "own"}

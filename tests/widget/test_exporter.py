@@ -48,7 +48,7 @@ def test_every_format_is_written_and_downloaded_under_the_name_it_proposes(expor
         else:
             assert name == one.name
             assert data
-    assert "net/scores" in tgw.edit("graph/").index.ids
+    assert "net/scores" in tgw.edit("graph/")._core.index.ids
 
 
 def test_a_download_has_the_name_that_was_typed_and_is_no_path(exporter: Exporter, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_what_is_there_is_replaced_only_when_asked(exporter: Exporter, tmp_path:
     reply, _ = handler.handle(p.Export("graph", "graph.pb", replace=True))
     assert isinstance(reply, p.ExportReply)
     assert reply.exists == ""
-    assert "x" in tgw.edit(reply.path).index.ids
+    assert "x" in tgw.edit(reply.path)._core.index.ids
 
 
 @pytest.mark.parametrize("name", ["", "sub/", "nowhere/g.pb", "..", "a\0", "g.meta"])
@@ -108,12 +108,12 @@ def test_a_stripped_graph_is_frozen_without_marking_its_outputs(
     editor = tgw.edit(graph, session=session)
     exporter = Exporter(editor)
     assert next(one for one in exporter.formats() if one.kind == "saved_model").refused.startswith("mark its outputs")
-    editor.strip_training("y:0")
+    editor.passes.strip_training("y:0")
     frozen = next(one for one in exporter.formats() if one.kind == "frozen")
     assert (frozen.refused, frozen.about) == ("", "The ops that y needs, with constants in place of variables.")
     saved = exporter.save("frozen", frozen.name)
-    assert set(tgw.edit(saved.path).index.types) & {"VarHandleOp", "ApplyGradientDescent"} == set()
-    assert "y" in tgw.edit(saved.path).index.ids
+    assert set(tgw.edit(saved.path)._core.index.types) & {"VarHandleOp", "ApplyGradientDescent"} == set()
+    assert "y" in tgw.edit(saved.path)._core.index.ids
 
 
 def test_formats_come_with_their_folder(exporter: Exporter, tmp_path: Path) -> None:

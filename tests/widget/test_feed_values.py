@@ -183,9 +183,9 @@ def test_each_dtype_is_fed_from_a_form_a_variable_and_a_file(dtype: str, tmp_pat
     assert form.fields[0].variables == ("numbers", "own")
     for kind, source in (("variable", "own"), ("variable", "numbers"), ("file", str(tmp_path / "saved.npy"))):
         handler.handle(p.Probe("y", (p.Feed("x:0", kind, "", 0.0, 1.0, source),)))
-        assert np.asarray(editor.probed["y"][0].value).astype(int).tolist() == [3, 0], (kind, source)
+        assert np.asarray(editor._core.evaluator.probed["y"][0].value).astype(int).tolist() == [3, 0], (kind, source)
     handler.handle(p.Probe("y", (p.Feed("x:0", "random", "[2]", 3.0, 3.0, ""),)))
-    assert np.asarray(editor.probed["y"][0].value).astype(int).tolist() == [3, 3]
+    assert np.asarray(editor._core.evaluator.probed["y"][0].value).astype(int).tolist() == [3, 3]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_what_needs_no_handle_is_measured() -> None:
     assert isinstance(reply, p.Feeds)
     assert [field.tensor for field in reply.fields] == ["x:0"]
     answers.handle(p.Measure((reply.fields[0].feed,)))
-    assert "square" in editor.core.evaluator.costs
+    assert "square" in editor._core.evaluator.costs
 
 
 def test_a_function_of_a_handle_is_measured_where_it_can_be() -> None:
@@ -253,5 +253,5 @@ def test_a_function_of_a_handle_is_measured_where_it_can_be() -> None:
 
     specs = [tf.TensorSpec([2], tf.float32, name="x"), tf.TensorSpec([], tf.variant, name="values")]
     editor = tgw.edit(both, signature=specs)
-    assert editor.core.evaluator.placeholders() == ("x:0",)
+    assert editor._core.evaluator.placeholders() == ("x:0",)
     assert editor.measure(feeds={"x:0": [1.0, 2.0]})

@@ -150,10 +150,10 @@ def test_an_op_is_replaced_by_a_type_with_attributes_undone_and_replayed(
     made = editor.graph.get_operation_by_name("net/hidden/LeakyRelu")
     assert made.get_attr("alpha") == 0.5
     again = tgw.example()
-    again.replay(editor.history.records())
+    again.history.replay(editor.history.records())
     assert again.history.lines == editor.history.lines
     reply(answers, p.Undo())
-    assert RELU in editor.index.ids
+    assert RELU in editor._core.index.ids
     assert editor.history.lines == ()
 
 
@@ -164,7 +164,7 @@ def test_a_function_of_the_notebook_is_named_and_only_where_the_message_says_so(
         reply(answers, p.Change("insert", (f"{RELU}:0",), ("function",), ("swish",)))
     change = p.Change("insert", (f"{RELU}:0",), ("function", "attributes"), ("swish", '{"clip": True}'), ("function",))
     assert "function=swish" in reply(answers, change).state.code[0]
-    assert editor.of_type("Minimum").ops
+    assert editor.ops(type="Minimum").ops
     with pytest.raises(UnknownName, match=r"no variable 'swosh'.*'swish'"):
         reply(answers, p.Change("insert", (f"{RELU}:0",), ("function",), ("swosh",), ("function",)))
 
@@ -226,11 +226,11 @@ def test_feeds_are_used_and_remembered(answers: RequestHandler, editor: GraphEdi
     reply(answers, p.Open())
     said = reply(answers, p.Probe(RELU, (FEED,))).text
     assert said.startswith(f"{RELU}:0: float32 2×8, mean ")
-    assert editor.probed[RELU][0].shape == (2, 8)
+    assert editor._core.evaluator.probed[RELU][0].shape == (2, 8)
     form = reply(answers, p.Feedable("net/logits"))
     assert (form.remembered, form.fields[0].feed) == (True, FEED)
     reply(answers, p.Probe("net/logits"))
-    assert editor.probed["net/logits"][0].shape == (2, 3)
+    assert editor._core.evaluator.probed["net/logits"][0].shape == (2, 3)
 
 
 def test_the_values_of_a_selection_are_counted(answers: RequestHandler, editor: GraphEditor) -> None:
@@ -253,7 +253,7 @@ def test_each_kind_of_feed_gives_its_values(
     np.save(tmp_path / "x.npy", np.full((3, 4), 7, np.float32))
     source = {"variable": "batch", "file": str(tmp_path / "x.npy")}.get(kind, "")
     reply(answers, p.Probe("x", (p.Feed("x:0", kind, "[5, 4]", 2.0, 3.0, source),)))
-    value = editor.probed["x"][0].value
+    value = editor._core.evaluator.probed["x"][0].value
     assert value is not None
     expected = {"zeros": ((5, 4), 0, 0), "ones": ((5, 4), 1, 1), "variable": ((2, 4), 1, 1), "file": ((3, 4), 7, 7)}
     shape, low, high = expected.get(kind, ((5, 4), 2, 3))
@@ -262,7 +262,7 @@ def test_each_kind_of_feed_gives_its_values(
     assert value.max() <= high
     first = value.copy()
     reply(answers, p.Probe("x"))
-    assert (editor.probed["x"][0].value == first).all()  # random numbers too
+    assert (editor._core.evaluator.probed["x"][0].value == first).all()  # random numbers too
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_strings_booleans_and_whole_numbers_can_be_fed(notebook: Notebook) -> No
     for name in ("words", "flags", "counts"):
         (field,) = reply(answers, p.Feedable(f"{name}_read")).fields
         reply(answers, p.Probe(f"{name}_read", (field.feed,)))
-        assert editor.probed[f"{name}_read"][0].shape == (2,)
+        assert editor._core.evaluator.probed[f"{name}_read"][0].shape == (2,)
 
 
 def test_a_function_s_body_is_fed_too(notebook: Notebook) -> None:
@@ -303,7 +303,7 @@ def test_a_function_s_body_is_fed_too(notebook: Notebook) -> None:
     answers = RequestHandler(editor, namespace=KernelNamespace(lambda: notebook))
     (field,) = reply(answers, p.Feedable("Relu")).fields
     reply(answers, p.Probe("Relu", (field.feed,)))
-    assert editor.probed["Relu"][0].shape == (1, 2)
+    assert editor._core.evaluator.probed["Relu"][0].shape == (1, 2)
 
 
 def test_lines_and_the_inspector_show_what_a_run_found(answers: RequestHandler) -> None:
@@ -363,7 +363,7 @@ def test_the_table_of_costs_is_sorted_and_sums_up(answers: RequestHandler, edito
     assert top.rows[0].flops >= top.rows[1].flops > 0
     assert top.total.parameters == 8 * 3 + 4 * 8 + 8
     assert top.notice == "batch = 1"
-    table = editor.cost().set_index("name")
+    table = editor.table(batch=1).set_index("name")
     assert top.rows[0].flops == table["flops"].max()
     least = reply(answers, p.Costs("flops", limit=2, ascending=True))
     assert least.rows[0].flops <= top.rows[1].flops

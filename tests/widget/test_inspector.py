@@ -162,7 +162,7 @@ def test_a_file_s_variables_are_read_from_its_checkpoint_alone(mlp: tf.Graph, tm
     assert told.value is not None
     assert told.value.low == f"{value.min():.4g}"
     assert told.value.high == f"{value.max():.4g}"
-    assert editor.core.source.graph is None  # looking at it imports nothing
+    assert editor._core.source.graph is None  # looking at it imports nothing
     editor.rename("net/two/w", "net/two/weights")
     assert examined(editor, "net/two/weights").value == told.value
     assert "without values" in examined(tgw.edit(f"{prefix}.meta"), "net/two/w").why
@@ -200,7 +200,9 @@ def saved(scorer: tuple[Scorer, Any], tmp_path: Path) -> str:
 def variable_of(editor: GraphEditor) -> str:
     """The only variable that the graph one stands in multiplies with."""
     return next(
-        name for name, kind in zip(editor.index.names, editor.index.types, strict=True) if kind == "VarHandleOp"
+        name
+        for name, kind in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if kind == "VarHandleOp"
     )
 
 
@@ -210,11 +212,11 @@ def test_a_saved_model_tells_values_and_stack_traces_inside_of_its_functions(sav
     told = examined(editor, variable_of(editor))
     assert told.value is not None
     assert told.value.value == "[[1., 2., 5.]]"
-    assert editor.core.source.graph is None
+    assert editor._core.source.graph is None
     product = examined(editor, "product")
     assert any(HERE in line and "in score" in line for line in product.created)
     editor.view.leave(0)
-    assert "[[1., 2., 5.]]" in [e.value.value for n in editor.index.names if (e := examined(editor, n)).value]
+    assert "[[1., 2., 5.]]" in [e.value.value for n in editor._core.index.names if (e := examined(editor, n)).value]
 
 
 @pytest.mark.parametrize("lacking", ["data-00000-of-00001", "index"])
@@ -234,8 +236,8 @@ def test_of_a_saved_model_without_its_values_a_sentence_names_the_file_that_is_m
         with pytest.raises(NotRunnable, match=re.escape(why)):
             assert opened.session
         assert not opened.diff(before)
-        assert len(opened.cost()) == len(opened.table()) == len(opened.index.names)
-    assert any(why in notice for notice in tgw.edit(saved).notices)
+        assert len(opened.table(batch=1)) == len(opened.table()) == len(opened._core.index.names)
+    assert any(why in notice for notice in tgw.edit(saved).source.notices)
 
 
 def test_a_function_s_variables_are_the_live_ones(scorer: tuple[Scorer, Any]) -> None:
@@ -245,7 +247,7 @@ def test_a_function_s_variables_are_the_live_ones(scorer: tuple[Scorer, Any]) ->
     told = examined(editor, variable_of(editor))
     assert told.value is not None
     assert told.value.value == "[[3., 4., 7.]]"
-    read = next(n for n in editor.index.names if n.endswith("ReadVariableOp"))
+    read = next(n for n in editor._core.index.names if n.endswith("ReadVariableOp"))
     assert examined(editor, read).value == told.value
     assert any(HERE in line and "self.w" in line for line in examined(editor, "product").created)
 
@@ -488,7 +490,7 @@ def test_inside_of_a_live_graph_s_functions_the_session_and_the_trace_are_known(
         value = examined(editor, "v").value
         assert value is not None
         assert value.value == "[1., 2.]"
-        (more,) = (n for n in editor.index.names if n.startswith("more") and "/" not in n)
+        (more,) = (n for n in editor._core.index.names if n.startswith("more") and "/" not in n)
         assert 'name="more"' in examined(editor, more).created[-1]
 
 
@@ -508,13 +510,15 @@ def test_a_call_tells_the_signatures_of_its_functions() -> None:
     call = examined(editor, "call").signature
     assert [(sort, text) for sort, _, text in call] == [("argument", "float32 (3,)"), ("result", "float32 (3,)")]
     loop = next(
-        n for n, t in zip(editor.index.names, editor.index.types, strict=True) if t in ("While", "StatelessWhile")
+        n
+        for n, t in zip(editor._core.index.names, editor._core.index.types, strict=True)
+        if t in ("While", "StatelessWhile")
     )
     sorts = {sort for sort, _, _ in examined(editor, loop).signature}
     assert sorts == {"body argument", "body result", "cond argument", "cond result"}
     assert examined(editor, "x").signature == ()
     editor.view.enter("call")
-    ends = examined(editor, editor.core.view.body.arguments[0].partition(":")[0]).signature
+    ends = examined(editor, editor._core.view.body.arguments[0].partition(":")[0]).signature
     assert [(sort, text) for sort, _, text in ends] == [("argument", "float32 (3,)"), ("result", "float32 (3,)")]
 
 
@@ -527,7 +531,7 @@ def test_a_name_that_is_nowhere_is_refused(editor: GraphEditor) -> None:
 
 
 def test_holders_are_found_by_op_and_by_scope(editor: GraphEditor) -> None:
-    index = editor.index
+    index = editor._core.index
     assert (
         current_values.find_state_op(index, "net/one/w/")
         == current_values.find_state_op(index, "net/one/w")

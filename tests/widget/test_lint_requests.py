@@ -21,17 +21,17 @@ def editor() -> tgw.GraphEditor:
     return tgw.edit(MODELS / "dqn_online_train.meta")
 
 
-def test_a_finding_has_the_button_that_mends_it(editor: tgw.GraphEditor) -> None:
+def test_a_finding_has_the_button_that_fixes_it(editor: tgw.GraphEditor) -> None:
     handler = RequestHandler(editor)
     reply, _ = handler.handle(p.Lint())
     assert isinstance(reply, p.LintReply)
     finding = next(each for each in reply.findings if each.code == "training-ops")
     # The closed group that stands for them is lit in the drawing.
-    groups = set(finding.ops) - set(editor.index.ids)
+    groups = set(finding.ops) - set(editor._core.index.ids)
     assert groups
     assert groups <= set(editor.view.scene().names)
     assert finding.fix is not None
-    handler.handle(p.Mend(line=finding.fix.line))
+    handler.handle(p.Fix(line=finding.fix.line))
     assert len(editor.history.done) == 1
     after, _ = handler.handle(p.Lint())
     assert isinstance(after, p.LintReply)
@@ -39,7 +39,7 @@ def test_a_finding_has_the_button_that_mends_it(editor: tgw.GraphEditor) -> None
 
 
 def test_the_button_of_a_fix_without_words_of_its_own_says_the_name_of_the_edit(editor: tgw.GraphEditor) -> None:
-    offers = RequestHandler(editor)._edits.offer(Bypass(editor.index.names[3]), Rename("a", "b"))
+    offers = RequestHandler(editor)._edits.offer(Bypass(editor._core.index.names[3]), Rename("a", "b"))
     assert [offer.text for offer in offers] == ["Bypass", "Name it 'b'"]
 
 
@@ -72,10 +72,10 @@ def test_an_edit_that_changes_no_op_says_what_it_did_and_closed_groups_are_named
     assert isinstance(reply, p.SceneReply)
     assert reply.edited is not None
     assert reply.edited.text == "Added signature serving_default."
-    view = editor.core.view
-    inside = next(name for name in editor.index.names if view.with_closed_groups([name]) != (name,))
+    view = editor._core.view
+    inside = next(name for name in editor._core.index.names if view.with_closed_groups([name]) != (name,))
     _, group = view.with_closed_groups([inside])
-    assert inside in editor.core.view.holding(group).ops
+    assert inside in editor._core.view.holding(group).ops
     editor.view.expand()
     assert view.with_closed_groups([inside]) == (inside,)
     assert view.with_closed_groups(["nowhere/", "absent"]) == ("nowhere/", "absent")

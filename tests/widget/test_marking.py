@@ -46,7 +46,7 @@ def marks(editor: GraphEditor) -> dict[str, int]:
     scene = editor.view.scene()
     return {
         name: int(mark)
-        for name, kind, mark in zip(scene.names, scene.kind, editor.core.paint(scene).mark, strict=True)
+        for name, kind, mark in zip(scene.names, scene.kind, editor._core.paint(scene).mark, strict=True)
         if mark and kind != 2
     }
 

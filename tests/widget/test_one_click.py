@@ -48,7 +48,7 @@ def value_of(name: str, editor: GraphEditor) -> np.ndarray:
     """The value of a copied variable."""
     variables = [
         variable
-        for copy in editor.core.executor.copies.values()
+        for copy in editor._core.executor.copies.values()
         for variable in copy.variables
         if variable.name == name
     ]
@@ -58,10 +58,10 @@ def value_of(name: str, editor: GraphEditor) -> np.ndarray:
 def test_preview_and_click_plan_once_and_bump_one_revision(front: FrontEnd, plans: list[Clone]) -> None:
     editor = front.editor
     preview = front.ask("preview", **FORM)
-    revision = editor.widget.revision
+    revision = editor.view.widget.revision
     reply = front.ask("clone", **FORM)
     assert len(plans) == 1
-    assert editor.widget.revision == reply["state"]["revision"] == revision + 1
+    assert editor.view.widget.revision == reply["state"]["revision"] == revision + 1
     assert len(editor["copy"].ops) == preview["ops"]
     assert (reply["focus"], reply["edited"]["renamed"]) == ("copy", [])
 
@@ -77,7 +77,7 @@ def test_the_same_preview_is_planned_once_and_anew_on_a_later_graph(front: Front
 
 def test_a_click_bumps_one_revision_while_differences_are_shown(front: FrontEnd) -> None:
     front.ask("compare", show=True)
-    revision = front.editor.widget.revision
+    revision = front.editor.view.widget.revision
     reply = front.ask("clone", **FORM)
     assert reply["state"]["revision"] == revision + 1
     assert [group["kind"] for group in reply["state"]["changes"]] == ["added"]
@@ -86,9 +86,9 @@ def test_a_click_bumps_one_revision_while_differences_are_shown(front: FrontEnd)
 def test_a_click_bumps_one_revision_also_when_the_copy_lies_in_a_closed_scope(front: FrontEnd) -> None:
     editor = front.editor
     editor.view.collapse()
-    revision = editor.widget.revision
+    revision = editor.view.widget.revision
     reply = front.ask("clone", **(FORM | {"into": "net/copy"}))
-    assert reply["state"]["revision"] == editor.widget.revision == revision + 1
+    assert reply["state"]["revision"] == editor.view.widget.revision == revision + 1
     assert "net" in editor.view.expanded
 
 
@@ -104,13 +104,13 @@ def test_the_reply_to_a_click_has_what_the_inspector_shows(front: FrontEnd) -> N
 def test_a_refused_click_bumps_no_revision_and_is_planned_again(front: FrontEnd, plans: list[Clone]) -> None:
     front.ask("clone", **FORM)
     plans.clear()
-    revision = front.editor.widget.revision
+    revision = front.editor.view.widget.revision
     assert front.ask("preview", **FORM)["refusal"].startswith("The name")
     assert front.ask("clone", **FORM)["type"] == "refusal"
     # The preview, the offer to take all of a loop, and the click: a refusal may depend on a file that is there now.
     assert [plan.into for plan in plans] == ["copy"] * len(plans)
     assert len(plans) == 2
-    assert front.editor.widget.revision == revision
+    assert front.editor.view.widget.revision == revision
     assert len(front.editor.history.done) == 1
 
 
@@ -119,9 +119,9 @@ def test_a_failed_click_keeps_the_plan_and_bumps_no_revision(mlp: tf.Graph, plan
         front = FrontEnd(tgw.edit(mlp, session=session))
         front.ask("open")
         front.ask("preview", **FORM)
-        revision = front.editor.widget.revision
+        revision = front.editor.view.widget.revision
         assert front.ask("clone", **FORM)["type"] == "refusal"
-        assert front.editor.widget.revision == revision
+        assert front.editor.view.widget.revision == revision
         for name in ("net/one", "net/two"):
             for variable in mlp.get_collection("variables", scope=name):
                 fill(variable, 3.0, session)
@@ -146,7 +146,7 @@ def test_a_preview_of_a_graph_that_has_grown_since_is_planned_again(front: Front
         tf.identity(editor.graph.get_tensor_by_name("x:0"), name="late")
     front.ask("clone", **FORM)
     assert len(plans) == 2
-    assert "copy/late" not in editor.index.ids
+    assert "copy/late" not in editor._core.index.ids
 
 
 def test_a_preview_whose_scope_a_cell_has_taken_since_is_refused(front: FrontEnd, plans: list[Clone]) -> None:
@@ -166,7 +166,7 @@ def test_after_undo_the_same_click_is_planned_again(front: FrontEnd, plans: list
     front.ask("undo")
     front.ask("clone", **(FORM | {"into": "third"}))
     assert [plan.into for plan in plans] == ["copy", "second", "third"]
-    assert list(front.editor.core.executor.copies) == ["third"]
+    assert list(front.editor._core.executor.copies) == ["third"]
 
 
 def test_a_form_with_shared_state_is_planned_once_beside_the_list_of_that_state(
@@ -185,15 +185,15 @@ def test_of_several_copies_a_preview_plans_one_and_the_click_all(front: FrontEnd
     front.ask("preview", **form)
     front.ask("clone", **form)
     assert len(plans) == 2
-    assert list(front.editor.core.executor.copies) == ["copy_0", "copy_1", "copy_2"]
+    assert list(front.editor._core.executor.copies) == ["copy_0", "copy_1", "copy_2"]
 
 
 def test_a_call_of_clone_applies_the_plan_of_the_same_call_of_preview(editor: GraphEditor, plans: list[Clone]) -> None:
     options: dict[str, Any] = {"init": {"net/one/w": np.ones((3, 4), np.float32)}}
-    editor.preview("x:0", "net/logits:0", "copy", **options)
+    editor.preview(editor.clone, "x:0", "net/logits:0", "copy", **options)
     editor.clone("x:0", "net/logits:0", "copy", **options)
     assert len(plans) == 1
-    editor.preview("x:0", "net/logits:0", "other", init={"net/one/w": np.ones((3, 4), np.float32)})
+    editor.preview(editor.clone, "x:0", "net/logits:0", "other", init={"net/one/w": np.ones((3, 4), np.float32)})
     editor.clone("x:0", "net/logits:0", "other", init={"net/one/w": np.full((3, 4), 2.0, np.float32)})
     assert len(plans) == 3  # another array is another clone
     np.testing.assert_array_equal(value_of("other/net/one/w:0", editor), np.full((3, 4), 2.0))
@@ -259,7 +259,7 @@ def test_an_edit_that_removes_what_is_inspected_says_so(front: FrontEnd) -> None
 
 
 def test_a_scope_that_kept_some_ops_keeps_its_name(editor: GraphEditor) -> None:
-    index = editor.index
+    index = editor._core.index
     assert renamed_prefixes([("net/gone/op", "net/new/op")], index) == (("net/gone", "net/new"),)
     assert renamed_prefixes([("net/one/gone", "web/one/gone")], index) == (("net/one/gone", "web/one/gone"),)
     assert renamed_prefixes([("gone/op", "op")], index) == (("gone/op", "op"),)
@@ -281,8 +281,8 @@ def test_a_click_on_an_edit_of_the_graph_plans_once_and_bumps_one_revision(
     planned = []
     plan = runtime.plan
     monkeypatch.setattr(runtime, "plan", lambda command, context: planned.append(command) or plan(command, context))
-    revision = front.editor.widget.revision
+    revision = front.editor.view.widget.revision
     reply = front.ask("change", verb=verb, keys=[*options], values=[repr(value) for value in options.values()])
     assert [command.verb() for command in planned] == [verb]
-    assert reply["state"]["revision"] == front.editor.widget.revision == revision + 1
+    assert reply["state"]["revision"] == front.editor.view.widget.revision == revision + 1
     assert len(front.editor.history.done) == 1

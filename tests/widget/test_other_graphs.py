@@ -76,13 +76,13 @@ def test_a_document_finds_files_beside_its_own_though_its_kernel_runs_elsewhere(
     # A path of JupyterLab's file browser begins at the server's root, a typed one at the folder of the file.
     for name in ("other.pb", "models/other.pb"):
         reply, _ = requests.handle(p.Compare(True, name))
-        assert editor.difference is not None
+        assert editor.view.difference is not None
         requests.handle(p.Compare(False))
     with pytest.raises(UnknownName, match=r"There is no file of the name 'othr\.pb'; did you mean 'other\.pb'"):
         requests.handle(p.Compare(True, "othr.pb"))
     np.save(folder / "x.npy", np.ones((2, 4), np.float32))
     requests.handle(p.Probe("net/logits", (p.Feed("x:0", "file", "", 0.0, 1.0, "x.npy"),)))
-    assert editor.probed["net/logits"][0].shape == (2, 3)
+    assert editor._core.evaluator.probed["net/logits"][0].shape == (2, 3)
 
 
 @pytest.mark.parametrize("source", ["second", "graph", "sess", "frozen.pb", "/frozen.pb"])
@@ -102,7 +102,7 @@ def test_a_graph_is_added_with_its_inputs_joined_and_its_values(
     batch = {"x:0": np.ones((1, 4), np.float32)}
     assert np.isfinite(editor.session.run("more/net/logits:0", batch)).all()
     requests.handle(p.Undo())
-    assert "more/net/logits" not in editor.index.ids
+    assert "more/net/logits" not in editor._core.index.ids
 
 
 def test_one_op_is_counted_as_one(
@@ -142,17 +142,17 @@ def test_a_difference_from_another_graph_is_shown_and_follows_edits(
     assert isinstance(reply, p.SceneReply)
     assert reply.state.comparison == "second"
     assert {group.kind for group in reply.state.changes} >= {"changed"}
-    assert editor.difference is not None
-    assert "given" in editor.difference.between[0]
+    assert editor.view.difference is not None
+    assert "given" in editor.view.difference.between[0]
     reply, _ = requests.handle(p.Compare(True))
     assert isinstance(reply, p.SelectionReply)
     assert reply.state.comparison == "the original graph"
-    editor.difference = editor.diff("frozen.pb")  # in a cell
+    editor.view.difference = editor.diff("frozen.pb")  # in a cell
     reply, _ = requests.handle(p.Open())
     assert isinstance(reply, p.SceneReply)
     assert (reply.state.comparing, reply.state.comparison) == (True, "")
     requests.handle(p.Compare(False))
-    assert editor.difference is None
+    assert editor.view.difference is None
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_dropped_file_is_added_and_compared_without_being_written(
     assert editor.ops("head/net/logits").ops
     assert editor.history.done[-1].sentence == "Added a graph as head"
     requests.handle(p.Compare(show=True, source="frozen.pb"))
-    assert editor.difference is not None
+    assert editor.view.difference is not None
     assert list(tmp_path.iterdir()) == []
     editor.undo()
     editor.redo()
@@ -248,4 +248,4 @@ def test_a_path_that_is_whole_is_not_looked_for_below_the_kernels_folder(
     copy.write_bytes(b"another file")
     monkeypatch.chdir(tmp_path / "sub")
     requests.handle(p.Compare(True, str(file)))
-    assert editor.difference is not None
+    assert editor.view.difference is not None

@@ -45,7 +45,7 @@ def test_what_is_foreseen_is_what_is_drawn_then(name: str, tmp_path: Any) -> Non
     file = written(name, tmp_path)
     editor = tgw.edit(file)
     answers, without = RequestHandler(editor), RequestHandler(tgw.edit(file))
-    chosen = p.Select("set", tuple(editor.index.names[::7]), ())
+    chosen = p.Select("set", tuple(editor._core.index.names[::7]), ())
     for each in (answers, without):
         each.handle(p.Open())
         each.handle(chosen)
@@ -97,8 +97,8 @@ def test_what_takes_long_or_is_large_is_not_foreseen(
     editor: GraphEditor, bound: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     editor.view.collapse()
-    before, after = len(editor.view.scene()), len(editor.core.view.prefetch("net") or ())
+    before, after = len(editor.view.scene()), len(editor._core.view.prefetch("net") or ())
     monkeypatch.setattr(layout_prefetch, bound, after - before if bound == "_MOST" else after)
-    assert editor.core.view.prefetch("net") is not None
+    assert editor._core.view.prefetch("net") is not None
     monkeypatch.setattr(layout_prefetch, bound, getattr(layout_prefetch, bound) - 1)
     assert RequestHandler(editor).handle(p.PrefetchScene("net")) == (p.NextScene(), [])

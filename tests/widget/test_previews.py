@@ -60,14 +60,14 @@ def test_a_preview_counts_what_the_edit_then_does_and_changes_nothing(
     graph: tf.Graph, verb: str, options: dict[str, str], of: str
 ) -> None:
     editor = tgw.edit(graph if of == "graph" else graph.as_graph_def())
-    editor.selection = editor.scope("two")
-    nodes = list(editor.index.nodes)
+    editor.selection = editor.ops(scope="two")
+    nodes = list(editor._core.index.nodes)
     previewed = preview(editor, verb, **options)
-    assert editor.index.nodes == nodes
+    assert editor._core.index.nodes == nodes
     assert editor.history.lines == ()
     assert editor.selection is not None
     assert len(graph.get_operations()) == len(nodes)
-    assert set(previewed.names) <= {*editor.index.ids, *(f"{scope}/" for scope in editor.index.scopes.ids)}
+    assert set(previewed.names) <= {*editor._core.index.ids, *(f"{scope}/" for scope in editor._core.index.scopes.ids)}
     if previewed.refusal:
         with pytest.raises(GraphEditError):
             ask(editor, p.Change(verb=verb, keys=tuple(options), values=tuple(options.values())))
@@ -113,9 +113,9 @@ def test_a_preview_in_a_function_changes_neither_the_function_nor_its_caller() -
         return tf.nn.relu(tf.identity(x))
 
     editor = tgw.edit(inner.get_concrete_function(tf.TensorSpec([2])))
-    nodes = list(editor.index.nodes)
+    nodes = list(editor._core.index.nodes)
     assert "removes" in preview(editor, "remove_identities").text.lower()
-    assert editor.index.nodes == nodes
+    assert editor._core.index.nodes == nodes
     assert editor.history.lines == ()
 
 
@@ -173,12 +173,12 @@ def test_the_pattern_of_items_or_of_the_selection_finds_them_again(graph: tf.Gra
 
 def test_the_optimizer_is_compared_with_and_the_graph_stays(graph: tf.Graph) -> None:
     editor = tgw.edit(graph)
-    nodes = list(editor.index.nodes)
+    nodes = list(editor._core.index.nodes)
     painted = ask(editor, p.Optimize())
     assert isinstance(painted, p.SelectionReply | p.SceneReply)
     text = painted.text if isinstance(painted, p.SelectionReply) else painted.edited.text if painted.edited else ""
     assert text.startswith("TensorFlow's graph optimizer makes ")
     assert painted.state.comparing
     assert painted.state.changes
-    assert editor.index.nodes == nodes
+    assert editor._core.index.nodes == nodes
     assert editor.history.lines == ()

@@ -122,7 +122,7 @@ def test_what_is_no_message_gets_a_reply_to_nobody(front: FrontEnd, message: Any
             for pane in ([], [1], [500, 0], [500, 700, 1], [-500, 700], [float("nan"), 1], ["a", 1], "ab", {}, 7)
         ),
         ({"type": "leave", "depth": -5}, "depth must be 0 to 0"),
-        ({"type": "mend", "line": "__import__('os').abort()"}, "try the edit again"),
+        ({"type": "adapter", "line": "__import__('os').abort()"}, "try the edit again"),
         ({"type": "change", "verb": "save", "what": ["x"]}, "reload the page"),
         ({"type": "change", "verb": "__class__"}, "reload the page"),
         ({"type": "change", "verb": "rename", "what": ["x"], "keys": ["self"], "values": ["1"]}, "reload the page"),
@@ -172,7 +172,7 @@ def test_what_goes_wrong_after_a_request_was_handled_is_a_reply_too(
     front: FrontEnd, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     # ipywidgets logs an exception of a callback and goes on: the page would wait for ever.
-    handler = front.editor.widget._handler
+    handler = front.editor.view.widget._handler
     if fault == "the refusal cannot be written":
         monkeypatch.setattr(handler, "refusal_reply", lambda _: 1 / 0)
         replies, kind = front.say({"id": 71, "type": "clone", **PART, "into": "not a scope"}), ZeroDivisionError
@@ -188,10 +188,10 @@ def test_what_goes_wrong_after_a_request_was_handled_is_a_reply_too(
 
 def test_a_message_that_json_cannot_hold_is_not_taken_for_an_earlier_one(front: FrontEnd) -> None:
     for number in (81, 82):
-        replies = front.editor.widget._requests._delivery._messages
+        replies = front.editor.view.widget._requests._delivery._messages
         message = {"id": number, "type": "search", "text": {1, number}}
         front.line.__dict__["sent"] = []
-        front.editor.widget._requests.receive(number, message)
+        front.editor.view.widget._requests.receive(number, message)
         (data, _), *more = front.line.__dict__["sent"]
         assert not more
         assert (data["content"]["id"], data["content"]["type"]) == (number, "refusal")

@@ -81,10 +81,10 @@ def test_a_button_stands_for_the_line_that_python_names(editor: tgw.GraphEditor)
     handler = RequestHandler(editor)
     reply = answer(handler, p.Change("bypass", ("sum",), (), ()))
     assert isinstance(reply, p.Refusal)
-    assert [offer.text for offer in reply.mends] == ["Read x:0", "Read square:0"]
+    assert [offer.text for offer in reply.fixes] == ["Read x:0", "Read square:0"]
     with pytest.raises(GraphEditError, match=r"choose one of them, such as editor\.bypass\("):
         editor.bypass("sum")
-    done = answer(handler, p.Mend(reply.mends[0].line))
+    done = answer(handler, p.Fix(reply.fixes[0].line))
     assert isinstance(done, p.SceneReply)
     assert editor.history.lines == ('editor.bypass(what="sum", by="x:0")',)
 
@@ -107,7 +107,7 @@ def test_whatever_a_page_asks_of_a_verb_is_refused_in_words(editor: tgw.GraphEdi
     assert refusals
     for reply in refusals:
         assert not PYTHON.search(reply.why), reply.why
-        assert all(not PYTHON.search(offer.text) for offer in reply.mends), reply.mends
+        assert all(not PYTHON.search(offer.text) for offer in reply.fixes), reply.fixes
 
 
 def test_a_clone_is_refused_in_words_and_names_the_field_to_change(editor: tgw.GraphEditor) -> None:
@@ -252,7 +252,7 @@ def test_what_a_page_says_of_a_file_speaks_no_python(editor: tgw.GraphEditor, tm
         session.run(v1.global_variables_initializer())
         v1.train.Saver().save(session, str(tmp_path / "train"))
     opened = tgw.edit(path)
-    assert "checkpoint='" in opened.notices[0]
+    assert "checkpoint='" in opened.source.notices[0]
     reply = answer(RequestHandler(opened), p.Open())
     assert isinstance(reply, p.SceneReply)
     assert "open it with its checkpoint in a cell" in reply.state.warnings[0]
@@ -321,16 +321,16 @@ def test_every_class_of_errors_has_a_code_of_its_own() -> None:
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", code) for code in codes)
 
 
-def test_a_refusal_is_data_of_which_each_mend_can_be_replayed(editor: tgw.GraphEditor) -> None:
+def test_a_refusal_is_data_of_which_each_fix_can_be_replayed(editor: tgw.GraphEditor) -> None:
     with pytest.raises(GraphEditError) as info:
         editor.bypass("sum")
     row = json.loads(json.dumps(info.value.row()))
     assert (row["code"], row["ops"]) == ("several-inputs-fit", ["sum", "x", "square"])
     assert "editor." not in row["sentence"]
-    assert [mend["label"] for mend in row["mends"]] == ["Read x:0", "Read square:0"]
+    assert [fix["label"] for fix in row["fixes"]] == ["Read x:0", "Read square:0"]
     assert editor.history.lines == ()
-    editor.replay([row["mends"][0]["edit"]])
-    assert editor.history.lines == (row["mends"][0]["python"],)
+    editor.history.replay([row["fixes"][0]["edit"]])
+    assert editor.history.lines == (row["fixes"][0]["python"],)
 
 
 def test_a_refusal_has_the_code_of_its_case_of_its_class_or_of_its_edit(editor: tgw.GraphEditor) -> None:
@@ -345,7 +345,7 @@ def test_a_refusal_has_the_code_of_its_case_of_its_class_or_of_its_edit(editor: 
     assert code_of(lambda: editor.replace("sum", "y")) == "replace-refused"
 
 
-def test_a_mend_with_a_python_function_has_no_json() -> None:
+def test_a_fix_with_a_python_function_has_no_json() -> None:
     row = Insert("x:0", len, name="size").row()
     assert row["edit"] is None
     assert row["python"].startswith("editor.insert(")

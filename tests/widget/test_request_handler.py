@@ -81,7 +81,7 @@ def test_clone_undo_redo(answers: RequestHandler, editor: GraphEditor) -> None:
     undone, _ = answers.handle(p.Undo())
     assert isinstance(undone, p.SceneReply)
     assert (undone.state.undo, undone.state.redo) == ("", reply.state.code[0])
-    assert "copy/x" not in editor.index.ids
+    assert "copy/x" not in editor._core.index.ids
     again, _ = answers.handle(p.Redo())
     assert isinstance(again, p.SceneReply)
     assert again.state.ops == reply.state.ops
@@ -103,7 +103,7 @@ def test_inspect_tells_of_an_op_and_of_a_scope(answers: RequestHandler) -> None:
 
 def test_inspect_reads_every_op_of_inception(inception: tuple[tf.Graph, v1.Session]) -> None:
     answers = RequestHandler(tgw.edit(inception[0], session=inception[1]))
-    for name in answers._editor.index.names[::13]:
+    for name in answers._editor._core.index.names[::13]:
         reply, _ = answers.handle(p.Inspect(name))
         assert isinstance(reply, p.InspectReply)
         assert all(len(each.text) <= 200 for each in reply.attributes)
@@ -130,7 +130,7 @@ def test_hits_are_counted_in_what_is_closed_also_in_groups_until_it_is_opened() 
             tf.nn.relu(h, name="net/alike")
     editor = tgw.edit(graph)
     answers = RequestHandler(editor)
-    groups = [name for name in editor.core.view.outline.names if "alike" in name]
+    groups = [name for name in editor._core.view.outline.names if "alike" in name]
     assert len(groups) == 1  # ops that are alike lie in one
 
     def counts(text: str = "type:Relu") -> dict[str, int]:
@@ -167,7 +167,7 @@ def test_a_drawing_has_the_shape_of_the_pane_that_shows_it_unless_it_is_the_user
         return float(width / height)
 
     wide = shape(p.Open(alone=True), 1500, 1000)
-    editor.listeners.append(lambda: changes.append(1))
+    editor._core.listeners.append(lambda: changes.append(1))
     assert shape(p.Open()) == shape(p.Open(alone=True), 1500, 1000) == wide
     assert not changes
     # Opened again in a narrow pane, and in a wide one; other views hear of it.
@@ -248,7 +248,7 @@ def test_a_cell_draws_the_same_whichever_pane_asked_last(editor: GraphEditor) ->
     assert editor.view.scene().box.tolist() == before
     with pytest.raises(GraphEditError):
         handler.handle(p.Toggle("nowhere"), (300.0, 1000.0))
-    assert editor.core.view.view_spec.aspect > 1
+    assert editor._core.view.view_spec.aspect > 1
     # The picture of a pane is that of the pane.
     (svg,) = handler.handle(p.Picture("svg"), (300.0, 1000.0))[1]
     assert svg.decode() != editor.view.to_svg()
@@ -292,7 +292,7 @@ def test_a_change_is_the_editor_s_method_of_that_name(answers: RequestHandler, e
     assert text_of(reply).startswith("Connected net/two/add:0 to net/logits, input 0.")
     assert reply.focus == ""
     drawn(answers.handle(p.Change("rename", ("net/logits",), ("new",), ('"net/scores"',))))
-    assert "net/scores" in editor.index.ids
+    assert "net/scores" in editor._core.index.ids
 
 
 def test_a_change_of_nothing_named_is_one_of_the_selection(answers: RequestHandler, editor: GraphEditor) -> None:
@@ -309,7 +309,7 @@ def test_a_change_that_no_method_takes_is_refused(answers: RequestHandler, edito
     assert editor.history.lines == ()
 
 
-def test_a_refusal_offers_mends_and_one_of_them_is_done(mlp: tf.Graph) -> None:
+def test_a_refusal_offers_fixes_and_one_of_them_is_done(mlp: tf.Graph) -> None:
     with mlp.as_default():
         tf.identity(tf.cast(mlp.get_tensor_by_name("x:0"), tf.float64), name="wide")
         tf.identity(mlp.get_tensor_by_name("x:0"), name="narrow")
@@ -318,13 +318,13 @@ def test_a_refusal_offers_mends_and_one_of_them_is_done(mlp: tf.Graph) -> None:
     with pytest.raises(GraphEditError) as caught:
         answers.handle(p.Change("connect", ("wide:0", "narrow"), ("k",), ("0",)))
     refused = answers.refusal_reply(caught.value)
-    assert [offer.text for offer in refused.mends] == ["Insert a Cast"]
+    assert [offer.text for offer in refused.fixes] == ["Insert a Cast"]
     assert editor.history.lines == ()
-    reply = drawn(answers.handle(p.Mend(refused.mends[0].line)))
-    assert reply.state.code == (refused.mends[0].line,)
+    reply = drawn(answers.handle(p.Fix(refused.fixes[0].line)))
+    assert reply.state.code == (refused.fixes[0].line,)
     assert editor.graph.get_operation_by_name("narrow").inputs[0].op.type == "Cast"
     with pytest.raises(GraphEditError, match="try the edit again"):
-        answers.handle(p.Mend("editor.remove()"))
+        answers.handle(p.Fix("editor.remove()"))
 
 
 def test_history_goes_to_and_fro(answers: RequestHandler) -> None:
@@ -360,7 +360,7 @@ def test_targets_are_told_why_they_cannot_read_a_tensor(answers: RequestHandler,
     ("asked", "line"),
     [
         (p.Change("detach", ("net/two/",)), 'editor.detach(what="net/two/")'),
-        (p.Change("place", ("net/one/",), ("device",), ('"/device:CPU:0"',)), "device="),
+        (p.Change("set_device", ("net/one/",), ("device",), ('"/device:CPU:0"',)), "device="),
         (p.Change("rename", ("net/one/",), ("new",), ('"net/first"',)), 'editor.rename(old="net/one/"'),
         (p.Change("insert", ("net/one/out:0",), ("function",), ('"Identity"',)), 'function="Identity"'),
         (
@@ -368,7 +368,7 @@ def test_targets_are_told_why_they_cannot_read_a_tensor(answers: RequestHandler,
             'options={"message": "bad"}',
         ),
         (p.Change("set_constant", ("x:0",), ("value",), ("[[1, 2, 3]]",)), "value=[[1, 2, 3]]"),
-        (p.Change("replace_input", ("x:0",), ("shape",), ("(8, 3)",)), "shape=[8, 3]"),
+        (p.Change("set_input", ("x:0",), ("shape",), ("(8, 3)",)), "shape=[8, 3]"),
         (p.Change("set_attr", ("net/one/MatMul",), ("name", "value"), ('"grad_a"', "true")), "set_attr("),
         (p.Change("add_control_inputs", ("net/logits",), ("ops",), ('"x:0"',)), "add_control_inputs("),
         (p.Change("freeze"), "editor.freeze("),
@@ -402,9 +402,9 @@ def test_differences_are_painted_and_follow_edits(answers: RequestHandler, edito
 def test_a_difference_that_a_cell_shows_stays_what_it_is(answers: RequestHandler, editor: GraphEditor) -> None:
     answers.handle(p.Compare(show=True))
     answers.handle(p.Change("bypass", ("net/two/out",)))
-    editor.difference = mine = editor.diff()
+    editor.view.difference = mine = editor.diff()
     answers.handle(p.Change("bypass", ("net/one/out",)))
-    assert editor.difference is mine
+    assert editor.view.difference is mine
 
 
 def test_what_an_op_gives_is_looked_at_in_a_run(answers: RequestHandler, editor: GraphEditor) -> None:
@@ -430,7 +430,7 @@ def test_what_an_op_gives_is_looked_at_in_a_run(answers: RequestHandler, editor:
 
 def test_the_script_is_the_editor_s(answers: RequestHandler, editor: GraphEditor) -> None:
     answers.handle(p.Change("bypass", ("net/two/out",)))
-    assert answers.handle(p.Script()) == (p.ScriptReply(editor.to_script().text), [])
+    assert answers.handle(p.Script()) == (p.ScriptReply(editor.history.to_script().text), [])
 
 
 def test_messages_decode_to_the_requests_they_name() -> None:

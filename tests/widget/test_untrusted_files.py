@@ -59,7 +59,7 @@ def harmless(tmp_path: Path) -> Path:
 def effects_drawn(editor: GraphEditor) -> dict[str, int]:
     """The bits of each item of the drawing that has some."""
     scene = editor.view.scene()
-    bits = editor.core.paint(scene).effects.tolist()
+    bits = editor._core.paint(scene).effects.tolist()
     return {name: bit for name, bit in zip(scene.names, bits, strict=True) if bit}
 
 
@@ -100,10 +100,10 @@ def test_in_a_function_and_to_another_view_the_page_says_the_same_of_the_file(st
     editor = tgw.edit(strange)
     handler, calls = RequestHandler(editor), list[bool]()
     outside, _ = handler.handle(p.Open())
-    call = next(name for name in editor.index.names if name.startswith("StatefulPartitionedCall"))
+    call = next(name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall"))
     inside, _ = handler.handle(p.Enter(call))
     assert state_of(inside).untrusted == state_of(outside).untrusted != ""
-    editor.core.listeners.append(lambda: calls.append(editor.trusted))
+    editor._core.listeners.append(lambda: calls.append(editor.source.trusted))
     handler.handle(p.Trust())
     assert calls == [True]
     handler.handle(p.Trust())  # of another view, which has not heard of it yet
@@ -153,7 +153,7 @@ def test_the_bits_of_effects_are_in_the_order_of_the_page_s_list() -> None:
 
 def test_each_box_that_is_or_holds_or_calls_such_an_op_is_marked(strange: Path) -> None:
     editor = tgw.edit(strange)
-    calls = [name for name in editor.index.names if name.startswith("StatefulPartitionedCall")]
+    calls = [name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall")]
     assert len(calls) == 2
     editor.view.collapse()
     assert effects_drawn(editor) == dict.fromkeys(["", "log", *calls], WRITES)
@@ -186,7 +186,7 @@ def test_what_an_op_or_a_scope_does_is_in_the_inspector(strange: Path) -> None:
     sentence = "Op 'log/write' is of type WriteFile, which writes a file."
     assert effects("log/write") == effects("log/") == (sentence,)
     assert effects("y") == ()
-    call = next(name for name in editor.index.names if name.startswith("StatefulPartitionedCall"))
+    call = next(name for name in editor._core.index.names if name.startswith("StatefulPartitionedCall"))
     (of_call,) = effects(call)
     assert of_call.startswith("Op 'WriteFile' in function '__inference_keeping_")
     assert effects("/") == (sentence, of_call)
@@ -232,5 +232,5 @@ def test_two_effects_of_a_scope_are_both_told(tmp_path: Path) -> None:
 def test_a_saved_picture_has_the_warning_sign(strange: Path) -> None:
     editor = tgw.edit(strange)
     with_sign = editor.view.to_svg().count(">!<")
-    editor.trusted = True
+    editor.source.trusted = True
     assert (with_sign, editor.view.to_svg().count(">!<")) == (3, 0)  # the op or its scope, and the two calls

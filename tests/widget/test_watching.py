@@ -46,7 +46,7 @@ def test_what_cannot_be_read_is_looked_at_less_and_less_often_and_logged_once(
 ) -> None:
     monkeypatch.setattr(module, "_SECONDS_BETWEEN_LOOKS", SECOND)
     monkeypatch.setattr(module, "_MOST_SECONDS_BETWEEN_LOOKS", 16 * SECOND)
-    widget = tgw.edit(tf.Graph()).widget
+    widget = tgw.edit(tf.Graph()).view.widget
     monkeypatch.setattr(type(widget), "comm", object())
     widget.log = logging.getLogger("looks")
     with caplog.at_level(logging.ERROR, logger="looks"):
@@ -60,7 +60,7 @@ def test_what_cannot_be_read_is_looked_at_less_and_less_often_and_logged_once(
 def test_a_widget_looks_twice_a_second_again_once_it_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_SECONDS_BETWEEN_LOOKS", SECOND)
     graph = tf.Graph()
-    widget = tgw.edit(graph).widget
+    widget = tgw.edit(graph).view.widget
     monkeypatch.setattr(type(widget), "comm", object())
     calls, catch_up = list[bool](), widget.catch_up
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tfgraphwidget import edits
 from tfgraphwidget.cli.console import print_note, print_output
 from tfgraphwidget.cli.files import check_output, check_sources
 from tfgraphwidget.cli.formatting import format_count
@@ -45,11 +46,13 @@ def print_code(options: argparse.Namespace) -> int:
     check_sources(options.file, options.edits)
     with progress_bar():
         editor = _open_editor(options)
-        editor.replay(options.edits)
+        editor.history.replay(options.edits)
     if options.json:
-        print_output(json.dumps({"python": editor.to_script().text, "edits": editor.history.records()}, indent=1))
+        print_output(
+            json.dumps({"python": editor.history.to_script().text, "edits": editor.history.records()}, indent=1)
+        )
     else:
-        print_output(editor.to_script().text.removesuffix("\n"))
+        print_output(editor.history.to_script().text.removesuffix("\n"))
     return 0
 
 
@@ -77,7 +80,7 @@ def export(options: argparse.Namespace) -> int:
     with progress_bar():
         editor = _open_editor(options)
         if options.edits is not None:
-            editor.replay(options.edits)
+            editor.history.replay(options.edits)
         else:
             editor.view.leave(0)  # of a SavedModel the whole, not the function where a signature's work is done
         tell("Writing")
@@ -85,7 +88,7 @@ def export(options: argparse.Namespace) -> int:
         if (
             options.signature is not None
             and ends == {"inputs": None, "outputs": None}
-            and editor.core.executor.boundary is None
+            and editor._core.executor.boundary is None
         ):
             ends = {"signatures": _signature_ends(editor, options.signature)}
         _check_outputs(editor, options, **ends)
@@ -97,7 +100,7 @@ def export(options: argparse.Namespace) -> int:
             how["tags"] = options.new_tags.split(",")
         path = _save(editor, options.out, frozen=options.frozen, verify=not options.no_verify, **ends, **how)
     if options.json:
-        print_output(json.dumps({"path": str(path), "notices": list(editor.core.save_notices)}, indent=1))
+        print_output(json.dumps({"path": str(path), "notices": list(editor._core.save_notices)}, indent=1))
         return 0
     _print_notes(editor)
     print_output(escape(str(path)))
@@ -138,13 +141,13 @@ def _print_difference(options: argparse.Namespace, difference: Difference) -> in
 
 
 def print_lint(options: argparse.Namespace) -> int:
-    """Print what rules find in a graph; with --fix mend it first, and write it. Returns 1 when something is left.
+    """Print what rules find in a graph; with --fix fix it first, and write it. Returns 1 when something is left.
 
     Args:
         options: The parsed arguments of the command line.
     """
     if options.fix != (options.out is not None):
-        raise GraphEditError("lint --fix writes the mended graph: give --fix and --out OUT together.")
+        raise GraphEditError("lint --fix writes the fixed graph: give --fix and --out OUT together.")
     rules = {key: tuple(filter(None, (getattr(options, key) or "").split(","))) for key in ("only", "never")}
     with progress_bar():
         editor = _open_editor(options)
@@ -172,7 +175,7 @@ def print_lint(options: argparse.Namespace) -> int:
         _print_notes(editor)
         if others:
             names = ", ".join(repr(_signature_name(other)) for other in others)
-            print_note(f"tfgraphwidget: note: signature {names} was left as it is; give --signature NAME to mend it.")
+            print_note(f"tfgraphwidget: note: signature {names} was left as it is; give --signature NAME to fix it.")
     return 1 if any(reports.values()) else 0
 
 
@@ -191,26 +194,26 @@ def _print_reports(reports: Mapping[str, Report], *, as_json: bool, of_signature
 
 
 def _signature_name(editor: GraphEditor) -> str:
-    signature = editor.core.source.signature
+    signature = editor._core.source.signature
     return "" if signature is None else signature.name
 
 
 def _other_signatures(editor: GraphEditor, options: argparse.Namespace) -> list[GraphEditor]:
     """Editors of the further signatures of a SavedModel, whose functions are not the one that `editor` is in."""
-    is_chosen = editor.core.source.signature is not None
+    is_chosen = editor._core.source.signature is not None
     if options.signature is not None or (is_chosen and len(editor.view.breadcrumb) == 1):
         return []
     names = [name for name in editor.signatures if name != _signature_name(editor)]
     others = [_open_editor(argparse.Namespace(**{**vars(options), "signature": name})) for name in names]
-    by_function = {other.core.navigator.function: other for other in reversed(others)}
-    by_function.pop(editor.core.navigator.function, None)  # in a graph of TensorFlow 1 all of them lie in one graph
+    by_function = {other._core.navigator.function: other for other in reversed(others)}
+    by_function.pop(editor._core.navigator.function, None)  # in a graph of TensorFlow 1 all of them lie in one graph
     return [other for other in others if other in by_function.values()]
 
 
 def _apply_fix(editor: GraphEditor, fix: Command) -> bool:
     """Apply a fix; one that an earlier fix has made needless or impossible is left out, with a note."""
     try:
-        report = editor.edit(fix)
+        report = editor.apply(fix)
     except GraphEditError as error:
         why = str(error.why)
     else:
@@ -229,7 +232,7 @@ def _remove_unused(editor: GraphEditor, ends: set[str]) -> None:
         ends: The ops that had no consumers before, and the outputs.
     """
     remove = import_module("tfgraphwidget.edits").Remove
-    while unused := editor.core.executor.unused_ops() or tuple(sorted(_unread_ops(editor) - ends)):
+    while unused := editor._core.executor.unused_ops() or tuple(sorted(_unread_ops(editor) - ends)):
         if not _apply_fix(editor, remove(unused if len(unused) > 1 else unused[0])):
             break
 
@@ -243,7 +246,7 @@ def _named_ends(editor: GraphEditor, fixes: Iterable[Command]) -> set[str]:
 
 def _unread_ops(editor: GraphEditor) -> set[str]:
     """The ops that no op reads or waits for; inputs and parts of variables, which callers use, are none of them."""
-    index = editor.index
+    index = editor._core.index
     used_by_callers = HANDLES | PLACEHOLDERS
     of_variables = {op for variable in definitions(index, handles(index)).values() for op in own_ops(index, variable)}
     return {
@@ -282,7 +285,7 @@ def run_script(options: argparse.Namespace) -> int:
         _print_notes(editor)
         edits = format_count(len(editor.history.done), "edit")
         print_output(
-            f"{prefix}{edits}, {format_count(len(editor.core.target.index), 'op')}"
+            f"{prefix}{edits}, {format_count(len(editor._core.target.index), 'op')}"
             + (f" → {escape(str(output))}" if output else "")
         )
     return 0
@@ -334,7 +337,13 @@ def _check_outputs(
     editor: GraphEditor, options: argparse.Namespace, outputs: Names = None, signatures: object = None, **_: object
 ) -> None:
     """Refuse formats that need outputs when there are none, and name the option to use."""
-    if outputs or signatures or editor.signatures or editor.outputs or editor.core.executor.boundary is not None:
+    if (
+        outputs
+        or signatures
+        or editor.signatures
+        or editor._core.view.boundary[1]
+        or editor._core.executor.boundary is not None
+    ):
         return
     if options.frozen:
         raise GraphEditError(f"A frozen graph is what its outputs need: give --outputs NAMES{_SEE_INFO}.")
@@ -354,7 +363,7 @@ def _save(editor: GraphEditor, out: str, **how: Any) -> Path:
 
 
 def _print_notes(editor: GraphEditor) -> None:
-    for sentence in editor.core.save_notices:
+    for sentence in editor._core.save_notices:
         print_note(f"tfgraphwidget: note: {escape(sentence)}")
 
 
@@ -362,7 +371,7 @@ def _run(script: str, file: str | None) -> GraphEditor:
     """Run a script, on another file if one is given, and return its variable `editor`."""
     with _replace_opened_file(file):
         try:
-            script_globals = runpy.run_path(script, run_name="__main__")
+            script_globals = _run_text(script)
         except GraphEditError as error:
             raise GraphEditError(f"{script}, line {_line(error, script)}: {error.why}") from error
         except SystemExit as error:
@@ -372,7 +381,7 @@ def _run(script: str, file: str | None) -> GraphEditor:
         except Exception as error:
             where = f"line {_line(error, script)}"
             raise GraphEditError(
-                f"{script}, {where}, raised {kind_and_reason(error)}; mend that line and run it again."
+                f"{script}, {where}, raised {kind_and_reason(error)}; fix that line and run it again."
             ) from error
     from tfgraphwidget.editor import GraphEditor
 
@@ -380,6 +389,17 @@ def _run(script: str, file: str | None) -> GraphEditor:
     if not isinstance(editor, GraphEditor):
         raise GraphEditError(f"{script!r} left no editor behind; give what editor.save('edits.py') wrote.")
     return editor
+
+
+def _run_text(script: str) -> dict[str, Any]:
+    """Run a script, one of version 0.2 with the names of today; its variables."""
+    text = Path(script).read_text(encoding="utf-8")
+    now = edits.serialization.upgrade(text)
+    if now == text:
+        return runpy.run_path(script, run_name="__main__")
+    script_globals: dict[str, Any] = {"__name__": "__main__", "__file__": script}
+    exec(compile(now, script, "exec"), script_globals)
+    return script_globals
 
 
 def _line(error: BaseException, script: str) -> int:

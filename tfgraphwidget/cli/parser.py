@@ -27,7 +27,7 @@ exit codes:
   2    usage error; for diff and lint: a graph could not be read
   130  interrupted by Ctrl-C; no partly written file is left
 
-With --json a refusal is JSON too, on stdout: {"refusal": {"code", "sentence", "ops", "mends"}}.
+With --json a refusal is JSON too, on stdout: {"refusal": {"code", "sentence", "ops", "fixes"}}.
 
 Run "tfgraphwidget COMMAND --help" for the options of a command.
 """

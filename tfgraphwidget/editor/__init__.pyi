@@ -1,9 +1,9 @@
 from . import synchronization as synchronization
+from .edit_methods import passes as passes
 from .evaluation import original_name as original_name
 from .file_page import save_page_of as save_page_of
 from .file_watch import watch_file as watch_file
 from .graph_editor import GraphEditor as GraphEditor
 from .navigator import opened_navigator as opened_navigator
-from .previewing import preview_call as preview_call
 from .state import EditorSnapshot as EditorSnapshot
 from .synchronization import sync as sync

@@ -8,13 +8,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tfgraphwidget import argument_checks, edits, export, lint, runtime
+from tfgraphwidget import export, lint, runtime
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.errors import GraphEditError, WrongType
-from tfgraphwidget.graph import Difference, difference, effects_of
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import Difference, effects_of
 from tfgraphwidget.sentences import in_cell
-from tfgraphwidget.sources import open_source
 from tfgraphwidget.tf_types import KerasModel, Module, OpLike, RunMetadata, TensorKey, TensorsLike
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class AnalysisAPI(ArgumentChecks):
 
         Changes are listed from `before` to the current graph. Ops are matched by name, and where names differ by the
         ops around them; the signatures of files are compared too, and by content the asset files of SavedModels,
-        wherever their folders lie. Assign the result to `editor.difference` to color it in the drawing.
+        wherever their folders lie. Assign the result to `editor.view.difference` to color it in the drawing.
 
         Args:
             before: Another editor, or what `tgw.edit` opens; None for the graph as it was opened.
@@ -97,30 +96,6 @@ class AnalysisAPI(ArgumentChecks):
             )
         changed = synchronization.changed_values(before, self)
         return replace(self._core.evaluator.diff(before), values=changed)
-
-    @property
-    def difference(self) -> Difference | None:
-        """The difference that the drawing shows; None for none. Assign one to show it.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> report = editor.bypass("net/hidden/Relu")
-        >>> editor.difference = editor.diff()
-        >>> [changed.name for changed in editor.difference.changed][0]
-        'net/logits'
-        """
-        return self._core.evaluator.difference
-
-    @difference.setter
-    def difference(self, value: Difference | None) -> None:
-        if value is not None and not isinstance(value, Difference):
-            raise WrongType(
-                "difference",
-                f"{argument_checks.value_text(value)} is not a Difference; "
-                + in_cell("assign editor.diff(), or None."),
-            )
-        self._core.evaluator.difference = value
-        self._core.listeners.notify()
 
     def compare(
         self, feeds: Mapping[TensorKey, object] | None = None, outputs: TensorsLike | None = None, other: object = None
@@ -162,7 +137,8 @@ class AnalysisAPI(ArgumentChecks):
         """Run the graph and describe the values of tensors: range, mean, NaNs, histogram.
 
         The session of the graph runs only what is fetched; a function's body runs in a separate session, with copies of
-        its variables. No op is added. The drawing shows the result until `unprobe()` or an edit. It is not saved.
+        its variables. No op is added. The drawing shows the result until an edit, or
+        `editor.view.probe = None`. It is not saved.
 
         What is in the body of a TF 1 while loop has the value of the last round, and what its condition computes that
         of the end; the graph is run apart from its session then, with the values of its variables.
@@ -189,57 +165,7 @@ class AnalysisAPI(ArgumentChecks):
         """
         return self._core.evaluator.probe(tensors, feeds)
 
-    @property
-    def probed(self) -> dict[str, tuple[runtime.measure.probe.Stats, ...]]:
-        """The results of the last `probe` of the current graph, by op; empty after an edit.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> found = editor.probe("net/hidden/Relu", {"x:0": [[1, 2, 3, 4]]})
-        >>> [stats.shape for stats in editor.probed["net/hidden/Relu"]]
-        [(1, 8)]
-        """
-        return self._core.evaluator.probed
-
-    def unprobe(self) -> None:
-        """Remove the result of `probe` from the drawing.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> found = editor.probe("net/hidden/Relu", {"x:0": [[1, 2, 3, 4]]})
-            >>> editor.unprobe()
-            >>> editor.probed
-            {}
-        """
-        self._core.evaluator.forget_probe()
-
     # Costs
-
-    def cost(self, batch: int = 1) -> DataFrame:
-        """List what each op costs.
-
-        FLOPs come from TensorFlow's registry. A call has those of the function that it calls, a conditional those of
-        its most expensive branch, a loop those of one iteration.
-
-        Args:
-            batch: The first dimension of inputs that leave it open; sizes that it does not tell count as 1.
-
-        Returns:
-            A pandas DataFrame with a row for each op, in graph order: name, type, parameters, output_bytes and flops
-            (None where they are unknown); after `measure` also time (µs) and memory (bytes).
-
-        Raises:
-            GraphEditError: `batch` is not a positive integer.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> costs = editor.cost(batch=32).set_index("name")
-            >>> costs.loc["net/hidden/MatMul", ["output_bytes", "flops"]].tolist()
-            [1024.0, 2048.0]
-        """
-        return self._core.coloring.cost_table(batch)
 
     def measure(
         self,
@@ -253,7 +179,7 @@ class AnalysisAPI(ArgumentChecks):
 
         Only tensors are fetched, and none that changes the session's state. Ops that TensorFlow runs as one, such as a
         product and its activation, are listed as the op that does the work. The result is kept, for
-        `color_by("time")` and `cost()`, until an edit.
+        `color_by("time")` and `table(batch=1)`, until an edit.
 
         Args:
             fetches: Tensors; None for the marked outputs, those of the signature, or those without consumers. Of a
@@ -274,46 +200,54 @@ class AnalysisAPI(ArgumentChecks):
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
             >>> measured = editor.measure("net/logits:0", {"x:0": [[1, 2, 3, 4]]})
-            >>> measured["net/hidden/MatMul"].time > 0, "net/logits" in editor.measured
+            >>> measured["net/hidden/MatMul"].time > 0, "net/logits" in measured
             (True, True)
         """
         return self._core.evaluator.measure(fetches, feeds, runs, metadata)
 
-    @property
-    def measured(self) -> Mapping[str, runtime.measure.Cost]:
-        """The results of the last `measure` of the current graph, by op; empty after an edit.
+    def table(self, batch: int | None = None) -> DataFrame:
+        """List the ops, with a batch size also what each costs.
 
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.measured
-        {}
-        """
-        return self._core.evaluator.costs
+        FLOPs come from TensorFlow's registry. A call has those of the function that it calls, a conditional those of
+        its most expensive branch, a loop those of one iteration.
 
-    def table(self) -> DataFrame:
-        """List the ops.
+        Args:
+            batch: The first dimension of inputs that leave it open; sizes that it does not tell count as 1. None for a
+                table without costs.
 
         Returns:
-            A pandas DataFrame with a row for each op, in graph order, and the columns of `graph.table.COLUMNS`.
+            A pandas DataFrame with a row for each op, in graph order, and the columns of `graph.table.COLUMNS`; with
+            `batch` also parameters, output_bytes and flops (None where they are unknown), and after `measure` time (µs)
+            and memory (bytes).
+
+        Raises:
+            GraphEditError: `batch` is not a positive integer.
 
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
             >>> editor.table().set_index("name").loc["net/logits", ["type", "outputs"]].tolist()
             ['MatMul', ('float32 (None, 3)',)]
+            >>> costs = editor.table(batch=32).set_index("name")
+            >>> costs.loc["net/hidden/MatMul", ["output_bytes", "flops"]].tolist()
+            [1024.0, 2048.0]
         """
         from tfgraphwidget.graph import table
 
-        return table.table(self._core.index)
+        ops = table.table(self._core.index)
+        if batch is not None:
+            costs = self._core.coloring.cost_values(batch)
+            return ops.assign(**{name: column for name, column in costs.items() if name not in ops.columns})
+        return ops
 
     # What stands in the way
 
     def lint(
         self,
-        target: Literal["", "cpu", "tflite", "onnx", "untrusted"] = "",
+        target: Literal["cpu", "tflite", "onnx", "untrusted"] | None = None,
         *,
-        only: str | Collection[str] = (),
-        never: str | Collection[str] = (),
+        only: str | Collection[str] | None = None,
+        never: str | Collection[str] | None = None,
     ) -> lint.Report:
         """Find what may stand in the way of a graph that is to run elsewhere.
 
@@ -324,13 +258,13 @@ class AnalysisAPI(ArgumentChecks):
         Args:
             target: What it is to run on: "cpu" finds ops without a kernel here, "tflite" and "onnx" what `save` would
                 refuse, for which the graph is converted unless an op decides it; "untrusted" lists the ops that do more
-                than compute, and nothing else; "" for no check of that.
-            only: Codes of rules, as findings have them; () for all.
-            never: Codes of rules that do not run.
+                than compute, and nothing else; None for no check of that.
+            only: Codes of rules, as findings have them; None for all.
+            never: Codes of rules that do not run; None for none.
 
         Returns:
-            The findings, errors first: each has a code, a sentence, the ops, and in `fix` a command that mends it, if
-            there is one: `editor.edit(report[0].fix)`.
+            The findings, errors first: each has a code, a sentence, the ops, and in `fix` a command that fixes it, if
+            there is one: `editor.apply(report[0].fix)`.
 
         Raises:
             UnknownName: There is no rule of a code.
@@ -341,14 +275,16 @@ class AnalysisAPI(ArgumentChecks):
             >>> report[0].sentence
             '3 ops of optimizers; the outputs do not need 59 ops.'
             >>> print(report[0].fix.code())
-            editor.strip_training(outputs=["loss"])
+            editor.passes.strip_training(outputs=["loss"])
             >>> report[0].code, len(report.ops)
             ('training-ops', 3)
         """
         from tfgraphwidget.editor.linting import lint_editor
 
         is_converted = f".{target}" in export.CONVERSIONS
-        return lint_editor(self._core, target, only, never, self._save_for_lint if is_converted else None)
+        return lint_editor(
+            self._core, target or "", only or (), never or (), self._save_for_lint if is_converted else None
+        )
 
     def _save_for_lint(self, path: Path, seconds: float) -> object:
         """Save the graph as `save(path)` does."""
@@ -373,41 +309,9 @@ class AnalysisAPI(ArgumentChecks):
 
         return summarize(self._core)
 
-    def impact(self, command: edits.Command | Mapping[str, Any]) -> edits.Edits | edits.Preview:
-        """Find what an edit would change, without making it.
+    # Functions and models
 
-        Args:
-            command: The edit: a command, such as `error.mends[0]` or a finding's `fix`;
-                or its JSON, as `history.records()` and the "edit" of a suggested fix have it.
-
-        Returns:
-            The ops that it would add, remove and change, and the shapes that would change; for a clone its preview.
-
-        Raises:
-            GraphEditError: The edit would be refused, for the same reason.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> print(editor.impact({"verb": "bypass", "given": {"what": "net/hidden/Relu"}}))
-            3 ops changed
-            The gradients of net/hidden/Relu ('gradients/net/hidden/Relu_grad/ReluGrad') stay as they were; compute them
-            again before you train.
-            'net/hidden/Relu' stays in the graph, without consumers outside.
-            >>> editor.history.done
-            ()
-        """
-        executor = self._core.executor
-        edit = (
-            edits.serialization.records_from([command])[0].command(executor.index)
-            if isinstance(command, Mapping)
-            else command
-        )
-        return executor.preview(edit)
-
-    # Signatures and functions
-
-    def module(self, name: str = "edited") -> Module:
+    def to_module(self, name: str = "edited") -> Module:
         """Make a tf.Module of the current function or graph as edited.
 
         It takes the function's arguments and returns its results, with keyword arguments, defaults and nested
@@ -433,7 +337,7 @@ class AnalysisAPI(ArgumentChecks):
             >>> fn = tf.function(lambda x: tf.nn.relu(x) * 2.0, autograph=False)
             >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([None], tf.float32)])
             >>> report = editor.bypass("Relu")
-            >>> module = editor.module()
+            >>> module = editor.to_module()
             >>> module, module(tf.constant([-1.0, 3.0])).numpy().tolist()
             (<ModuleCopy 'edited': 0 variables of its own, 0 shared>, [-2.0, 6.0])
         """
@@ -446,7 +350,7 @@ class AnalysisAPI(ArgumentChecks):
 
         return graph_module(core.source, core.index, core.executor.patches(), signature_or_apparent(core), name)
 
-    def keras(self) -> KerasModel:
+    def to_keras(self) -> KerasModel:
         """Make a Keras model of an edited Functional or Sequential model, if the edits can be said in layers.
 
         These can: `insert`, `grow` and `replace` with a `keras.layers.Layer`, `bypass` and `reroute` from the output
@@ -456,7 +360,7 @@ class AnalysisAPI(ArgumentChecks):
             A Functional model; a head that was grown is a further output.
 
         Raises:
-            GraphEditError: An edit cannot be said in layers, with the reason; `module` is the edited model then.
+            GraphEditError: An edit cannot be said in layers, with the reason; `to_module` is the edited model then.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -465,18 +369,18 @@ class AnalysisAPI(ArgumentChecks):
             >>> model = tf.keras.Sequential([tf.keras.Input((4,)), layers.Dense(3), layers.ReLU(name="relu")])
             >>> editor = tgw.edit(model)
             >>> report = editor.insert(editor.find("type:Relu"), layers.Dense(2, name="last"))
-            >>> [layer.name for layer in editor.keras().layers[-2:]]
+            >>> [layer.name for layer in editor.to_keras().layers[-2:]]
             ['relu', 'last']
         """
         from tfgraphwidget.editor import keras_layers
 
         return keras_layers.edited_model(self._core.executor)
 
-    def function(self, name: str = "edited") -> Any:
+    def to_function(self, name: str = "edited") -> Any:
         """Make a `tf.function` of the current function or graph as edited; it keeps its variables alive.
 
         Args:
-            name: The name of its module; see `module`.
+            name: The name of its module; see `to_module`.
 
         Returns:
             The `tf.function`.
@@ -490,50 +394,10 @@ class AnalysisAPI(ArgumentChecks):
             >>> fn = tf.function(lambda x: tf.nn.relu(x) * 2.0, autograph=False)
             >>> editor = tgw.edit(fn, signature=[tf.TensorSpec([None], tf.float32)])
             >>> report = editor.bypass("Relu")
-            >>> edited = editor.function()
+            >>> edited = editor.to_function()
             >>> edited(tf.constant([-1.0, 3.0])).numpy().tolist()
             [-2.0, 6.0]
         """
-        module = self.module(name)
+        module = self.to_module(name)
         module.run.module = module
         return module.run
-
-    def optimized(self, outputs: TensorsLike | None = None) -> runtime.measure.OptimizedGraph:
-        """Show what TensorFlow's graph optimizer (grappler) makes of the current graph, which stays as it is.
-
-        Args:
-            outputs: Ops or tensors that keep their names; None for the marked ones, those of the signature or function,
-                or those without consumers.
-
-        Returns:
-            The optimized graph in an editor of its own, what each pass folded, fused and removed, and which op became
-            which.
-
-        Raises:
-            GraphEditError: TensorFlow cannot optimize the graph.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> import tensorflow as tf
-            >>> with tf.Graph().as_default() as graph:
-            ...     x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
-            ...     y = tf.multiply(x, tf.constant(1.0) + tf.constant(2.0), name="y")
-            >>> result = tgw.edit(graph).optimized("y")
-            >>> [(each.name, each.folded) for each in result.passes if each.folded]
-            [('constfold', ('add',))]
-        """
-        core = self._core
-        fetched = core.arguments.outputs(outputs)
-        if not fetched:
-            raise GraphEditError("optimized(outputs): no output is named, and nothing is needed of none; name an op.")
-        trust = core.source.trust
-        trust.check(
-            effects_of(core.index, trust).of_graph(), "TensorFlow's optimizer, which computes constants, was not run"
-        )
-        graph_def, passes = runtime.measure.optimize(core.index, fetched)
-        editor = type(self)(open_source(graph_def, trusted=trust.is_given), core.show)  # type: ignore[call-arg]
-        change = difference(core.index, editor._core.index, whole_library=False)
-        renamed = dict(change.renamed)
-        names = ((name, renamed.get(name, name)) for name in core.index.names)
-        pairs = {old: new for old, new in names if new in editor._core.index.ids}
-        return runtime.measure.OptimizedGraph(editor, passes, change, pairs)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from tfgraphwidget import edits
 from tfgraphwidget.argument_checks import check_arguments
 from tfgraphwidget.editor.transaction import one_thread
-from tfgraphwidget.graph import patterns, selectors
+from tfgraphwidget.graph import patterns
 from tfgraphwidget.tf_types import (
     DTypeLike,
     GraphLike,
@@ -38,15 +38,14 @@ _NAMES_OF_ANNOTATIONS = (
 """What the annotations of operands name; arguments are checked against them with the names of this module."""
 
 
-def edit(core: EditorCore, command: edits.Command, options: Mapping[str, Any]) -> object:
+def edit(core: EditorCore, command: edits.Command, _: Mapping[str, Any] | None = None) -> object:
     """Make the edit, and report what was changed.
 
     Args:
         core: The parts of the editor.
         command: The edit.
-        options: `renew`, whether a session that has run changed ops is renewed.
     """
-    return core.executor.edit(core.executor.with_final_names(command), renew=options["renew"])
+    return core.executor.edit(core.executor.with_final_names(command))
 
 
 def edit_and_compare(core: EditorCore, command: edits.Command, options: Mapping[str, Any]) -> object:
@@ -55,17 +54,16 @@ def edit_and_compare(core: EditorCore, command: edits.Command, options: Mapping[
     Args:
         core: The parts of the editor.
         command: The edit.
-        options: `feeds`, {tensor: value} or None to run nothing; and `renew`.
+        options: `feeds`, {tensor: value} or None to run nothing.
     """
     executor, feeds = core.executor, options["feeds"]
     if feeds is None:
-        return edit(core, command, options)
-    from tfgraphwidget.editor.replay import undo_since
+        return edit(core, command)
 
     core.arguments.feeds(feeds)  # a name that the graph has not is refused before anything is done
     with executor.transaction() as steps:
-        steps.on_failure(undo_since, executor, executor.history)
-        report = executor.edit(command, renew=options["renew"])
+        steps.on_failure(executor.undo_since, executor.history)
+        report = executor.edit(command)
         if not report:
             return report
         comparison = core.evaluator.compare(feeds, None, None)
@@ -82,17 +80,6 @@ def first_result(core: EditorCore, command: edits.Command, _: Mapping[str, Any])
     return core.executor.run(command)[0][0]
 
 
-def trainable_variables(core: EditorCore, command: edits.Command, _: Mapping[str, Any]) -> object:
-    """Make the edit, and select the variables that are trainable then.
-
-    Args:
-        core: The parts of the editor.
-        command: The edit.
-    """
-    core.executor.edit(command)
-    return selectors.trainable(core.index)
-
-
 def clone(core: EditorCore, command: Any, _: Mapping[str, Any]) -> object:
     """Make copies: one, or a list.
 
@@ -103,28 +90,11 @@ def clone(core: EditorCore, command: Any, _: Mapping[str, Any]) -> object:
     return core.executor.clone(command)
 
 
-def preview(core: EditorCore, command: edits.Command, _: Mapping[str, Any]) -> object:
-    """Plan the edit and change nothing; what it would do.
-
-    Args:
-        core: The parts of the editor.
-        command: The edit.
-    """
-    return core.executor.preview(command)
-
-
-def give_command(_: EditorCore, command: edits.Command, __: Mapping[str, Any]) -> object:
-    """The `command` itself."""
-    return command
-
-
-_RENEW = inspect.Parameter("renew", inspect.Parameter.KEYWORD_ONLY, default="always", annotation="edits.Renew")
 _FEEDS = inspect.Parameter(
     "feeds", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Mapping[TensorKey, object] | None"
 )
-_OPTIONS: Mapping[Result, tuple[inspect.Parameter, ...]] = {edit: (_RENEW,), edit_and_compare: (_FEEDS, _RENEW)}
+_OPTIONS: Mapping[Result, tuple[inspect.Parameter, ...]] = {edit: (), edit_and_compare: (_FEEDS,)}
 _MEANINGS = {
-    "renew": "Whether a session that has run changed ops is renewed, so that it sees the edit.",
     "feeds": "Inputs to run the graph with, before and after; the report says how far the outputs differ.",
 }
 

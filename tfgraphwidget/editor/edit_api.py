@@ -2,80 +2,139 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 from tfgraphwidget import edits
-from tfgraphwidget.argument_checks import ArgumentChecks
+from tfgraphwidget.argument_checks import ArgumentChecks, check
 from tfgraphwidget.editor.history_api import EditHistory
+from tfgraphwidget.editor.pass_values import Pass, Repeat, Sequential, apply_edits, preview_edit
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.transaction import one_thread
-from tfgraphwidget.graph import Selection, selectors
-from tfgraphwidget.tf_types import (
-    OpsLike,
-)
 
 
 class EditAPI(ArgumentChecks, inside=one_thread):
     """Applies commands, and undoes and redoes them.
 
-    All edits raise a GraphEditError if they cannot be right, and then nothing has changed; `error.mends` are suggested
-    fixes: `editor.edit(error.mends[0])`.
+    All edits raise a GraphEditError if they cannot be right, and then nothing has changed; `error.fixes` are suggested
+    fixes: `editor.apply(error.fixes[0])`.
     """
 
     _core: EditorCore
 
-    def trainable(self, *which: OpsLike) -> Selection:
-        """Select the trainable variables, see `trainable_variables`; with arguments set them, see `set_trainable`.
+    @property
+    def renew(self) -> bool:
+        """Whether a session that has run ops which an edit changes is renewed, so that it sees the edit.
 
-        Args:
-            which: Variables, their names, name scopes or selections; none to select only.
+        A session caches the graph that it has run. It is renewed in place: the session object stays, with the values of
+        its variables. Assign False to leave it as it is; `tfgraphwidget.renew(session)` renews it later.
 
-        Returns:
-            The trainable variables.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.trainable("net/w").ops, editor.trainable().ops
-            (('net/w',), ('net/w',))
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> editor.renew
+        True
         """
-        if which:
-            self.edit(edits.Trainable.from_call(self._core.arguments, *which))
-        return selectors.trainable(self._core.index)
+        return self._core.executor.renew
 
-    # Signatures
+    @renew.setter
+    def renew(self, value: bool) -> None:
+        check("renew", "renew", value, bool)
+        self._core.executor.renew = value
 
-    # Commands
-
-    def edit(self, command: edits.Command, *, renew: edits.Renew = "always") -> edits.Edits:
-        """Apply a command, and record it in the history.
-
-        A session caches the graph that it has run, so it is renewed in place if ops change that it may have run: the
-        session object sees the edit, and keeps the values of its variables.
+    def apply(self, *edit: edits.Command | Pass | Sequential | Repeat | Mapping[str, Any]) -> edits.Edits:
+        """Apply edits that are values: commands, passes, or their JSON. Several are one step of the history.
 
         Args:
-            command: The command: one of `error.mends`, or of `command(...)`.
-            renew: "never" leaves the session alone.
+            edit: A command, such as `error.fixes[0]` or a finding's `fix`; a pass of `tgw.passes`, `Sequential` or
+                `Repeat`; or JSON as `history.records()` has it.
 
         Returns:
-            What was changed.
+            What was changed; false in `if` where there was nothing to do.
 
         Raises:
-            GraphEditError: The edit cannot be right; nothing has changed.
+            GraphEditError: An edit cannot be right; nothing has changed.
 
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
             >>> import tensorflow as tf
-            >>> wide = editor.grow("net/hidden/Relu:0", lambda x: tf.cast(x, tf.float64), into="wide")
+            >>> wide = editor.call("net/hidden/Relu:0", lambda x: tf.cast(x, tf.float64), into="wide")
             >>> try:
             ...     editor.connect("wide/Cast:0", "net/logits", 0)
             ... except tgw.GraphEditError as error:
-            ...     report = editor.edit(error.mends[0])
+            ...     report = editor.apply(error.fixes[0])
             >>> editor.history.lines[-1]
-            'editor.connect(source="wide/Cast:0", target="net/logits", k=0, mend="Cast")'
+            'editor.connect(source="wide/Cast:0", target="net/logits", k=0, adapter="Cast")'
+            >>> report = editor.apply(tgw.passes.Sequential(tgw.passes.freeze("loss"), tgw.passes.fold_constants()))
+            >>> editor.history[-1].sentence, len(editor.history[-1].steps)
+            ('freeze, fold_constants', 1)
         """
-        return self._core.executor.edit(command, renew=renew)
+        return apply_edits(self._core, edit)
+
+    def batch(self, name: str) -> AbstractContextManager[None]:
+        """Make several edits one step of the history; if one of them fails, none is made.
+
+        Args:
+            name: What the step is called.
+
+        Returns:
+            A context manager for a `with` statement.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> with editor.batch("Without the activation"):
+            ...     report = editor.bypass("net/hidden/Relu")
+            ...     report = editor.rename("net/logits", "net/scores")
+            >>> editor.history
+              0  as it was opened
+            ▸ 1  with editor.batch("Without the activation"):
+                     editor.bypass(what="net/hidden/Relu")
+                     editor.rename(old="net/logits", new="net/scores")
+            >>> lines = editor.undo()
+            >>> len(editor.history)
+            0
+        """
+        return self._core.executor.run_as_one(name)
+
+    def preview(
+        self,
+        edit: edits.Command | Pass | Sequential | Repeat | Mapping[str, Any] | Callable[..., object],
+        *arguments: Any,
+        **options: Any,
+    ) -> Any:
+        """Show what an edit would do; nothing changes.
+
+        Args:
+            edit: A method of the editor, a command, a pass, or JSON as `history.records()` has it; or a function that
+                makes an edit of the editor that it is given.
+            arguments: Arguments of the method.
+            options: Arguments of the method by name.
+
+        Returns:
+            The `Edits`: the ops that it would add, remove and change, and the shapes that would change. Of a clone a
+            `Preview`: the ops, new and shared state, inputs from outside.
+
+        Raises:
+            GraphEditError: The edit would be refused, for the same reason.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> variables = {"net/hidden": "shared"}
+            >>> preview = editor.preview(editor.clone, "x:0", "net/logits:0", into="copy", variables=variables)
+            >>> preview, [state.name for state in preview.shared]
+            (<Preview: 12 ops into 'copy', 1 new, 2 shared>, ['net/hidden/w', 'net/hidden/b'])
+            >>> print(editor.preview({"command": "bypass", "arguments": {"what": "net/hidden/Relu"}}))
+            3 ops changed
+            The gradients of net/hidden/Relu ('gradients/net/hidden/Relu_grad/ReluGrad') stay as they were; compute them
+            again before you train.
+            'net/hidden/Relu' stays in the graph, without consumers outside.
+            >>> editor.history.done
+            ()
+        """
+        return preview_edit(self, edit, arguments, options)
 
     # The history
 
@@ -88,7 +147,7 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         the graph again: its session is closed, the next one begins with its values, and `history.lost` says so.
 
         Returns:
-            The line of code of the edit.
+            The line of code of the edit; the lines of a batch.
 
         Raises:
             NothingTo: There is no edit to undo, or other code has changed the imported graph since.
@@ -108,7 +167,7 @@ class EditAPI(ArgumentChecks, inside=one_thread):
         """Redo the edit that was undone last; the same ops and variables come back, with their values.
 
         Returns:
-            The line of code of the edit.
+            The line of code of the edit; the lines of a batch.
 
         Raises:
             NothingTo: There is no edit to redo.

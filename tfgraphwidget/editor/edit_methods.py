@@ -5,11 +5,17 @@ What type checkers see of them is in `edit_methods.pyi`, which `python -m tests.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.argument_checks import set_property
+from tfgraphwidget import runtime
+from tfgraphwidget.argument_checks import ArgumentChecks, set_property
 from tfgraphwidget.editor import command_methods
 from tfgraphwidget.editor.command_methods import EditMethod
+from tfgraphwidget.editor.pass_values import PassValues
+from tfgraphwidget.errors import GraphEditError
+from tfgraphwidget.graph import difference, effects_of
+from tfgraphwidget.sources import open_source
+from tfgraphwidget.tf_types import TensorsLike
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor.state import EditorCore
@@ -19,55 +25,8 @@ class EditMethods:
     """Edits of parts of the graph. Most methods return an `Edits`, which lists what was changed."""
 
     clone = EditMethod(result=command_methods.clone)
-    preview = EditMethod(
-        "clone",
-        command_methods.preview,
-        """
-        Show what `clone` with the same arguments would do; nothing changes.
-
-        {arguments}
-
-        Returns:
-            A `Preview`: the ops, new and shared state, inputs from outside.
-
-        Raises:
-            GraphEditError: What `clone` would raise for the graph.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> preview = editor.preview("x:0", "net/logits:0", into="copy", variables={"net/hidden": "shared"})
-            >>> preview, [state.name for state in preview.shared]
-            (<Preview: 12 ops into 'copy', 1 new, 2 shared>, ['net/hidden/w', 'net/hidden/b'])
-        """,
-    )
-    command = EditMethod(
-        "clone",
-        command_methods.give_command,
-        """
-        Make the command of a call of `clone`, a value that `edit` applies.
-
-        A call without `inputs` and `outputs` takes the marked boundary or the selected ops, and the command contains
-        their names. A call with either does not depend on what is selected.
-
-        {arguments}
-
-        Returns:
-            The command.
-
-        Raises:
-            NothingTo: Nothing is given, marked or selected.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> command = editor.command("x:0", "net/logits:0", init="initial")
-            >>> command.into, command.init
-            ('copy', 'initial')
-        """,
-    )
     add = EditMethod(result=command_methods.first_result)
-    grow = EditMethod(result=command_methods.first_result)
+    call = EditMethod(result=command_methods.first_result)
 
     reroute = EditMethod()
     swap = EditMethod()
@@ -83,14 +42,12 @@ class EditMethods:
     replace_all = EditMethod()
 
     rename = EditMethod()
-    place = EditMethod()
+    set_device = EditMethod()
     set_attr = EditMethod()
     set_constant = EditMethod()
-    set_trainable = EditMethod("trainable", command_methods.trainable_variables)
-    replace_input = EditMethod()
+    set_trainable = EditMethod()
 
     freeze = EditMethod()
-    strip_training = EditMethod()
 
 
 class SignatureMethods:
@@ -102,7 +59,7 @@ class SignatureMethods:
     remove = EditMethod("remove_signature")
 
 
-class Passes:
+class Passes(ArgumentChecks):
     """Edits of the whole graph and of the functions that it calls. Each can be undone.
 
     Passes leave the ops that others name: those of signatures, collections and the marked boundary, variables, and ops
@@ -110,11 +67,12 @@ class Passes:
     functions that the graph calls are changed too: their calls call new functions.
     """
 
-    def __init__(self, core: EditorCore) -> None:
-        self._core = core
+    def __init__(self, core: EditorCore, editor: Any) -> None:
+        self._core, self._editor = core, editor
 
     __setattr__ = set_property
 
+    strip_training = EditMethod()
     remove_identities = EditMethod()
     merge_duplicates = EditMethod()
     fold_batch_norm = EditMethod()
@@ -127,10 +85,51 @@ class Passes:
     sort = EditMethod()
     obfuscate_names = EditMethod()
     change_batch_size = EditMethod()
+    set_input = EditMethod()
     cast = EditMethod(result=command_methods.edit_and_compare)
     round_weights = EditMethod(result=command_methods.edit_and_compare)
     quantize_weights = EditMethod(result=command_methods.edit_and_compare)
 
+    def grappler(self, outputs: TensorsLike | None = None) -> runtime.measure.OptimizedGraph:
+        """Show what TensorFlow's graph optimizer (grappler) makes of the current graph, which stays as it is.
 
-__test__ = {name: vars(EditMethods)[name].examples for name in ("preview", "command")}
-"""The examples that stand here, for doctest."""
+        Args:
+            outputs: Ops or tensors that keep their names; None for the marked ones, those of the signature or function,
+                or those without consumers.
+
+        Returns:
+            The optimized graph in an editor of its own, what each pass folded, fused and removed, and which op became
+            which.
+
+        Raises:
+            GraphEditError: TensorFlow cannot optimize the graph.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> import tensorflow as tf
+            >>> with tf.Graph().as_default() as graph:
+            ...     x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
+            ...     y = tf.multiply(x, tf.constant(1.0) + tf.constant(2.0), name="y")
+            >>> result = tgw.edit(graph).passes.grappler("y")
+            >>> [(each.name, each.folded) for each in result.passes if each.folded]
+            [('constfold', ('add',))]
+        """
+        core = self._core
+        fetched = core.arguments.outputs(outputs)
+        if not fetched:
+            raise GraphEditError("grappler: no output is named, and nothing is needed of none; name an op.")
+        trust = core.source.trust
+        trust.check(
+            effects_of(core.index, trust).of_graph(), "TensorFlow's optimizer, which computes constants, was not run"
+        )
+        graph_def, passes = runtime.measure.optimize(core.index, fetched)
+        editor = type(self._editor)(open_source(graph_def, trusted=trust.is_given), core.show)
+        change = difference(core.index, editor._core.index, whole_library=False)
+        renamed = dict(change.renamed)
+        names = ((name, renamed.get(name, name)) for name in core.index.names)
+        pairs = {old: new for old, new in names if new in editor._core.index.ids}
+        return runtime.measure.OptimizedGraph(editor, passes, change, pairs)
+
+
+passes = PassValues(["freeze", *(name for name, member in vars(Passes).items() if isinstance(member, EditMethod))])
+"""The passes as values."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.graph_view import Boundary, GraphView
     from tfgraphwidget.editor.traced_growth import GrowthResult
     from tfgraphwidget.editor.transaction import Transaction
-    from tfgraphwidget.edits import Command, Renew
+    from tfgraphwidget.edits import Command
     from tfgraphwidget.edits.clone import Add, Clone
     from tfgraphwidget.graph import BodyState
 
@@ -40,11 +40,11 @@ _SIGNATURES_GONE = "Signatures that lost inputs or outputs are in no file that i
 class EditPlanner:
     """Plans the edits of one editor; nothing is changed, but that a file may be imported for a plan.
 
-    `steps` is the transaction of the edit, `renew` says whether a session that has run changed ops will be renewed.
+    `steps` is the transaction of the edit.
     """
 
-    def __init__(self, edited: EditedGraph, steps: Transaction, renew: Renew = "always") -> None:
-        self.edited, self.steps, self.renew = edited, steps, renew
+    def __init__(self, edited: EditedGraph, steps: Transaction) -> None:
+        self.edited, self.steps = edited, steps
         self.source, self.target = edited.source, edited.target
 
     @property
@@ -90,7 +90,7 @@ class EditPlanner:
 
     def _apply(self, patch: edits.Patch, steps: Transaction, load: Callable[[], None] | None) -> tuple[str, ...]:
         """Apply a patch of the current graph; variables and tables that a function made get their first values."""
-        renew = self.renew != "never"
+        renew = self.edited.renew
         self.target.place.keep_alive(patch)
         if load is None:
             return self.view.target.apply(patch, steps, renew=renew)
@@ -127,12 +127,12 @@ class EditPlanner:
 
     def _notes(self, change: edits.Patch) -> tuple[str, ...]:
         """Notes about changes that TensorFlow cannot follow; `change` is of the source's own graph."""
-        return self.target.place.notes(change, renewed=self.renew != "never")
+        return self.target.place.notes(change, renewed=self.edited.renew)
 
     def _cuts(self, patch: edits.Patch) -> tuple[str, ...]:
         """A sentence for each partial run that a patch of the source's own graph is going to cut."""
         session = self.source.session
-        if session is None or not patch.changed or self.renew == "never":
+        if session is None or not patch.changed or not self.edited.renew:
             return ()
         return sessions.partial_runs_to_cut(session)
 
@@ -228,7 +228,7 @@ class EditPlanner:
         modules = function_bodies.clone_modules(command, self.source, edited.state(), self.view, edited.ends)
         return PlannedEdit(None, edits.Edits.of(edits.Patch()), lambda _: Outcome(edits.Patch(), modules))
 
-    def growths(self, command: Clone) -> tuple[edits.Grow, ...]:
+    def growths(self, command: Clone) -> tuple[edits.Call, ...]:
         """The edits that let a function's body, which another editor is in, call copies of a part of this graph.
 
         Args:
@@ -249,7 +249,7 @@ class EditPlanner:
                 ),
                 missing,
             )
-        return tuple(edits.Grow(tuple(read[name] for name in each.inputs), each, each.scope) for each in modules)
+        return tuple(edits.Call(tuple(read[name] for name in each.inputs), each, each.scope) for each in modules)
 
     def clonable_state(self) -> BodyState:
         """The state behind the ops of the current graph, of which a part becomes a function."""
@@ -330,7 +330,7 @@ class EditPlanner:
         copies = plan_copies(plan, other, self.target, lambda: readers)
         return self._planned_copies(copies, self.target)
 
-    def growth(self, command: edits.Grow) -> PlannedEdit:
+    def growth(self, command: edits.Call) -> PlannedEdit:
         """Plan to call a function on tensors of the graph, and to initialize the variables and tables that it makes.
 
         Args:
@@ -376,7 +376,7 @@ def target_of(model: object) -> OpenedGraph | None:
     Args:
         model: An editor, or any other object.
     """
-    target = getattr(getattr(model, "core", None), "target", None)
+    target = getattr(getattr(model, "_core", None), "target", None)
     return target if isinstance(target, OpenedGraph) else None
 
 
@@ -386,7 +386,7 @@ def function_executor(graph: object) -> EditedGraph | None:
     Args:
         graph: An editor, or any other object.
     """
-    core = getattr(graph, "core", None)
+    core = getattr(graph, "_core", None)
     executor: EditedGraph | None = getattr(core, "executor", None)
     return executor if executor is not None and executor.boundary is not None else None
 
@@ -420,7 +420,7 @@ def _needs_gradients(index: GraphIndex, ops: Iterable[int]) -> bool:
 
 def _opened_target(command: Add) -> tuple[OpenedGraph, Mapping[str, Callable[[], object]]]:
     """The source to add as a graph with a session, and readers of a file's values; a function is converted to one."""
-    core = getattr(command.source, "core", None)
+    core = getattr(command.source, "_core", None)
     target = target_of(command.source)
     if core is not None and target is not None:
         source, view = core.source, core.navigator.outermost

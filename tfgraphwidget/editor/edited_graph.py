@@ -39,12 +39,14 @@ class Copies(dict[str, Any]):
 class EditedGraph:
     """The current graph of an editor, and what edits have made of it and of the graph that was opened.
 
-    `history` has the steps that are done and undone.
+    `history` has the steps that are done and undone; `renew` says whether a session that has run changed ops is
+    renewed.
     """
 
     def __init__(self, source: Source, target: OpenedGraph, navigator: Navigator) -> None:
         self.source, self.target, self.navigator = source, target, navigator
         self.history = edits.History()
+        self.renew = True
         self.plans = PlanCache()
         self._unused: tuple[GraphIndex, Boundary, tuple[str, ...]] | None = None
 

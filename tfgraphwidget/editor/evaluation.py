@@ -215,7 +215,7 @@ class Evaluator:
             return GraphRun(self._executor.source, self._executor.view.body, other)
         other_navigator = navigator_of(other)
         if other_navigator is not None:
-            run: GraphRun = other.core.evaluator.current_run()
+            run: GraphRun = other._core.evaluator.current_run()
             return run
         source = self._opened_alike(other)
         navigator = opened_navigator(source)
@@ -246,7 +246,7 @@ class Evaluator:
             is_whole = len(path) == len(executor.navigator.path) == 1
             assets = _assets_of_both(other.source, executor.source)
             changes = difference(other.index, index, None, bodies, whole_library=is_whole, assets=assets)
-            signatures = other.source.signatures if navigator is None else before.core.executor.signatures
+            signatures = other.source.signatures if navigator is None else before._core.executor.signatures
             sides = (other.source, signatures), (executor.source, executor.signatures)
             if all(of or (source.stored is not None and source.stored.meta is not None) for source, of in sides):
                 new_names = dict(changes.renamed) if is_whole else None
@@ -324,6 +324,11 @@ class Evaluator:
         """The placeholders that must be fed to compute tensors; None for those that `measure` would compute."""
         fetches = self._measurable(None, {}) if tensors is None else self._arguments.fetches(tensors)
         return self.current_run().placeholders(fetches)
+
+    @property
+    def probe_shown(self) -> runtime.measure.probe.Probe | None:
+        """The result of the last probe of the current graph; None after an edit."""
+        return self._probed[2] if self._probed is not None and self._is_valid(self._probed) else None
 
     def forget_probe(self) -> None:
         """Drop what was probed."""
@@ -413,7 +418,7 @@ def navigator_of(model: object) -> Navigator | None:
     Args:
         model: An editor, or any other object.
     """
-    navigator = getattr(getattr(model, "core", None), "navigator", None)
+    navigator = getattr(getattr(model, "_core", None), "navigator", None)
     return navigator if isinstance(navigator, Navigator) else None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from tfgraphwidget import edits
 from tfgraphwidget.editor.edit_planner import EditPlanner, function_executor
 from tfgraphwidget.editor.edited_graph import EditedGraph
-from tfgraphwidget.editor.places import OpenedGraph
+from tfgraphwidget.editor.places import OpenedGraph, change_of
 from tfgraphwidget.editor.transaction import Snapshot, Transaction, one_thread, undone
 from tfgraphwidget.editor.transaction import transaction as transaction_of_steps
 from tfgraphwidget.errors import GraphEditError, NothingTo
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from tfgraphwidget.editor.planned_edit import Outcome, PlannedEdit
     from tfgraphwidget.editor.traced_growth import GrowthResult
     from tfgraphwidget.editor.transaction import Listeners
-    from tfgraphwidget.edits import Command, Preview, Renew
+    from tfgraphwidget.edits import Command, Preview
     from tfgraphwidget.edits.clone import Clone
     from tfgraphwidget.runtime.functions import ModuleCopy
     from tfgraphwidget.sources import Source
+    from tfgraphwidget.tf_types import NodeDef
 
 Cloned: TypeAlias = "live.Copy | ModuleCopy | GrowthResult"
 """What a clone gives: ops of a graph, a tf.Module, or ops of a function that was opened itself."""
@@ -36,7 +37,7 @@ class EditExecutor(EditedGraph):
 
     `latest_ops` are the names of the ops that the last step added or changed in the current graph. `lost` are
     sentences on what the session could not keep over the last step, `renamed` the (old, new) names of the ops that it
-    renamed there.
+    renamed there. `batch` says which edits are one step.
     """
 
     def __init__(self, source: Source, target: OpenedGraph, navigator: Navigator, listeners: Listeners) -> None:
@@ -45,6 +46,7 @@ class EditExecutor(EditedGraph):
         self.latest_ops: frozenset[str] = frozenset()
         self.lost: tuple[str, ...] = ()
         self.renamed: tuple[tuple[str, str], ...] = ()
+        self.batch: edits.Batch | None = None
 
     # Transactions
 
@@ -66,9 +68,7 @@ class EditExecutor(EditedGraph):
         self.history = history
         self.plans.clear()
 
-    def _record(
-        self, steps: Transaction, command: Command, planned: PlannedEdit, outcome: Outcome, *, renewed: bool
-    ) -> None:
+    def _record(self, steps: Transaction, command: Command, planned: PlannedEdit, outcome: Outcome) -> None:
         """Push a step that was applied; its ops are the latest ones."""
         step = edits.Step(
             command,
@@ -76,9 +76,10 @@ class EditExecutor(EditedGraph):
             planned.place,
             outcome.results,
             self.navigator.path,
-            renewed=renewed,
+            renewed=self.renew,
             reserved=planned.reserved,
             imported=planned.imported,
+            batch=self.batch,
         )
         self._set_history(steps, self.history.push(step))
         self._set_latest(step, outcome.patch, outcome.losses)
@@ -95,9 +96,23 @@ class EditExecutor(EditedGraph):
 
     # Edits that a patch describes
 
-    def edit(self, command: Command, *, renew: Renew = "always") -> edits.Edits:
-        """Apply a command and record it, with `renew` for the session; see `EditAPI.edit`."""
-        return self.run(command, renew)[1]
+    def edit(self, command: Command) -> edits.Edits:
+        """Apply a command and record it; see `EditAPI.apply`."""
+        return self.run(command)[1]
+
+    @contextmanager
+    def run_as_one(self, name: str) -> Iterator[None]:
+        """Make the edits inside one step of the history; if one of them fails, none is made.
+
+        A batch inside another one belongs to that.
+        """
+        with self.transaction() as steps:
+            steps.on_failure(self.undo_since, self.history)
+            outer, self.batch = self.batch, self.batch or edits.Batch(name)
+            try:
+                yield
+            finally:
+                self.batch = outer
 
     def with_final_names(self, command: Command) -> Command:
         """The command with the names of new ops written down, where another graph would give them others.
@@ -110,30 +125,24 @@ class EditExecutor(EditedGraph):
         except GraphEditError:  # the edit itself raises it again, with suggested fixes
             return command
 
-    def run(self, command: Command, renew: Renew = "always") -> tuple[tuple[object, ...], edits.Edits]:
-        """Plan a command, apply it, and record the step; what the user holds of it, and a report.
-
-        Args:
-            command: The command.
-            renew: Whether a session that has run changed ops is renewed.
-        """
+    def run(self, command: Command) -> tuple[tuple[object, ...], edits.Edits]:
+        """Plan a command, apply it, and record the step; what the user holds of it, and a report."""
         with self.transaction() as steps:
-            planned = command.plan_edit(EditPlanner(self, steps, renew))
+            planned = command.plan_edit(EditPlanner(self, steps))
             if planned.is_nothing:
                 return (), planned.report
             command = edits.rebind_selections(command, self.index)  # planning may have imported the graph
             with steps.without_interrupts():
                 outcome = planned.apply(steps)
-                self._record(steps, command, planned, outcome, renewed=renew != "never")
+                self._record(steps, command, planned, outcome)
                 self.listeners.notify()
         return outcome.results, edits.Edits.of(outcome.patch, outcome.losses, planned.notes())
 
-    def preview(self, command: Command, renew: Renew = "always") -> edits.Edits | Preview:
+    def preview(self, command: Command) -> edits.Edits | Preview:
         """Plan and check a command; nothing is changed.
 
         Args:
             command: The command.
-            renew: Whether a session that has run changed ops would be renewed.
 
         Raises:
             GraphEditError: The edit would be refused, for the same reason.
@@ -142,7 +151,7 @@ class EditExecutor(EditedGraph):
         with one_thread(), self.listeners.collect(), undone() as steps:
             steps.on_failure(Snapshot(self.navigator, *self.navigator.views, without=("known",)).restore)
             steps.on_failure(self.target.file_restorer())
-            return command.preview_edit(EditPlanner(self, steps, renew))
+            return command.preview_edit(EditPlanner(self, steps))
 
     def clone(self, command: Clone) -> Cloned | list[Cloned]:
         """Make copies, and mark their boundary; see `EditAPI.clone`.
@@ -188,17 +197,57 @@ class EditExecutor(EditedGraph):
     # The history
 
     def undo(self) -> str:
-        """Undo the last step; the line of code that it was. Raises NothingTo."""
+        """Undo the last step, of a batch all its edits; its lines of code. Raises NothingTo."""
+        self.history.last()  # there is one
+        return self.jump(len(edits.group_batches(self.history.done)) - 1)
+
+    def redo(self) -> str:
+        """Apply again the step that was undone last; its lines of code. Raises NothingTo."""
+        self.history.next()
+        return self.jump(len(edits.group_batches(self.history.done)) + 1)
+
+    def jump(self, to: object) -> str:
+        """Undo or redo until `to` steps are done; the lines of the last step taken, or "". Raises NothingTo."""
+        done, undone = edits.group_batches(self.history.done), edits.group_batches(reversed(self.history.undone))
+        whole = (*done, *undone)
+        if type(to) is not int or not 0 <= to <= len(whole):
+            count = len(whole)
+            raise NothingTo(f"There are {count} edits to jump among; give a number from 0 to {count}.")
+        with self.transaction() as steps:
+            steps.on_failure(self._step_to, len(self.history.done))
+            self._step_to(sum(len(step.steps) if isinstance(step, edits.BatchStep) else 1 for step in whole[:to]))
+        if to == len(done):
+            return ""
+        return whole[to].line if to < len(done) else whole[to - 1].line
+
+    def _step_to(self, number: int) -> None:
+        """Undo or redo until so many edits are done."""
+        if len(self.history.done) == number:
+            return
+        losses: dict[str, None] = {}
+        names: dict[str, str] = {}
+        while len(self.history.done) != number:
+            if len(self.history.done) > number:
+                self.undo_one()
+            else:
+                self._redo_one()
+            losses |= dict.fromkeys(self.lost)
+            now = dict(self.renamed)
+            names = {old: now.pop(name, name) for old, name in names.items()} | now
+        self.lost, self.renamed = tuple(losses), tuple(names.items())
+
+    def undo_one(self) -> None:
+        """Undo the last edit."""
         with self.transaction() as steps, steps.without_interrupts():
             step, losses = self.history.last(), tuple[str, ...]()
             inverse = step.patch.inverse()  # of a module: the graph is unchanged
             if step.place is not None:
                 inverse, losses = step.place.revert(step.patch, steps, renew=step.renewed)
             self._set_history(steps, self.history.after_undo(inverse))
-            return self._moved_to(replace(step, patch=edits.Patch()), losses, inverse)
+            self._move_to(replace(step, patch=edits.Patch()), losses, inverse)
 
-    def redo(self) -> str:
-        """Apply again the step that was undone last; its line of code. Raises NothingTo."""
+    def _redo_one(self) -> None:
+        """Apply again the edit that was undone last."""
         with self.transaction() as steps, steps.without_interrupts():
             step, losses = self.history.next(), tuple[str, ...]()
             if step.place is not None:
@@ -210,34 +259,34 @@ class EditExecutor(EditedGraph):
                 step = replace(step, patch=step.place.refit(step.patch, steps))
                 losses = step.place.apply(step.patch, steps, renew=step.renewed)
             self._set_history(steps, self.history.after_redo(step))
-            return self._moved_to(step, losses, step.patch)
+            self._move_to(step, losses, step.patch)
 
-    def _moved_to(self, step: edits.Step, losses: tuple[str, ...], patch: edits.Patch) -> str:
-        """Make the graph of a step current, which was undone or redone by `patch`; the line of code of the step."""
+    def _move_to(self, step: edits.Step, losses: tuple[str, ...], patch: edits.Patch) -> None:
+        """Make the graph of an edit current, which was undone or redone by `patch`."""
         self.navigator.go(step.path)
         self._set_latest(step, patch, losses)
         self.listeners.notify()
-        return step.line
 
-    def jump(self, to: object) -> str:
-        """Undo or redo until `to` steps are done; the line of the last step taken, or "". Raises NothingTo."""
-        edits, position = len(self.history.done) + len(self.history.undone), len(self.history.done)
-        if type(to) is not int or not 0 <= to <= edits:
-            raise NothingTo(f"There are {edits} edits to jump among; give a number from 0 to {edits}.")
-        with self.transaction() as steps:
-            steps.on_failure(self._step_to, position)
-            return self._step_to(to)
+    def undo_since(self, history: edits.History) -> None:
+        """Undo the edits since a history; nothing is left of them, and their names are free for the same edits."""
+        nodes: list[NodeDef] = []
+        functions: set[str] = set()
+        while len(self.history.done) > len(history.done):
+            step = self.history.last()
+            patch = change_of(self.target, step.patch, step.place)
+            if patch is not None:
+                nodes += patch.add.nodes
+                functions |= {function.signature.name for function in patch.add.functions}
+            self.undo_one()
+        self.history = history
+        self._free_names(nodes, functions)
 
-    def _step_to(self, number: int) -> str:
-        """Undo or redo until so many steps are done; the line of the last one."""
-        line = ""
-        losses: dict[str, None] = {}
-        names: dict[str, str] = {}
-        while len(self.history.done) != number:
-            line = self.undo() if len(self.history.done) > number else self.redo()
-            losses |= dict.fromkeys(self.lost)
-            now = dict(self.renamed)
-            names = {old: now.pop(name, name) for old, name in names.items()} | now
-        if line:
-            self.lost, self.renamed = tuple(losses), tuple(names.items())
-        return line
+    def _free_names(self, nodes: list[NodeDef], functions: set[str]) -> None:
+        """Let the same edits use the names: TensorFlow's graph keeps the ops, hidden, and they are shown again then."""
+        graph = self.source.graph
+        if graph is None or not nodes:
+            return
+        record = live.record_of(graph)
+        record.failed.update((node.name, node) for node in nodes if node.name in record.hidden)
+        record.failed_functions |= record.functions & functions
+        self.target.reread()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tfgraphwidget.sentences import in_cell
-
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -21,8 +19,6 @@ from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor import function_bodies
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.editor.transaction import one_thread
-from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import LOOP_CONDITION, Selection, ops, unused_inputs, unused_inputs_notice, upstream
 from tfgraphwidget.optional_packages import import_package
 from tfgraphwidget.sources import open_source
@@ -60,101 +56,6 @@ class FileAPI(ArgumentChecks):
         """
         return self._core.session
 
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """Notices about missing files, read-only parts and the last `save`: one sentence each.
-
-        Also what edits have removed from the selection, until something else is selected.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> selection = editor.mark("x:0", "net/logits:0")
-        >>> editor.notices
-        ()
-        >>> report = editor.detach("net/hidden/Relu")
-        >>> editor.selection is None, len(editor.notices)
-        (True, 1)
-        """
-        selection_notice = self._core.view.selection_notice
-        return (*self._core.source.notices, *self._core.save_notices, *([selection_notice] if selection_notice else []))
-
-    @property
-    def trusted(self) -> bool:
-        """Whether ops of the graph may run that do more than compute: write or read files, call Python, wait.
-
-        A graph that lives in the notebook is the user's own, and a file without such ops is trusted too. Of another
-        file nothing else runs, whatever is asked of the editor, until this is set to True. The ops of a Saver of
-        TensorFlow 1 run when their file is fed, as its `save` and `restore` do.
-
-        Raises GraphEditError when it is set to False where it was True: open the file again for that.
-
-        >>> import tfgraphwidget as tgw
-        >>> import tensorflow as tf
-        >>> with tf.Graph().as_default() as graph:
-        ...     contents = tf.io.read_file("/etc/hostname", name="read")
-        >>> editor = tgw.edit(graph.as_graph_def())
-        >>> editor.trusted
-        False
-        >>> [finding.ops for finding in editor.lint("untrusted")]
-        [('read',)]
-        >>> editor.trusted = True
-        """
-        return self._core.source.trust.is_given
-
-    @trusted.setter
-    def trusted(self, value: bool) -> None:
-        if value is not True and self.trusted:
-            raise GraphEditError(
-                "trusted = False: what is trusted may have run already; "
-                + in_cell("open the file again with tgw.edit(path).")
-            )
-        if value is True and not self.trusted:
-            self._core.source.give_trust()
-            self._core.listeners.notify()
-
-    def refresh(self) -> None:
-        """Read the graph again; needed only after other code changed edges in place, which TensorFlow does not report.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> logits, added = (editor.graph.get_operation_by_name(name) for name in ("net/logits", "net/hidden/Add"))
-            >>> logits._update_input(0, added.outputs[0])
-            >>> editor.refresh()
-            >>> editor.path("net/hidden/Add", "net/logits").ops
-            ('net/hidden/Add', 'net/logits')
-        """
-        with one_thread():
-            self._core.target.reread()
-        self._core.listeners.notify()
-
-    def follow(self) -> str:
-        """Look whether the file that `tgw.edit(path, watch=True)` opened has changed, and follow it.
-
-        Returns:
-            A sentence on what was done, or why it could not be; "" if the file is as it was.
-
-        Raises:
-            GraphEditError: The editor does not watch a file.
-
-        Example:
-            >>> import tempfile, tfgraphwidget as tgw
-            >>> path = tempfile.mkdtemp() + "/net.pb"
-            >>> saved = tgw.example().save(path)
-            >>> editor = tgw.edit(path, watch=True)
-            >>> report = editor.rename("net/logits", "net/scores")
-            >>> other = tgw.example()
-            >>> removed = other.strip_training(["net/logits"])
-            >>> saved = other.save(path)
-            >>> editor.follow()
-            'net.pb has changed; it was opened again, and 1 edit was made again.'
-        """
-        if self._core.file_watch is None:
-            raise GraphEditError(
-                "follow(): the editor does not watch a file; " + in_cell("open one by tgw.edit(path, watch=True).")
-            )
-        return self._core.file_watch.look(at_once=True)
-
     # Parts and other forms
 
     def extract(self, inputs: Names | None = None, outputs: Names | None = None) -> Self:
@@ -163,7 +64,7 @@ class FileAPI(ArgumentChecks):
         Ops keep their names, and inputs become placeholders. The graph of this editor does not change. A part of a file
         is a graph of a file too, and needs no TensorFlow; so is a part of a function of a SavedModel, unless it reads
         tables or gradients of Python. Of other functions' bodies the part is a function, of a tf.Module with variables
-        of its own: `module()` of the new editor.
+        of its own: `to_module()` of the new editor.
 
         Args:
             inputs: Tensors where the part begins; without `inputs` and `outputs` the marked boundary is used.
@@ -214,7 +115,7 @@ class FileAPI(ArgumentChecks):
         source.notices += unused_inputs_notice(unused_inputs(index, ends[0], part.mask), ends[1])
         editor: Any = type(self)
         extracted = editor(source, core.show)
-        there = extracted.index.ids
+        there = extracted._core.index.ids
         extracted.mark(*([name for name in side if name.partition(":")[0] in there] for side in ends))
         result: Self = extracted
         return result
@@ -228,7 +129,7 @@ class FileAPI(ArgumentChecks):
         )
         editor: Any = type(self)
         part = editor(open_source(module.run), core.show)
-        part.core.extracted = module
+        part._core.extracted = module
         result: Self = part
         return result
 
@@ -281,17 +182,17 @@ class FileAPI(ArgumentChecks):
         from tfgraphwidget.editor.splitting import keep_keys, keys_of
 
         part: Any = self.extract(inputs, outputs)
-        keys, module = keys_of(self._core), part.core.extracted
+        keys, module = keys_of(self._core), part._core.extracted
         if module is None:
-            keep_keys(part.core, keys)
+            keep_keys(part._core, keys)
         elif any(not keys.get(name, "output_").startswith("output_") for name in module.outputs):
             editor: Any = type(self)
             part = editor(open_source(module.signature), self._core.show)
-            part.core.extracted = module
+            part._core.extracted = module
         result: Self = part
         return result
 
-    def networkx(self) -> Any:
+    def to_networkx(self) -> Any:
         """Convert the current graph to networkx.
 
         Returns:
@@ -301,12 +202,12 @@ class FileAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> graph = editor.networkx()
+            >>> graph = editor.to_networkx()
             >>> edges = graph.edges("net/logits", data=True)
             >>> [(target, edge["tensor"], edge["shape"]) for _, target, edge in edges][:1]
             [('cross_entropy/cross_entropy', 'net/logits:0', (None, 3))]
         """
-        import_package("networkx", "networkx() needs networkx")
+        import_package("networkx", "to_networkx() needs networkx")
         from tfgraphwidget.export.formats import pack_extras
         from tfgraphwidget.graph import nx
 
@@ -314,106 +215,7 @@ class FileAPI(ArgumentChecks):
         graph.graph["meta_graph_def"] = pack_extras(self._core.index, self._core.view.body.envelope())
         return graph
 
-    # The edits as code and data
-
-    def to_script(self, file: str = "values.npz") -> edits.serialization.Script:
-        """Write a Python script that opens what was opened and makes the edits again; it gives an equal graph.
-
-        The script contains what only this process has: the source of functions, and arrays up to 1 MB. A live graph
-        must be the default one where it runs. `editor.save("edits.py")` writes it to a file.
-
-        Args:
-            file: The NumPy archive from which the script reads arrays over 1 MB.
-
-        Returns:
-            Its `text`, and the `arrays` for the file.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> report = editor.bypass("net/hidden/Relu")
-            >>> print(editor.to_script().text)
-            import tensorflow as tf
-            import tfgraphwidget as tgw
-            <BLANKLINE>
-            editor = tgw.edit(
-                tf.compat.v1.get_default_graph(),  # the graph that was opened
-                session=tf.compat.v1.get_default_session(),  # the session that runs it
-            )
-            <BLANKLINE>
-            editor.bypass(what="net/hidden/Relu")
-            <BLANKLINE>
-            >>> import numpy as np
-            >>> report = editor.set_constant("x:0", np.zeros([100_000, 4]))
-            >>> {name: array.shape for name, array in editor.to_script("zeros.npz").arrays.items()}
-            {'x:0': (100000, 4)}
-        """
-        from tfgraphwidget.editor import saving
-
-        return saving.script_of(self._core, file)
-
-    def replay(self, edits: object) -> int:
-        """Make edits on the current graph that `history.records()` or `save` wrote: all of them, or none.
-
-        No code is run. Paths in the edits (a checkpoint, a graph that is added) are read.
-
-        Args:
-            edits: What `history.records()` returned, or the path of a JSON file.
-
-        Returns:
-            The number of edits that were made; one that finds nothing to do is none. The graph of the last one is the
-            current one then.
-
-        Raises:
-            GraphEditError: An edit cannot be read or made; the sentence names its number and verb.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> report = editor.rename("net/logits", "net/scores")
-            >>> other = tgw.example()
-            >>> other.replay(editor.history.records()), other.history.lines
-            (1, ('editor.rename(old="net/logits", new="net/scores")',))
-        """
-        from tfgraphwidget.editor import replay
-
-        return replay.replay(self._core.executor, edits)
-
     # Files
-
-    def to_bytes(self) -> bytes:
-        """Write the editor as bytes: the graph, its edits, its values, and what is marked.
-
-        `tgw.edit(data)` opens them, in this process or another: the edits can be undone there, and the graph runs with
-        the values that its session had. `pickle` and `copy.deepcopy` use it, and `editor.save("net.tgw")` writes it to
-        a file. The bytes hold no code.
-
-        A `tf.Graph` comes back as a graph of its own with a session of its own, a function or Keras model as a function
-        with variables of its own: `module()`. What was undone cannot be redone. Edits that hold a Python function or
-        another graph come as the graph that they gave, and a notice says so.
-
-        Returns:
-            The bytes.
-
-        Raises:
-            NotRunnable: An op calls a Python function of this process.
-            SessionRefused: The session holds what cannot be read: elements of a queue, a barrier, a staging area.
-            GraphEditError: An edit of a function or a SavedModel cannot be written.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> report = editor.rename("net/logits", "net/scores")
-            >>> other = tgw.edit(editor.to_bytes())
-            >>> other.undo()
-            'editor.rename(old="net/logits", new="net/scores")'
-            >>> feeds = {"x:0": [[1, 2, 3, 4]]}
-            >>> bool((other.session.run("net/logits:0", feeds) == editor.session.run("net/scores:0", feeds)).all())
-            True
-        """
-        from tfgraphwidget.editor import archive
-
-        return archive.to_bytes(self._core)
 
     def save(
         self,
@@ -433,6 +235,7 @@ class FileAPI(ArgumentChecks):
         select_tf_ops: bool = False,
         opset: int | None = None,
         timeout: float = 600.0,
+        format: Literal["tensorboard"] | None = None,  # noqa: A002  # as other packages call it
     ) -> Path:
         """Write the current graph to a file; the end of `path` says in which format.
 
@@ -442,7 +245,7 @@ class FileAPI(ArgumentChecks):
         * ".tflite" and ".onnx" are the frozen graph for LiteRT and for ONNX's runtimes, as TensorFlow's converter and
           tf2onnx write it: pip install 'tfgraphwidget[onnx]'
         * ".svg", ".png" and ".pdf" are pictures, ".dot" and ".graphml" are for other graph tools
-        * ".tgw" is the editor itself, with its edits and values; see `to_bytes`
+        * ".tgw" is the editor itself, with its edits and values; `bytes(editor)` is the same
         * ".html" is a self-contained page with pan, zoom, search and inspector, which needs no kernel or network
         * ".py" is the code of the edits, ".json" the edits as data, for `replay`
 
@@ -476,9 +279,11 @@ class FileAPI(ArgumentChecks):
                 runtime then needs.
             opset: Of an ".onnx" file: the version of ONNX's ops; None for that of tf2onnx.
             timeout: How many seconds a converter may take.
+            format: "tensorboard" writes an event file for the graph tab of TensorBoard into the folder `path`, without
+                the values of constants over 1 kB: `tensorboard --logdir path`. None: as the end of `path` says.
 
         Returns:
-            The path.
+            The path of what was written.
 
         Raises:
             PackageMissing: tf2onnx, onnx or onnxruntime is not installed.
@@ -492,12 +297,14 @@ class FileAPI(ArgumentChecks):
             >>> folder = tempfile.mkdtemp()
             >>> editor.save(f"{folder}/net.pb", "x:0", "net/logits:0", frozen=True).name
             'net.pb'
-            >>> tgw.edit(f"{folder}/net.pb").of_type("Const").ops
+            >>> tgw.edit(f"{folder}/net.pb").ops(type="Const").ops
             ('net/hidden/w', 'net/hidden/b', 'net/w')
         """
         from tfgraphwidget.editor import archive, saving
 
         core = self._core
+        if format == "tensorboard":
+            return export.write_events(Path(path), core.index, core.view.body.envelope())
         ends = saving.ends_without_refused_ops(core, path, inputs, outputs, signatures, frozen=frozen)
         if ends is not None:  # what stands in the way of a run is behind the outputs, or edits have taken it away
             core = self.extract(*ends.boundary)._core
@@ -524,29 +331,6 @@ class FileAPI(ArgumentChecks):
             },
             archive=archive.EditorArchive(core),
         )
-
-    def to_tensorboard(self, logdir: str | PathLike[str]) -> Path:
-        """Write the current graph as an event file for the graph tab of TensorBoard: `tensorboard --logdir logdir`.
-
-        Tensors have their static shapes. The values of constants over 1 kB are left out.
-
-        Args:
-            logdir: The folder, which is made if it does not exist.
-
-        Returns:
-            The path of the file.
-
-        Raises:
-            GraphEditError: The folder cannot be written to.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> import tempfile
-            >>> editor.to_tensorboard(tempfile.mkdtemp()).name.startswith("events.out.tfevents.")
-            True
-        """
-        return export.write_events(Path(logdir), self._core.index, self._core.view.body.envelope())
 
 
 def _with_whole_loops(part: Selection, inputs: Iterable[str]) -> Selection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,11 @@ from tfgraphwidget.editor.file_api import FileAPI
 from tfgraphwidget.editor.pattern_api import PatternAPI
 from tfgraphwidget.editor.selection_api import SelectionAPI
 from tfgraphwidget.editor.signature_api import Signatures
+from tfgraphwidget.editor.source_api import OpenedSource
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.editor.transaction import Listeners
 from tfgraphwidget.editor.view_api import View
 from tfgraphwidget.edits import registry
+from tfgraphwidget.edits.serialization import names_of_0_2
 from tfgraphwidget.layout import Layout
 from tfgraphwidget.naming import count_text
 from tfgraphwidget.optional_packages import import_package
@@ -37,18 +38,19 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
     Where ops and tensors are arguments, names are accepted ("net/dense/MatMul", "x:0"), and so are `tf.Operation`s,
     `tf.Tensor`s, variables and selections. Each edit is a line of code, and can be undone.
 
-    By task, in the order of the methods below:
-        select: find, ops, scope, between, upstream, downstream, where, mark, selection
-        edit: clone, preview, add, insert, replace, replace_all, remove, bypass, reroute, connect, rename, set_attr,
-            set_trainable, freeze, strip_training
-        apply and undo: edit, undo, redo, history
-        find a pattern: match, like
-        examine: inspect, diff, compare, probe, cost, measure, optimized, table, lint, summary, impact
-        save and replay: save, extract, split, to_script, replay, to_bytes, networkx, refresh
-        editor.view, what is drawn: expand, collapse, reveal, hide, enter, leave, pin, color_by, direction, to_svg
-        editor.passes, the whole graph: fold_constants, merge_duplicates, change_batch_size, cast, quantize_weights
+    By task:
+        see: draw, view, source, graph, session
+        select: ops, find, between, upstream, downstream, path, match, mark, selection, inputs, outputs
+        edit: clone, add, call, insert, replace, replace_all, remove, bypass, detach, reroute, swap, connect, rename,
+            set_attr, set_constant, set_device, set_trainable, add_control_inputs, remove_control_inputs, freeze
+        apply and undo: apply, batch, preview, undo, redo, renew
+        examine: inspect, summary, table, measure, probe, compare, diff, lint
+        save: save, extract, split, to_module, to_function, to_keras, to_networkx, bytes(editor)
+        editor.view, what is drawn: expand, collapse, reveal, hide, enter, leave, pin, color_by, to_svg, widget
+        editor.passes, the whole graph: strip_training, fold_constants, change_batch_size, set_input, cast, grappler
         editor.signatures, by name: add, rename, reorder, remove, open
-        editor.history, a sequence of steps: done, undone, lines, goto, records, lost
+        editor.history, a sequence of steps: done, undone, lines, goto, records, replay, to_script, lost
+        editor.source, what was opened: notices, trusted, reload
 
     Args:
         source: What `tfgraphwidget.sources.open_source` opened.
@@ -79,7 +81,7 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
         >>> sorted(editor.view.expanded)
         ['cross_entropy', 'net/hidden']
         """
-        return View(self._core)
+        return View(self._core, self)
 
     @property
     def passes(self) -> Passes:
@@ -91,7 +93,7 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
         >>> editor.passes.cast("float16").notes[1]
         '3 constants: 256 → 128 bytes.'
         """
-        return Passes(self._core)
+        return Passes(self._core, self)
 
     @property
     def signatures(self) -> Signatures:
@@ -131,50 +133,19 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
         return axes
 
     @property
-    def core(self) -> EditorCore:
-        """The parts of the editor, for widgets and tools.
+    def source(self) -> OpenedSource:
+        """What was opened: whether it is trusted, what there is to say of it, and reading it again.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> editor.core.view.title
-        'Graph'
+        >>> editor.source, editor.source.trusted
+        (<OpenedSource: Graph>, True)
         """
-        return self._core
-
-    @property
-    def listeners(self) -> Listeners:
-        """Functions that are called after each change of the graph, or of what is shown or selected of it.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> editor.listeners.append(lambda: print(len(editor.history.done), "edits"))
-        >>> report = editor.bypass("net/hidden/Relu")
-        1 edits
-        """
-        return self._core.listeners
-
-    @listeners.setter
-    def listeners(self, functions: Iterable[Callable[[], None]]) -> None:
-        self._core.listeners[:] = list(functions)
-
-    @property
-    def widget(self) -> Any:
-        """The editor as an ipywidgets widget; always the same one, until that is closed.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> selection = editor.mark("x:0", "net/logits:0")
-        >>> editor.widget.inputs, editor.widget.outputs
-        (('x:0',), ('net/logits:0',))
-        """
-        core = self._core
-        if core.widget is None or core.widget.comm is None:
-            core.widget = core.show(self)
-        return core.widget
+        return OpenedSource(self._core)
 
     def _repr_mimebundle_(self, **kwargs: object) -> object:
         """The widget, and a picture that the notebook shows without a kernel (GitHub, nbviewer, nbconvert)."""
-        data, *more = self.widget._repr_mimebundle_(**kwargs)
+        data, *more = self.view.widget._repr_mimebundle_(**kwargs)
         picture = self._picture()
         return ({**data, "image/svg+xml": picture} if picture else data, *more)
 
@@ -196,14 +167,72 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
             registration = registry.registration_of(name)
             if registration is not None and not registration.kind.method:
                 return method_of(registration.kind, name).__get__(self)
-            method = "" if registration is None else f"; it is editor.{registration.kind.method}"
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{method}")
+            method = names_of_0_2.METHODS.get(name) if registration is None else registration.kind.method
+            hint = f"; it is editor.{method}" if method else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+
+    def __dir__(self) -> list[str]:
+        """The names of the class, and those of commands of others, which `__getattr__` gives."""
+        return sorted({*dir(type(self)), *registry.verbs_of_others()})
+
+    def __len__(self) -> int:
+        """The number of ops of the current graph.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> len(editor), "net/logits" in editor, list(editor)[:2]
+        (74, True, ['x', 'labels'])
+        """
+        return len(self._core.index)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._core.index.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._core.index.ids
 
     __setattr__ = set_property
 
+    def __bytes__(self) -> bytes:
+        """Write the editor as bytes: the graph, its edits, its values, and what is marked.
+
+        `tgw.edit(data)` opens them, in this process or another: the edits can be undone there, and the graph runs with
+        the values that its session had. `pickle` and `copy.deepcopy` use it, and `editor.save("net.tgw")` writes it to
+        a file. The bytes hold no code.
+
+        A `tf.Graph` comes back as a graph of its own with a session of its own, a function or Keras model as a function
+        with variables of its own: `to_module()`. What was undone cannot be redone. Edits that hold a Python function or
+        another graph come as the graph that they gave, and a notice says so.
+
+        Returns:
+            The bytes.
+
+        Raises:
+            NotRunnable: An op calls a Python function of this process.
+            SessionRefused: The session holds what cannot be read: elements of a queue, a barrier, a staging area.
+            GraphEditError: An edit of a function or a SavedModel cannot be written.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.rename("net/logits", "net/scores")
+            >>> other = tgw.edit(bytes(editor))
+            >>> other.undo()
+            'editor.rename(old="net/logits", new="net/scores")'
+            >>> feeds = {"x:0": [[1, 2, 3, 4]]}
+            >>> bool((other.session.run("net/logits:0", feeds) == editor.session.run("net/scores:0", feeds)).all())
+            True
+        """
+        from tfgraphwidget.editor import archive
+
+        return archive.to_bytes(self._core)
+
     def __reduce__(self) -> tuple[Callable[[bytes], Any], tuple[bytes]]:
-        """Pickle as `to_bytes` writes it; `copy.deepcopy` comes here too."""
-        return import_module(_PACKAGE).edit, (self.to_bytes(),)
+        """Pickle as `__bytes__` writes it; `copy.deepcopy` comes here too."""
+        return import_module(_PACKAGE).edit, (bytes(self),)
 
     def __repr__(self) -> str:
         done = self._core.executor.history.done

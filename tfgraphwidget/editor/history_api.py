@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from tfgraphwidget import edits
 from tfgraphwidget.argument_checks import ArgumentChecks, set_property
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.transaction import one_thread
 
+AnyStep: TypeAlias = "edits.Step | edits.BatchStep"
+"""One edit, or the edits of a batch."""
+
 if TYPE_CHECKING:
     from tfgraphwidget.editor.edited_graph import Copies
 
 
-class EditHistory(Sequence[edits.Step], ArgumentChecks, inside=one_thread):
+class EditHistory(Sequence[AnyStep], ArgumentChecks, inside=one_thread):
     """The edits that were done and undone when it was asked for; it stays as it is when others are made.
 
-    Its items are the steps that are done, oldest first. It prints with the number of each step, which `goto` takes, and
-    a mark where one is.
+    Its items are the steps that are done, oldest first; the edits of a batch are one step. It prints with the number of
+    each step, which `goto` takes, and a mark where one is.
     """
 
     def __init__(self, core: EditorCore, value: edits.History) -> None:
@@ -27,7 +30,7 @@ class EditHistory(Sequence[edits.Step], ArgumentChecks, inside=one_thread):
     __setattr__ = set_property
 
     @property
-    def done(self) -> tuple[edits.Step, ...]:
+    def done(self) -> tuple[AnyStep, ...]:
         """The steps that are done, oldest first.
 
         >>> import tfgraphwidget as tgw
@@ -36,27 +39,27 @@ class EditHistory(Sequence[edits.Step], ArgumentChecks, inside=one_thread):
         >>> [step.sentence for step in editor.history.done]
         ['Renamed loss to mean_loss']
         """
-        return self._value.done
+        return edits.group_batches(self._value.done)
 
     @property
-    def undone(self) -> tuple[edits.Step, ...]:
+    def undone(self) -> tuple[AnyStep, ...]:
         """The steps that are undone; the one to redo next is the last.
 
         >>> import tfgraphwidget as tgw
         >>> tgw.example().history.undone
         ()
         """
-        return self._value.undone
+        return edits.group_batches(reversed(self._value.undone))[::-1]
 
     @overload
-    def __getitem__(self, place: int) -> edits.Step: ...
+    def __getitem__(self, place: int) -> AnyStep: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[edits.Step, ...]: ...
-    def __getitem__(self, place: int | slice) -> edits.Step | tuple[edits.Step, ...]:
-        return self._value.done[place]
+    def __getitem__(self, place: slice) -> tuple[AnyStep, ...]: ...
+    def __getitem__(self, place: int | slice) -> AnyStep | tuple[AnyStep, ...]:
+        return self.done[place]
 
     def __len__(self) -> int:
-        return len(self._value.done)
+        return len(self.done)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EditHistory) and self._value.commands == other._value.commands
@@ -65,7 +68,14 @@ class EditHistory(Sequence[edits.Step], ArgumentChecks, inside=one_thread):
         return hash(self._value.commands)
 
     def __repr__(self) -> str:
-        return repr(self._value)
+        steps = (*self.done, *reversed(self.undone))
+        lines = ["as it was opened", *(step.line for step in steps)]
+        wide, here = len(str(len(steps))), len(self.done)
+        rows = []
+        for number, text in enumerate(lines):
+            mark = "▸" if number == here else " "
+            rows.append(f"{mark} {number:>{wide}}  " + text.replace("\n", "\n" + " " * (wide + 4)))
+        return "\n".join(rows)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -77,7 +87,7 @@ class EditHistory(Sequence[edits.Step], ArgumentChecks, inside=one_thread):
         >>> editor.history.lines
         ('editor.bypass(what="net/hidden/Relu")',)
         """
-        return tuple(step.line for step in self._value.done)
+        return tuple(step.line for step in self.done)
 
     @property
     def copies(self) -> Copies:
@@ -125,12 +135,12 @@ class EditHistory(Sequence[edits.Step], ArgumentChecks, inside=one_thread):
         return self._core.executor.jump(to)
 
     def records(self) -> list[dict[str, Any]]:
-        """Write the edits that are done as data for JSON; `editor.replay` makes them again.
+        """Write the edits that are done as data for JSON; `replay` makes them again.
 
         `editor.save("edits.json")` writes them to a file.
 
         Returns:
-            One dict for each edit.
+            One dict for each edit; those of a batch are in one.
 
         Raises:
             GraphEditError: An edit contains what only this process has: a Python function, another graph.
@@ -140,9 +150,72 @@ class EditHistory(Sequence[edits.Step], ArgumentChecks, inside=one_thread):
             >>> editor = tgw.example()
             >>> report = editor.rename("net/logits", "net/scores")
             >>> editor.history.records()
-            [{'verb': 'rename', 'given': {'old': 'net/logits', 'new': 'net/scores'}}]
+            [{'command': 'rename', 'arguments': {'old': 'net/logits', 'new': 'net/scores'}}]
         """
         return edits.serialization.records_of(self._value.done)
+
+    def to_script(self, file: str = "values.npz") -> edits.serialization.Script:
+        """Write a Python script that opens what was opened and makes the edits again; it gives an equal graph.
+
+        The script contains what only this process has: the source of functions, and arrays up to 1 MB. A live graph
+        must be the default one where it runs. `editor.save("edits.py")` writes it to a file.
+
+        Args:
+            file: The NumPy archive from which the script reads arrays over 1 MB.
+
+        Returns:
+            Its `text`, and the `arrays` for the file.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.bypass("net/hidden/Relu")
+            >>> print(editor.history.to_script().text)
+            import tensorflow as tf
+            import tfgraphwidget as tgw
+            <BLANKLINE>
+            editor = tgw.edit(
+                tf.compat.v1.get_default_graph(),  # the graph that was opened
+                session=tf.compat.v1.get_default_session(),  # the session that runs it
+            )
+            <BLANKLINE>
+            editor.bypass(what="net/hidden/Relu")
+            <BLANKLINE>
+            >>> import numpy as np
+            >>> report = editor.set_constant("x:0", np.zeros([100_000, 4]))
+            >>> {name: array.shape for name, array in editor.history.to_script("zeros.npz").arrays.items()}
+            {'x:0': (100000, 4)}
+        """
+        from tfgraphwidget.editor import saving
+
+        return saving.script_of(self._core, file)
+
+    def replay(self, edits: object) -> int:
+        """Make edits on the current graph that `history.records()` or `save` wrote: all of them, or none.
+
+        No code is run. Paths in the edits (a checkpoint, a graph that is added) are read.
+
+        Args:
+            edits: What `history.records()` returned, or the path of a JSON file.
+
+        Returns:
+            The number of edits that were made; one that finds nothing to do is none. The graph of the last one is the
+            current one then.
+
+        Raises:
+            GraphEditError: An edit cannot be read or made; the sentence names its number and verb.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> report = editor.rename("net/logits", "net/scores")
+            >>> other = tgw.example()
+            >>> other.history.replay(editor.history.records()), other.history.lines
+            (1, ('editor.rename(old="net/logits", new="net/scores")',))
+        """
+        from tfgraphwidget.editor import replay
+
+        return replay.replay(self._core.executor, edits)
 
     def reserve(self, names: Iterable[str]) -> None:
         """Reserve names, in any case, so that ops of later edits do not take them.

@@ -169,7 +169,7 @@ def _ends(ends: FunctionBoundary, into: str, arguments: Sequence[str], outputs: 
 
 def _joining(command: Add) -> _Joining:
     """Open the source that a command adds."""
-    core = getattr(command.source, "core", None)
+    core = getattr(command.source, "_core", None)
     if core is not None and isinstance(getattr(core, "target", None), OpenedGraph):
         source, target, view = core.source, core.target, core.navigator.outermost
         patches, signatures = core.executor.patches_of(view), core.executor.signatures

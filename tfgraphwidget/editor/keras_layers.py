@@ -37,7 +37,7 @@ def edited_model(executor: EditExecutor) -> KerasModel:
     if model is None:
         raise GraphEditError(
             "keras: the editor was not opened on a Keras model; "
-            + either("editor.module() is the edited function.", "Export saves the edited one.")
+            + either("editor.to_module() is the edited function.", "Export saves the edited one.")
         )
     layers = _Layers.of(model, executor.source.body)
     for step in executor.history.done:
@@ -53,7 +53,7 @@ def edited_model(executor: EditExecutor) -> KerasModel:
 def _refusal(line: str, why: str) -> GraphEditError:
     return GraphEditError(
         f"{line} cannot be said in layers: {why}; "
-        + either("editor.module() is the edited model.", "Export saves the edited one.")
+        + either("editor.to_module() is the edited model.", "Export saves the edited one.")
     )
 
 
@@ -90,7 +90,7 @@ class _Layers:
         if functional is None:
             raise GraphEditError(
                 f"Keras model {model.name!r} is a subclass whose call is Python, so its edits cannot be said "
-                "in layers; " + either("editor.module() is the edited model.", "Export saves the edited one.")
+                "in layers; " + either("editor.to_module() is the edited model.", "Export saves the edited one.")
             )
         return cls(functional, layer_outputs(functional, body.graph))
 
@@ -244,5 +244,5 @@ def _check_same(model: KerasModel, executor: EditExecutor) -> None:
         if not np.allclose(value, expected[key], rtol=_TOLERANCE, atol=_TOLERANCE, equal_nan=True):
             raise GraphEditError(
                 f"Keras model {model.name!r} with the edits in its layers computes another {key!r} than the "
-                "edited graph; " + either("editor.module() is the edited model.", "Export saves the edited one.")
+                "edited graph; " + either("editor.to_module() is the edited model.", "Export saves the edited one.")
             )

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from tfgraphwidget import edits, sources
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.errors import NothingTo
-from tfgraphwidget.graph import call, patterns, selectors
-from tfgraphwidget.sentences import in_cell
+from tfgraphwidget.graph import Selection, call, patterns
 from tfgraphwidget.tf_types import OpsLike
 
 
@@ -23,7 +21,7 @@ class PatternAPI(ArgumentChecks):
 
     def match(
         self,
-        pattern: str | patterns.Pattern | Callable[..., object],
+        pattern: str | patterns.Pattern | Callable[..., object] | Selection,
         within: OpsLike | None = None,
         *,
         limit: int | None = None,
@@ -35,7 +33,8 @@ class PatternAPI(ArgumentChecks):
         any order. A match never reaches across a function's body or out of a loop.
 
         Args:
-            pattern: The pattern; see `tfgraphwidget.pattern`.
+            pattern: The pattern; see `tfgraphwidget.pattern`. A Selection means what is like it: its types, the edges
+                between them, the attributes that say what they compute, and scalar constants by value.
             within: The ops that a match may consist of, as ops, name scopes or a Selection; None for all. Constants,
                 variables and placeholders may lie outside.
             limit: How many matches are returned at most; None for all.
@@ -59,6 +58,9 @@ class PatternAPI(ArgumentChecks):
             >>> editor.selection = hits
             >>> editor.match("Relu6(Add|AddV2(x, b))").near[0].difference
             "'net/hidden/Relu' is Relu where the pattern has Relu6"
+            >>> like = editor.ops("net/hidden/MatMul")
+            >>> print(tgw.pattern(like), [hit.outputs for hit in editor.match(like, within=editor.ops(scope="net"))])
+            MatMul(x, Const|Variable) [('net/hidden/MatMul:0',), ('net/logits:0',)]
         """
         definition = patterns.pattern(pattern)
         part = () if within is None else self._core.arguments.part(within, ops=True)
@@ -74,36 +76,3 @@ class PatternAPI(ArgumentChecks):
             op_types=sources.op_types,
             expression=call("match", [str(definition)], options) if definition.has_text else "",
         )
-
-    def like(self, what: OpsLike | None = None) -> patterns.Pattern:
-        """Make a pattern of some ops: "find more like this".
-
-        The pattern has their types, the edges between them and the attributes that say what they compute. Scalar
-        constants count by value. Tensors from outside may be any, and a variable may be a constant.
-
-        Args:
-            what: The ops, name scopes or a Selection; None for what is selected.
-
-        Returns:
-            The pattern, for `match` and `replace_all`; `print` shows its text, which can be changed.
-
-        Raises:
-            NothingTo: Nothing is given, and nothing is selected.
-            InvalidArgument: The ops are not connected, or there are none that compute something.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> like = editor.like("net/hidden/MatMul")
-            >>> print(like)
-            MatMul(x, Const|Variable)
-            >>> [hit.outputs for hit in editor.match(like, within=editor.scope("net"))]
-            [('net/hidden/MatMul:0',), ('net/logits:0',)]
-        """
-        selection = self._core.view.selection
-        if what is not None:
-            names = self._core.arguments.ops_of(what)
-            selection = selectors.ops(self._core.index, *names)
-        if selection is None:
-            raise NothingTo("Nothing is selected; " + in_cell("select some ops, or name them: editor.like('scope')."))
-        return patterns.pattern_of(selection.on(self._core.index))

@@ -3,47 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget import edits
 from tfgraphwidget.editor.executor import EditExecutor
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sentences import in_cell
 
-_Editor = TypeVar("_Editor", bound=Any)
+if TYPE_CHECKING:
+    from tfgraphwidget.editor.state import EditorCore
 
 
 class _Previewer(EditExecutor):
-    """An executor that plans each edit and makes none; `report` is what the last one would do."""
+    """An executor that plans each edit and makes none; `reports` are what they would do."""
 
-    report: edits.Edits | edits.Preview | None = None
+    reports: list[edits.Edits | edits.Preview]
 
-    def run(self, command: edits.Command, renew: edits.Renew = "always") -> tuple[tuple[object, ...], Any]:
+    def run(self, command: edits.Command) -> tuple[tuple[object, ...], Any]:
         """Plan a command."""
-        self.report = self.preview(command, renew)
-        return (), self.report
+        self.reports.append(self.preview(command))
+        return (None,), self.reports[-1]
+
+    def clone(self, command: edits.Clone) -> Any:
+        """Plan copies, also those into the function of another editor."""
+        return self.run(command)[0]
 
 
-def preview_call(editor: _Editor, call: Callable[[_Editor], object]) -> Any:
-    """Preview a call that makes one edit.
+def preview_call(
+    core: EditorCore, call: Callable[..., object], editor: object, *positional: Any, **keywords: Any
+) -> Any:
+    """What a call would do that makes one edit: a method of the editor or of one of its nouns, or a user's function.
 
     Args:
-        editor: The editor, which stays as it is.
-        call: Calls a method of the editor that it is given.
-
-    Returns:
-        What the edit would do.
+        core: The parts of the editor.
+        call: The method; or a function, whose first argument is then an editor that only plans.
+        editor: The editor.
+        positional: Arguments of the call.
+        keywords: Arguments of the call by name.
 
     Raises:
-        GraphEditError: It would be refused, for the same reason; or the call makes no edit.
+        GraphEditError: The edit would be refused, for the same reason; or the call makes no edit, or more than one.
     """
     previewer = _Previewer.__new__(_Previewer)
-    vars(previewer).update(vars(editor.core.executor))
-    reader = copy(editor)
-    reader._core = replace(editor.core, executor=previewer)
-    call(reader)
-    if previewer.report is None:
-        raise GraphEditError("This edit has no preview; " + in_cell("make it, and undo it: editor.undo()."))
-    return previewer.report
+    vars(previewer).update(vars(core.executor), reports=[])
+    planning_core = replace(core, executor=previewer)
+    owner = getattr(call, "__self__", None)
+    is_own_method = getattr(owner, "_core", None) is core
+    present: Any = owner if is_own_method else editor
+    planning_owner = object.__new__(type(present))
+    vars(planning_owner).update(vars(present), _core=planning_core)
+    function = getattr(call, "__func__", call)
+    history = core.executor.history
+    function(planning_owner, *positional, **keywords)
+    if core.executor.history is not history:
+        core.executor.undo_since(history)
+        raise GraphEditError(
+            "preview: the function has made an edit of this editor, which was undone; "
+            + in_cell("let it use its argument: editor.preview(lambda editor: editor.bypass('scope')).")
+        )
+    if len(previewer.reports) != 1:
+        raise GraphEditError(
+            "preview: this makes no edit, or several, of which there is no preview; "
+            + in_cell("make them, and undo them: editor.undo().")
+        )
+    return previewer.reports[0]

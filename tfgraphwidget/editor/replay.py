@@ -7,14 +7,11 @@ from os import PathLike
 from pathlib import Path
 
 from tfgraphwidget.editor.executor import EditExecutor
-from tfgraphwidget.editor.places import change_of
-from tfgraphwidget.edits import Entrance, History, Patch
+from tfgraphwidget.edits import Entrance, Patch
 from tfgraphwidget.edits.serialization import EditRecord, parse, records_from
 from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.progress import tell
 from tfgraphwidget.readable import read_file
-from tfgraphwidget.runtime.live import record_of
-from tfgraphwidget.tf_types import NodeDef
 
 _MOST_BYTES = 1 << 28  # of a file of edits, whose arrays are numbers in text; their objects take ten times that
 
@@ -32,14 +29,15 @@ def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] 
     """
     records = records_from(_content(edits))
     with executor.transaction() as steps:
-        steps.on_failure(undo_since, executor, executor.history)
-        count = 0
+        steps.on_failure(executor.undo_since, executor.history)
+        count, renew, batch = 0, executor.renew, executor.batch
         for number, edit in enumerate(records, 1):
             tell("Doing the edits", number - 1, len(records))
             try:
-                enter(executor, edit.rooms)
+                enter(executor, edit.functions)
                 _prepare(executor, edit)
-                report = executor.edit(edit.command(executor.index), renew=edit.renew)
+                executor.renew, executor.batch = edit.renew, edit.batch or batch
+                report = executor.edit(edit.command(executor.index))
                 if report:  # what finds nothing to do is no step
                     then(executor.history.done[-1].patch)
                     count += 1
@@ -49,8 +47,9 @@ def replay(executor: EditExecutor, edits: object, then: Callable[[Patch], None] 
             except Exception as error:  # what TensorFlow or Python say of a value that no command takes
                 message = kind_and_reason(error)
                 raise GraphEditError(
-                    f"Edit {number} ({edit.verb}) cannot be done: {message}; mend it, or leave it out."
+                    f"Edit {number} ({edit.verb}) cannot be done: {message}; fix it, or leave it out."
                 ) from error
+        executor.renew, executor.batch = renew, batch
     return count
 
 
@@ -64,37 +63,6 @@ def _content(edits: object) -> object:
         why = getattr(error, "strerror", None) or error
         raise GraphEditError(f"{str(edits)[:200]!r} cannot be read: {why}; give a file of edits.") from error
     return parse(text)
-
-
-def undo_since(executor: EditExecutor, history: History) -> None:
-    """Undo the edits since a history; nothing is left of them, and their names are free for the same edits.
-
-    Args:
-        executor: What has applied them.
-        history: The history before them.
-    """
-    nodes: list[NodeDef] = []
-    functions: set[str] = set()
-    while len(executor.history.done) > len(history.done):
-        step = executor.history.last()
-        patch = change_of(executor.target, step.patch, step.place)
-        if patch is not None:
-            nodes += patch.add.nodes
-            functions |= {function.signature.name for function in patch.add.functions}
-        executor.undo()
-    executor.history = history
-    _free_names(executor, nodes, functions)
-
-
-def _free_names(executor: EditExecutor, nodes: list[NodeDef], functions: set[str]) -> None:
-    """Let the same edits use the names: TensorFlow's graph keeps the ops, hidden, and they are shown again then."""
-    graph = executor.source.graph
-    if graph is None or not nodes:
-        return
-    record = record_of(graph)
-    record.failed.update((node.name, node) for node in nodes if node.name in record.hidden)
-    record.failed_functions |= record.functions & functions
-    executor.target.reread()
 
 
 def enter(executor: EditExecutor, path: tuple[str, ...]) -> None:
@@ -111,7 +79,7 @@ def enter(executor: EditExecutor, path: tuple[str, ...]) -> None:
 
 def _prepare(executor: EditExecutor, edit: EditRecord) -> None:
     """Let the graph be as it was for an edit, as far as its names depend on that."""
-    if edit.imported and not edit.rooms:
+    if edit.imported and not edit.functions:
         executor.target.graph()
     if edit.reserved:
         executor.target.reserve(name.lower() for name in edit.reserved)

@@ -132,8 +132,8 @@ def save(
             else:
                 export.save_graph(saved, kind, _graph_to_save(core, kind, ends, settings, notices))
     except GraphEditError as error:
-        if error.code == "conversion-refused" and not error.mends:
-            error.mends = _fixes_of(core, error.ops)
+        if error.code == "conversion-refused" and not error.fixes:
+            error.fixes = _fixes_of(core, error.ops)
         raise
     else:
         notices += _breakage_notices(breakage, is_repaired=len(source.notices) > notices_before)

@@ -10,8 +10,7 @@ from typing import Any
 from tfgraphwidget.argument_checks import ArgumentChecks
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.graph import GraphIndex, Op, Selection, boundary, control_flow, selectors
-from tfgraphwidget.naming import free_name
+from tfgraphwidget.graph import Op, Selection, boundary, selectors
 from tfgraphwidget.tf_types import DTypeLike, OpLike, OpsLike, TensorsLike
 
 
@@ -23,17 +22,6 @@ class SelectionAPI(ArgumentChecks):
     """
 
     _core: EditorCore
-
-    @property
-    def index(self) -> GraphIndex:
-        """The current graph, as arrays and names. Ops that other cells added are included.
-
-        >>> import tfgraphwidget as tgw
-        >>> editor = tgw.example()
-        >>> len(editor.index), editor.index.names[:2]
-        (74, ['x', 'labels'])
-        """
-        return self._core.index
 
     # The selection that is shown
 
@@ -47,9 +35,9 @@ class SelectionAPI(ArgumentChecks):
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> editor.selection = editor.scope("net/hidden") - editor.trainable()
+        >>> editor.selection = editor.ops(scope="net/hidden") - editor.find("is:trainable")
         >>> editor.selection, len(editor.selection)
-        ((editor.scope('net/hidden') - editor.trainable()), 13)
+        ((editor.ops(scope='net/hidden') - editor.find('is:trainable')), 13)
         """
         return self._core.view.selection
 
@@ -58,12 +46,12 @@ class SelectionAPI(ArgumentChecks):
         self._core.view.choose(self._core.arguments.selection(chosen))
         self._core.listeners.notify()
 
-    def mark(self, inputs: Names = (), outputs: Names = ()) -> Selection | None:
+    def mark(self, inputs: Names | None = None, outputs: Names | None = None) -> Selection | None:
         """Mark the input and output boundary, as clicks in the widget do.
 
         Args:
-            inputs: Tensors or ops that enter the part.
-            outputs: Tensors or ops that leave it.
+            inputs: Tensors or ops that enter the part; None for none.
+            outputs: Tensors or ops that leave it; None for none.
 
         Returns:
             The ops between, once there are inputs and outputs; else None.
@@ -81,95 +69,103 @@ class SelectionAPI(ArgumentChecks):
             (('x:0',), 10)
         """
         arguments = self._core.arguments
-        selection = self._core.view.mark(arguments.names(inputs), arguments.names(outputs))
+        selection = self._core.view.mark(
+            () if inputs is None else arguments.names(inputs), () if outputs is None else arguments.names(outputs)
+        )
         self._core.listeners.notify()
         return selection
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names of the marked inputs.
+        """The names of the marked inputs; where nothing is marked, those of the signature, function or graph.
+
+        `selection` is None where nothing is marked or selected.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> selection = editor.mark("net/hidden/Relu:0", "loss:0")
+        >>> editor.inputs
+        ('x:0', 'labels:0')
+        >>> selection = editor.mark("net/hidden/Relu:0", "net/logits:0")
         >>> editor.inputs
         ('net/hidden/Relu:0',)
         """
-        return self._core.view.boundary[0]
+        return self._core.boundary_or_apparent()[0]
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of the marked outputs.
+        """The names of the marked outputs; where nothing is marked, those of the signature, function or graph.
 
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> selection = editor.mark("net/hidden/Relu:0", "loss:0")
         >>> editor.outputs
         ('loss:0',)
+        >>> selection = editor.mark("net/hidden/Relu:0", "net/logits:0")
+        >>> editor.outputs
+        ('net/logits:0',)
         """
-        return self._core.view.boundary[1]
+        return self._core.boundary_or_apparent()[1]
 
     # By name
 
-    def ops(self, *names: OpsLike) -> Selection:
-        """Select the named ops.
+    def ops(
+        self,
+        *names: OpsLike,
+        type: str | Iterable[str] | None = None,  # noqa: A002  # as TensorFlow calls it
+        scope: str | Iterable[str] | None = None,
+        matching: str | re.Pattern[str] | None = None,
+        dtype: DTypeLike | None = None,
+        shape: object = None,
+        consumers: int | None = None,
+        where: Callable[[Op], object] | None = None,
+        file: str | PathLike[str] | None = None,
+    ) -> Selection:
+        """Select the ops that are named and pass all filters; without names, all ops of the graph that pass them.
+
+        Shapes that a file does not contain are inferred by TensorFlow on first use, which takes seconds for 50,000 ops.
 
         Args:
             names: Ops. A tensor selects that tensor alone, see `Selection.passthroughs`.
+            type: An op type, "Conv2D", or several.
+            scope: A name scope, "net/hidden", or several; the ops of nested scopes are included.
+            matching: A regular expression that is found in the name: "^net/.*MatMul$".
+            dtype: Of an output: a `tf.DType`, or a name with wildcards: "float*", "*_ref".
+            shape: The static shape of an output, with one entry for each dimension: its size, None for an unknown one,
+                "*" for any, once `...` for any number of dimensions; `tf.TensorShape(None)` for an unknown rank.
+            consumers: How many ops take an output as an input, at least.
+            where: A function of a `graph.op.Op` that says whether it is selected.
+            file: The path of a file that `Selection.save` wrote: its ops are named too.
 
         Returns:
-            The Selection.
+            The Selection; without names and filters an empty one.
 
         Raises:
-            UnknownName: A name is not in the graph.
+            UnknownName: There is no op or scope of that name, or neither the graph nor TensorFlow has the op type.
+            GraphEditError: `matching` is not a regular expression, or `where` raises an error.
 
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
             >>> editor.ops("x", "net/logits").ops
             ('x', 'net/logits')
+            >>> editor.ops(type="MatMul", scope="net").ops
+            ('net/hidden/MatMul', 'net/logits')
+            >>> editor.ops(dtype="float*", shape=[None, 3]).ops[0], editor.ops(consumers=5).ops
+            ('net/logits', ('net/hidden/w', 'net/hidden/b', 'net/w'))
+            >>> editor.ops(where=lambda op: op.type == "Relu" and op.name.startswith("net/")).ops
+            ('net/hidden/Relu',)
         """
-        return selectors.ops(self.index, *self._core.arguments.names(names))
-
-    def scope(self, *names: str) -> Selection:
-        """Select all ops in name scopes, nested scopes included.
-
-        Args:
-            names: Name scopes: "net/hidden".
-
-        Returns:
-            The Selection.
-
-        Raises:
-            UnknownName: There is no such scope.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> len(editor.scope("net/hidden")), len(editor.scope("net"))
-            (15, 22)
-        """
-        return selectors.scope(self.index, *names)
-
-    def matching(self, pattern: str | re.Pattern[str]) -> Selection:
-        """Select the ops whose name contains a match of a regular expression.
-
-        Args:
-            pattern: The regular expression.
-
-        Returns:
-            The Selection.
-
-        Raises:
-            GraphEditError: The pattern is not a regular expression.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.matching("^net/.*MatMul$").ops
-            ('net/hidden/MatMul',)
-        """
-        return selectors.matching(self.index, pattern)
+        return selectors.ops(
+            self._core.index,
+            *self._core.arguments.names(names),
+            type=type,
+            scope=scope,
+            matching=matching,
+            dtype=dtype,
+            shape=shape,
+            consumers=consumers,
+            where=where,
+            file=file,
+        )
 
     def find(self, text: Any) -> Selection:
         """Select the ops that match a query, in the language of the search box.
@@ -198,30 +194,7 @@ class SelectionAPI(ArgumentChecks):
         """
         from tfgraphwidget.graph import query
 
-        return query.find(self.index, text)
-
-    def load(self, path: str | PathLike[str]) -> Selection:
-        """Read a selection that `Selection.save` wrote.
-
-        Args:
-            path: The JSON file.
-
-        Returns:
-            The Selection.
-
-        Raises:
-            UnknownName: An op of it is not in this graph.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> import tempfile
-            >>> path = tempfile.mkdtemp() + "/part.json"
-            >>> editor.scope("net/hidden").save(path)
-            >>> len(editor.load(path))
-            15
-        """
-        return selectors.load(self.index, path)
+        return query.find(self._core.index, text)
 
     # By connection
 
@@ -245,38 +218,18 @@ class SelectionAPI(ArgumentChecks):
             ('net/hidden/w', 'net/hidden/MatMul/ReadVariableOp', 'net/hidden/MatMul')
         """
         arguments = self._core.arguments
-        return boundary.between(self.index, arguments.names(inputs), arguments.names(outputs))
+        return boundary.between(self._core.index, arguments.names(inputs), arguments.names(outputs))
 
-    def paths(self, first: OpLike, last: OpLike) -> Selection:
-        """Select all ops on any path from one op or tensor to another, both included.
-
-        Args:
-            first: The op or tensor where paths start.
-            last: The op or tensor where they end.
-
-        Returns:
-            The Selection.
-
-        Raises:
-            NoPath: There is no path.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.paths("net/hidden/Relu", "loss").ops
-            ('net/hidden/Relu', 'net/logits', 'cross_entropy/cross_entropy', 'loss')
-        """
-        return boundary.paths(self.index, self._core.arguments.name(first), self._core.arguments.name(last))
-
-    def path(self, first: OpLike, last: OpLike) -> Selection:
-        """Select the ops of one shortest path.
+    def path(self, first: OpLike, last: OpLike, *, all: bool = False) -> Selection:  # noqa: A002  # the word for it
+        """Select the ops of a shortest path, or of all paths.
 
         Args:
             first: The op or tensor where the path starts.
             last: The op or tensor where it ends.
+            all: Select the ops of any path, instead of one that is shortest.
 
         Returns:
-            The Selection.
+            The Selection, `first` and `last` included.
 
         Raises:
             NoPath: There is no path.
@@ -286,13 +239,16 @@ class SelectionAPI(ArgumentChecks):
             >>> editor = tgw.example()
             >>> editor.path("x", "net/logits").ops
             ('x', 'net/hidden/MatMul', 'net/hidden/Add', 'net/hidden/Relu', 'net/logits')
+            >>> editor.path("net/hidden/Relu", "loss", all=True).ops
+            ('net/hidden/Relu', 'net/logits', 'cross_entropy/cross_entropy', 'loss')
         """
-        return boundary.path(self.index, self._core.arguments.name(first), self._core.arguments.name(last))
+        select = boundary.paths if all else boundary.path
+        return select(self._core.index, self._core.arguments.name(first), self._core.arguments.name(last))
 
     def upstream(
         self,
         *names: OpsLike,
-        stop_at: TensorsLike = (),
+        stop_at: TensorsLike | None = None,
         within: Selection | None = None,
         controls: bool = True,
         inclusive: bool = True,
@@ -301,7 +257,7 @@ class SelectionAPI(ArgumentChecks):
 
         Args:
             names: Ops. A tensor stands for the op that computes it.
-            stop_at: Tensors that are not crossed.
+            stop_at: Tensors that are not crossed; None for none.
             within: Only ops of this selection are reached.
             controls: Follow control inputs too.
             inclusive: Include the given ops.
@@ -315,14 +271,14 @@ class SelectionAPI(ArgumentChecks):
             >>> editor.upstream("net/hidden/Relu", stop_at="net/hidden/MatMul:0").ops
             ('net/hidden/b', 'net/hidden/Add/ReadVariableOp', 'net/hidden/Add', 'net/hidden/Relu')
         """
-        stops = self._core.arguments.names(stop_at)
+        stops = () if stop_at is None else self._core.arguments.names(stop_at)
         options = {"stop_at": stops, "within": within, "controls": controls, "inclusive": inclusive}
-        return selectors.upstream(self.index, *self._core.arguments.names(names), **options)
+        return selectors.upstream(self._core.index, *self._core.arguments.names(names), **options)
 
     def downstream(
         self,
         *names: OpsLike,
-        stop_at: TensorsLike = (),
+        stop_at: TensorsLike | None = None,
         within: Selection | None = None,
         controls: bool = True,
         inclusive: bool = True,
@@ -331,7 +287,7 @@ class SelectionAPI(ArgumentChecks):
 
         Args:
             names: Ops. A tensor stands for its consumers.
-            stop_at: Tensors that are not crossed.
+            stop_at: Tensors that are not crossed; None for none.
             within: Only ops of this selection are reached.
             controls: Follow control edges too.
             inclusive: Include the given ops.
@@ -342,171 +298,9 @@ class SelectionAPI(ArgumentChecks):
         Example:
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
-            >>> editor.downstream("net/hidden/Relu", within=editor.scope("net")).ops
+            >>> editor.downstream("net/hidden/Relu", within=editor.ops(scope="net")).ops
             ('net/hidden/Relu', 'net/logits')
         """
-        stops = self._core.arguments.names(stop_at)
+        stops = () if stop_at is None else self._core.arguments.names(stop_at)
         options = {"stop_at": stops, "within": within, "controls": controls, "inclusive": inclusive}
-        return selectors.downstream(self.index, *self._core.arguments.names(names), **options)
-
-    def enclosed(self, seeds: OpsLike, by: OpsLike, *, inclusive: bool = True, controls: bool = False) -> Selection:
-        """Select all ops that are connected with `seeds`, in either direction of the edges, up to the ops `by`.
-
-        Args:
-            seeds: Ops to start from.
-            by: Ops that are not crossed.
-            inclusive: Include the ops `by` that were reached.
-            controls: Follow control edges too.
-
-        Returns:
-            The Selection.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.enclosed("labels", by="cross_entropy/cross_entropy").ops
-            ('labels', 'cross_entropy/Shape', 'cross_entropy/cross_entropy')
-        """
-        ends = self._core.arguments.names(seeds), self._core.arguments.names(by)
-        return selectors.enclosed(self.index, *ends, inclusive=inclusive, controls=controls)
-
-    # By property
-
-    def of_type(self, *types: str) -> Selection:
-        """Select the ops of some types.
-
-        Args:
-            types: Op types: "Conv2D".
-
-        Returns:
-            The Selection.
-
-        Raises:
-            UnknownName: No op of the graph has that type.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.of_type("Placeholder").ops
-            ('x', 'labels')
-        """
-        return selectors.of_type(self.index, *types)
-
-    def where(self, holds: Callable[[Op], object]) -> Selection:
-        """Select the ops for which a function returns true: `editor.where(lambda op: op.device == "")`.
-
-        Args:
-            holds: A function of a `graph.op.Op`.
-
-        Returns:
-            The Selection.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.where(lambda op: op.type == "MatMul" and op.name.startswith("net/")).ops
-            ('net/hidden/MatMul', 'net/logits')
-        """
-        return selectors.where(self.index, holds)
-
-    def fan_out(self, at_least: int) -> Selection:
-        """Select the ops that have many consumers.
-
-        Args:
-            at_least: The number of consumers from which on an op is selected.
-
-        Returns:
-            The Selection.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.fan_out(4).ops
-            ('net/hidden/w', 'net/hidden/b', 'net/w', 'cross_entropy/cross_entropy')
-        """
-        return selectors.fan_out(self.index, at_least)
-
-    def producing(self, *, dtype: DTypeLike = "*", shape: object = "*") -> Selection:
-        """Select the ops with an output of a dtype and static shape.
-
-        Shapes that a file does not contain are inferred by TensorFlow on first use, which takes seconds for 50,000 ops.
-
-        Args:
-            dtype: A `tf.DType`, or a name with wildcards: "float*", "*_ref".
-            shape: "*" for any, None for an unknown rank, or one entry for each dimension: its size, None for an unknown
-                one, "*" for any, once `...` for any number of dimensions.
-
-        Returns:
-            The Selection.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.producing(dtype="int64").ops, editor.producing(dtype="float*", shape=[None, 3]).ops[0]
-            (('labels',), 'net/logits')
-        """
-        return selectors.producing(self.index, dtype=dtype, shape=shape)
-
-    def trainable_variables(self) -> Selection:
-        """Select the handle ops of the trainable variables; `.variables` of the result describes each.
-
-        Returns:
-            The Selection.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> editor = tgw.example()
-            >>> editor.trainable_variables().ops
-            ('net/hidden/w', 'net/hidden/b', 'net/w')
-        """
-        return selectors.trainable(self.index)
-
-    # Control flow
-
-    def loops(self) -> dict[str, Selection]:
-        """Select the ops of each TF 1 while loop; `graph.control_flow` has more on them.
-
-        Returns:
-            The loops by name, outermost first.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> import tensorflow as tf
-            >>> tf.compat.v1.disable_control_flow_v2()
-            >>> with tf.Graph().as_default() as graph:
-            ...     y = tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [tf.constant(1.0)], name="loop")
-            >>> tf.compat.v1.enable_control_flow_v2()
-            >>> list(tgw.edit(graph).loops())
-            ['loop/while_context']
-        """
-        return self._by_name("loops", control_flow.loops(self.index))
-
-    def conditionals(self) -> dict[str, Selection]:
-        """Select the ops of each TF 1 conditional: its Switches, branches and Merges.
-
-        Returns:
-            The conditionals by name, outermost first.
-
-        Example:
-            >>> import tfgraphwidget as tgw
-            >>> import tensorflow as tf
-            >>> tf.compat.v1.disable_control_flow_v2()
-            >>> with tf.Graph().as_default() as graph:
-            ...     y = tf.cond(tf.constant(True), lambda: tf.constant(1.0), lambda: tf.constant(2.0), name="cond")
-            >>> tf.compat.v1.enable_control_flow_v2()
-            >>> list(tgw.edit(graph).conditionals())
-            ['cond']
-        """
-        # The gradient of a branch that was not taken leaves a Switch alone, which users do not call a conditional.
-        return self._by_name("conditionals", (block for block in control_flow.conditionals(self.index) if block.merges))
-
-    def _by_name(
-        self, method: str, blocks: Iterable[control_flow.Loop | control_flow.Conditional]
-    ) -> dict[str, Selection]:
-        blocks_by_name: dict[str, Selection] = {}
-        for block in blocks:
-            name = free_name(
-                block.name, {existing.lower() for existing in blocks_by_name}
-            )  # after two imports, two have one name
-            blocks_by_name[name] = Selection.of(self.index, sorted(block.ops), f"editor.{method}()[{name!r}]")
-        return blocks_by_name
+        return selectors.downstream(self._core.index, *self._core.arguments.names(names), **options)

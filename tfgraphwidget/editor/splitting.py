@@ -47,7 +47,7 @@ class HasCore(Protocol):
     """An editor, as far as its parts are needed."""
 
     @property
-    def core(self) -> EditorCore:
+    def _core(self) -> EditorCore:
         """The parts of the editor."""
 
 
@@ -102,9 +102,9 @@ class Split(Sequence[E], Generic[E]):
                     [name],
                 )
         for part, ends in zip(self.parts, self.ends, strict=True):
-            inputs, outputs = _own_ends(part.core, ends)
+            inputs, outputs = _own_ends(part._core, ends)
             fed = {own: values[name] for own, name in zip(inputs, ends.inputs, strict=True)}
-            values |= zip(ends.outputs, _run(part.core, outputs, fed), strict=True)
+            values |= zip(ends.outputs, _run(part._core, outputs, fed), strict=True)
         return {name: np.asarray(values[name]) for name in self._outputs}
 
     def check(self, feeds: Mapping[str, object] | None = None) -> float:
@@ -186,7 +186,7 @@ class Split(Sequence[E], Generic[E]):
         lines = []
         for number, (part, ends) in enumerate(zip(self.parts, self.ends, strict=True), 1):
             inputs = names_text(ends.inputs) or "nothing"
-            lines.append(f"{number}. {inputs} → {names_text(ends.outputs)}: {count_text(len(part.core.index), 'op')}")
+            lines.append(f"{number}. {inputs} → {names_text(ends.outputs)}: {count_text(len(part._core.index), 'op')}")
         return "\n".join(lines)
 
 

@@ -172,7 +172,7 @@ def _match_models(
 
 def _target_store(target: object, *, slots: bool) -> VariableStore:
     """The variables that get values; an editor of a file imports its graph, since a file is not changed in place."""
-    core = getattr(target, "core", None)
+    core = getattr(target, "_core", None)
     is_file = isinstance(core, EditorCore) and core.source.stored is not None
     if core is not None and is_file and core.session is None:
         raise SessionRefused(
@@ -321,7 +321,7 @@ def store_of(model: object, *, slots: bool = False) -> VariableStore:
     """
     from tfgraphwidget.runtime.functions import ModuleCopy  # a tf.Module
 
-    core = getattr(model, "core", None)
+    core = getattr(model, "_core", None)
     if isinstance(core, EditorCore):
         return store_of_source(core.source, core.target.index)
     if isinstance(model, Copy):

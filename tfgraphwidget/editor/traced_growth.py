@@ -1,4 +1,4 @@
-"""Calls a user's Python function that adds ops to a live graph; see `edits.Grow`."""
+"""Calls a user's Python function that adds ops to a live graph; see `edits.Call`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from tfgraphwidget.editor.places import OpenedGraph
 from tfgraphwidget.editor.transaction import Transaction
-from tfgraphwidget.edits import Change, Grow, Patch
+from tfgraphwidget.edits import Call, Change, Patch
 from tfgraphwidget.edits.clone import check_own_scope
 from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.graph import GraphIndex, control_flow, reachable_functions
@@ -44,7 +44,7 @@ class GrowthResult:
         return f"<GrowthResult {self.scope!r}: {counts}>"
 
 
-def grow(target: OpenedGraph, command: Grow, steps: Transaction) -> tuple[Patch, object]:
+def grow(target: OpenedGraph, command: Call, steps: Transaction) -> tuple[Patch, object]:
     """Call a Python function that adds ops to a graph. Only the new variables and tables are initialized.
 
     Args:

@@ -25,6 +25,20 @@ class Listeners(list[Callable[[], None]]):
         self._collecting = 0  # how many `collect`s are under way, of all threads
         self._is_due = False
 
+    def add(self, function: Callable[[], object]) -> Callable[[], None]:
+        """Call a function after each change from now on; what is returned ends it."""
+
+        def listener() -> None:
+            function()
+
+        self.append(listener)
+
+        def end() -> None:
+            if listener in self:
+                self.remove(listener)
+
+        return end
+
     def notify(self) -> None:
         """Call every listener; inside `collected`, when that ends. Their errors are logged: the change is made."""
         with self._lock:

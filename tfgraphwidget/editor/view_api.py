@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from tfgraphwidget.argument_checks import ArgumentChecks, set_property
+from collections.abc import Callable
+from typing import Any
+
+from tfgraphwidget.argument_checks import ArgumentChecks, set_property, value_text
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
-from tfgraphwidget.errors import GraphEditError
-from tfgraphwidget.graph import FunctionRef
+from tfgraphwidget.errors import GraphEditError, WrongType
+from tfgraphwidget.graph import Difference, FunctionRef
+from tfgraphwidget.runtime.measure.probe import Probe
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.scene.coloring import Legend
+from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.tf_types import OpLike
 from tfgraphwidget.visible import Direction
 
@@ -16,10 +21,45 @@ from tfgraphwidget.visible import Direction
 class View(ArgumentChecks):
     """Enters functions, and expands, hides, pins, colors and draws the items of the current graph."""
 
-    def __init__(self, core: EditorCore) -> None:
-        self._core = core
+    def __init__(self, core: EditorCore, editor: object) -> None:
+        self._core, self._editor = core, editor
 
     __setattr__ = set_property
+
+    @property
+    def widget(self) -> Any:
+        """The editor as an ipywidgets widget; always the same one, until that is closed.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> selection = editor.mark("x:0", "net/logits:0")
+        >>> editor.view.widget.inputs, editor.view.widget.outputs
+        (('x:0',), ('net/logits:0',))
+        """
+        core = self._core
+        if core.widget is None or core.widget.comm is None:
+            core.widget = core.show(self._editor)
+        return core.widget
+
+    def on_change(self, function: Callable[[], object]) -> Callable[[], None]:
+        """Call a function after each change of the graph, or of what is shown or selected of it.
+
+        Args:
+            function: The function, which takes no arguments. Its errors are logged.
+
+        Returns:
+            A function that ends it.
+
+        Example:
+            >>> import tfgraphwidget as tgw
+            >>> editor = tgw.example()
+            >>> end = editor.view.on_change(lambda: print(len(editor.history), "edits"))
+            >>> report = editor.bypass("net/hidden/Relu")
+            1 edits
+            >>> end()
+            >>> report = editor.rename("loss", "mean_loss")
+        """
+        return self._core.listeners.add(function)
 
     # The current graph
 
@@ -56,16 +96,16 @@ class View(ArgumentChecks):
         """
         return self._core.navigator.called_functions(self._core.arguments.name(op))
 
-    def enter(self, op: OpLike, label: str = "", *, everywhere: bool = False) -> None:
+    def enter(self, op: OpLike, label: str | None = None, *, everywhere: bool = False) -> None:
         """Make the body of a function that an op calls the current graph.
 
         An edit of the body is an edit of the graph: the op then calls the edited function, under a new name. Other
         calls of the function go on calling it as it is, unless `everywhere` is true. The graph's session follows; code
-        that runs a `tf.function` already does not, so that `module` and `function` give the edited one.
+        that runs a `tf.function` already does not, so that `to_module` and `to_function` give the edited one.
 
         Args:
             op: The op, or the name of a function in the graph's library, for all its calls.
-            label: Which of its functions: "body", "cond"; "" for the first.
+            label: Which of its functions: "body", "cond"; None for the first.
             everywhere: Whether edits are for all calls of the function, in the graph and in other functions.
 
         Raises:
@@ -83,7 +123,7 @@ class View(ArgumentChecks):
         core = self._core
         is_function = isinstance(op, str) and op in core.index.functions
         name = str(op) if is_function else core.arguments.name(op)
-        core.navigator.enter(name, str(label), everywhere=bool(everywhere))
+        core.navigator.enter(name, label or "", everywhere=bool(everywhere))
         core.listeners.notify()
 
     def leave(self, depth: int | None = None) -> None:
@@ -208,7 +248,7 @@ class View(ArgumentChecks):
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
             >>> editor.view.hide("net/hidden", editor.ops("labels"))
-            >>> sorted(editor.view.hidden), editor.core.view.hidden_ops
+            >>> sorted(editor.view.hidden), editor._core.view.hidden_ops
             (['labels', 'net/hidden'], 16)
         """
         items = self._core.arguments.items
@@ -228,7 +268,7 @@ class View(ArgumentChecks):
             >>> import tfgraphwidget as tgw
             >>> editor = tgw.example()
             >>> editor.view.show_only("net")
-            >>> len(editor.index) - editor.core.view.hidden_ops
+            >>> len(editor._core.index) - editor._core.view.hidden_ops
             22
         """
         items = self._core.arguments.items
@@ -243,7 +283,7 @@ class View(ArgumentChecks):
             >>> editor = tgw.example()
             >>> editor.view.hide("net")
             >>> editor.view.show()
-            >>> editor.core.view.hidden_ops
+            >>> editor._core.view.hidden_ops
             0
         """
         self._core.view.hidden = frozenset()
@@ -306,11 +346,11 @@ class View(ArgumentChecks):
         view.pin(view.scene(), name, x, y)
         self._core.listeners.notify()
 
-    def unpin(self, name: str = "") -> None:
+    def unpin(self, name: str | None = None) -> None:
         """Let the layout place an item again.
 
         Args:
-            name: The item; "" for all of them, and then the drawing is laid out from scratch.
+            name: The item; None for all of them, and then the drawing is laid out from scratch.
 
         Example:
             >>> import tfgraphwidget as tgw
@@ -321,12 +361,12 @@ class View(ArgumentChecks):
             >>> editor.view.to_svg() == before
             True
         """
-        self._core.view.unpin(name)
+        self._core.view.unpin(name or "")
         self._core.listeners.notify()
 
     # Colors
 
-    def color_by(self, by: object = "", *, batch: int = 1) -> None:
+    def color_by(self, by: object = None, *, batch: int = 1) -> None:
         """Color the drawing by what is known of the ops.
 
         Boxes that contain several ops show the sum of their costs, the mean of your own numbers, or the most frequent
@@ -335,14 +375,14 @@ class View(ArgumentChecks):
         Args:
             by: One of
 
-                * "" for the default colors, by families of op types
+                * None for the default colors, by families of op types
                 * "type", "device", "dtype" (of the first output), "scope" (the outermost ones), "structure" (equal
                   structure, equal color), "trainable" (variables), "diff" (what edits have changed)
                 * "parameters", "output bytes" or "FLOPs"
                 * "time" or "memory", after `measure`, or if nothing needs to be fed
                 * a column of `table()`, by its name or itself
-                * {name of an op, tensor or scope: value}, or a function of an op (see `where`) that returns a value:
-                  numbers give a ramp, other values categories; None is no value
+                * {name of an op, tensor or scope: value}, or a function of an op, as `where` of `ops`, that returns a
+                  value: numbers give a ramp, other values categories; None is no value
             batch: The first dimension of inputs that leave it open; sizes that it does not tell count as 1.
 
         Raises:
@@ -355,7 +395,7 @@ class View(ArgumentChecks):
             >>> editor.view.legend.low, editor.view.legend.high
             ('0.25', '1')
         """
-        self._core.coloring.color_by(by, batch)
+        self._core.coloring.color_by("" if by is None else by, batch)
         self._core.listeners.notify()
 
     @property
@@ -408,3 +448,48 @@ class View(ArgumentChecks):
 
         scene = self.scene()
         return svg(scene, paint=self._core.paint(scene), dark=dark)
+
+    # What is colored of a comparison or a run
+
+    @property
+    def difference(self) -> Difference | None:
+        """The difference that the drawing shows; None for none. Assign one to show it.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> report = editor.bypass("net/hidden/Relu")
+        >>> editor.view.difference = editor.diff()
+        >>> [changed.name for changed in editor.view.difference.changed][0]
+        'net/logits'
+        """
+        return self._core.evaluator.difference
+
+    @difference.setter
+    def difference(self, value: Difference | None) -> None:
+        if value is not None and not isinstance(value, Difference):
+            raise WrongType(
+                "difference",
+                f"{value_text(value)} is not a Difference; " + in_cell("assign editor.diff(), or None."),
+            )
+        self._core.evaluator.difference = value
+        self._core.listeners.notify()
+
+    @property
+    def probe(self) -> Probe | None:
+        """The result of `editor.probe` that the drawing shows; assign None to show none.
+
+        >>> import tfgraphwidget as tgw
+        >>> editor = tgw.example()
+        >>> found = editor.probe("net/hidden/Relu", {"x:0": [[1, 2, 3, 4]]})
+        >>> editor.view.probe is found
+        True
+        >>> editor.view.probe = None
+        """
+        return self._core.evaluator.probe_shown
+
+    @probe.setter
+    def probe(self, value: Probe | None) -> None:
+        if value is not None:
+            what = value_text(value)
+            raise WrongType("probe", f"{what} cannot be shown; " + in_cell("call editor.probe, or assign None."))
+        self._core.evaluator.forget_probe()

@@ -14,7 +14,6 @@ from .clone.command import Add as Add
 from .clone.command import Clone as Clone
 from .command import Command as Command
 from .command import Edits as Edits
-from .command import Renew as Renew
 from .command import counts_text as counts_text
 from .command import match_texts as match_texts
 from .command import rebind_selections as rebind_selections
@@ -34,8 +33,11 @@ from .freeze.commands import Freeze as Freeze
 from .freeze.commands import StripTraining as StripTraining
 from .freeze.fold_batch_norm import FoldBatchNorm as FoldBatchNorm
 from .freeze.variable_writes import Updates as Updates
+from .history import Batch as Batch
+from .history import BatchStep as BatchStep
 from .history import History as History
 from .history import Step as Step
+from .history import group_batches as group_batches
 from .old_ops import translate_old_ops as translate_old_ops
 from .op_replacement import replace_fixed_ops as replace_fixed_ops
 from .operand_kinds import operands_of as operands_of
@@ -87,12 +89,12 @@ from .rewire.reroute import Swap as Swap
 from .rewire.stale_gradients import stale_gradient_notes as stale_gradient_notes
 from .rewire.validation import check_acyclic as check_acyclic
 from .rewire.waiting import waiting_notes as waiting_notes
-from .rewrite.attributes import Place as Place
 from .rewrite.attributes import SetAttr as SetAttr
 from .rewrite.attributes import SetConstant as SetConstant
-from .rewrite.attributes import Trainable as Trainable
-from .rewrite.grow import Grow as Grow
-from .rewrite.input_spec import ReplaceInput as ReplaceInput
+from .rewrite.attributes import SetDevice as SetDevice
+from .rewrite.attributes import SetTrainable as SetTrainable
+from .rewrite.call import Call as Call
+from .rewrite.input_spec import SetInput as SetInput
 from .rewrite.insert import Insert as Insert
 from .rewrite.remove import Remove as Remove
 from .rewrite.rename import TRANSFERABLE_STATE as TRANSFERABLE_STATE

@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, Optional, get_args, get_origin
 
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.operand_kinds import NOT_SET, Resolver, hints_of, operands_of
@@ -31,11 +31,31 @@ def _own_parameters(kind: type[Command]) -> dict[str, inspect.Parameter]:
 
 @cache
 def call_signature(kind: type[Command]) -> inspect.Signature:
-    """The parameters of the editor's method for a command, without the editor.
+    """The parameters of the editor's method for a command, without the editor; None where nothing need be given."""
+    whole = _signature(kind)
+    return whole.replace(parameters=[_optional(parameter) for parameter in whole.parameters.values()])
 
-    Args:
-        kind: The class of the command.
-    """
+
+def _optional(parameter: inspect.Parameter) -> inspect.Parameter:
+    """The parameter, with None for a default that is empty."""
+    if not _is_empty(parameter.default):
+        return parameter
+    hint = parameter.annotation
+    if isinstance(hint, str):
+        annotation: object = hint if hint in {"object", "Any"} or "None" in hint else f"{hint} | None"
+    else:
+        annotation = hint if hint in {object, Any} else Optional[hint]  # noqa: UP045  # a hint may be a Literal
+    return parameter.replace(default=None, annotation=annotation)
+
+
+def _is_empty(default: object) -> bool:
+    """Whether a default of a field means that nothing is given."""
+    return isinstance(default, str | tuple) and not default
+
+
+@cache
+def _signature(kind: type[Command]) -> inspect.Signature:
+    """The parameters of the editor's method, with the defaults of the fields."""
     if has_own_parameters(kind):
         return inspect.Signature([*_own_parameters(kind).values()])
     hints, operands = hints_of(kind), operands_of(kind)
@@ -81,7 +101,10 @@ def command_of(kind: type[Command], resolver: Resolver, /, *positional: Any, **a
         TypeError: The method takes no such arguments.
         GraphEditError: Something that is named is not in the graph, or arguments do not fit each other.
     """
-    bound = call_signature(kind).bind(*positional, **arguments)
+    bound = _signature(kind).bind(*positional, **arguments)
+    for name, value in [*bound.arguments.items()]:
+        if value is None and _is_empty(_signature(kind).parameters[name].default):
+            del bound.arguments[name]
     bound.apply_defaults()
     if has_own_parameters(kind):
         return kind.from_call(resolver, *bound.args, **bound.kwargs)

@@ -13,9 +13,9 @@ import math
 import posixpath
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from tfgraphwidget.edits import serialization
 from tfgraphwidget.edits.context import Array, PlanContext
@@ -78,6 +78,49 @@ class Edits:
             replaced=patch.report.replaced,
             skipped=patch.report.skipped,
             is_nothing=patch.report.is_nothing,
+        )
+
+    @classmethod
+    def together(cls, reports: Sequence[Edits]) -> Edits:
+        """One report of edits that were made one after the other: what is different at the end."""
+        added: dict[str, None] = {}
+        removed: dict[str, None] = {}
+        changed: dict[str, None] = {}
+        renamed: dict[str, str] = {}  # new name -> old name
+        shapes: dict[tuple[str, int], NewShape] = {}
+        for report in reports:
+            for shape in report.shapes:
+                first = shapes.get((shape.op, shape.port), shape)
+                shapes[shape.op, shape.port] = shape._replace(before=first.before)
+            renamed |= {new: renamed.pop(old, old) for old, new in report.renamed}
+            for name in report.removed:
+                changed.pop(name, None)
+                if name in added:
+                    del added[name]
+                else:
+                    removed[name] = None
+            for name in report.added:
+                if name in removed:
+                    del removed[name]
+                    changed[name] = None
+                else:
+                    added[name] = None
+            changed |= dict.fromkeys(name for name in report.changed if name not in added)
+        done = [report for report in reports if report]
+        if any(not report.renamed for report in done):
+            renamed = {}  # of several kinds of edits a report counts the ops
+        return cls(
+            added=tuple(added),
+            removed=tuple(removed),
+            changed=tuple(changed),
+            shapes=tuple(shapes.values()),
+            lost=tuple(dict.fromkeys(loss for report in reports for loss in report.lost)),
+            notes=tuple(dict.fromkeys(note for report in done or reports for note in report.notes)),
+            constants=tuple(constant for report in reports for constant in report.constants),
+            renamed=tuple((old, new) for new, old in renamed.items()),
+            replaced=tuple(match for report in reports for match in report.replaced),
+            skipped=tuple(match for report in reports for match in report.skipped),
+            is_nothing=not done,
         )
 
     def __bool__(self) -> bool:
@@ -156,9 +199,6 @@ _TAKEN = frozenset({"tf", "tgw", "np", "io", "base64", "values", "graph", "sessi
 # A larger array is printed as the name of a variable that the person has.
 _MOST_NUMBERS = 16
 _Value = TypeVar("_Value", bound="DataclassInstance")
-
-Renew = Literal["always", "never"]
-"""Whether a session is renewed so that it follows changes of ops that it has run."""
 
 
 class Planner(Protocol):
@@ -296,20 +336,18 @@ class Command(ABC):
         """The name of the editor's method in code: "set_attr", "passes.fold_constants"."""
         return cls.method or cls.verb()
 
-    def code(self, writer: ValueWriter | None = None, *, renewed: bool = True, where: str = "") -> str:
+    def code(self, writer: ValueWriter | None = None, *, where: str = "") -> str:
         """The call of the editor's method: `copy = editor.clone(inputs=["x:0"], outputs=["y:0"], into="copy")`.
 
         Args:
             writer: How values are written that are no literals.
-            renewed: Whether the session followed the edit.
             where: The function that the edit was done in, for a comment behind the call.
 
         Returns:
             One line of Python.
         """
         command = self.as_called()
-        options = filter(None, [arguments(command, writer), "" if renewed else 'renew="never"'])
-        call, name = f"editor.{command.call_name()}({', '.join(options)})", command.result_name()
+        call, name = f"editor.{command.call_name()}({arguments(command, writer)})", command.result_name()
         return (f"{name} = {call}" if name else call) + (f"  # in {where}" if where else "")
 
     def sentence(self) -> str:
@@ -456,6 +494,8 @@ def arguments(command: DataclassInstance, writer: ValueWriter | None = None) -> 
 
 
 def _field_text(value: object, operand: Operand, writer: ValueWriter, name: str) -> str:
+    if value is None and operand.none_text:
+        return operand.none_text
     if operand.external and not isinstance(value, str):
         return writer.external(value, operand.external)
     if operand.is_function and callable(value):

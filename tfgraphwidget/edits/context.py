@@ -360,7 +360,7 @@ class IndexContext:
             TensorFlowMissing: Always.
         """
         raise TensorFlowMissing(
-            "This edit is planned without TensorFlow; " + either("call editor.edit(command).", "refresh the graph.")
+            "This edit is planned without TensorFlow; " + either("call editor.apply(command).", "refresh the graph.")
         )
 
     def variable_values(self, variables: Sequence[VariableDef]) -> Mapping[str, TensorProto]:  # noqa: ARG002
@@ -375,5 +375,5 @@ class IndexContext:
 def _needs_tensorflow(what: str) -> GraphEditError:
     return GraphEditError(
         f"This edit cannot be planned without TensorFlow, so {what}; "
-        + either("call editor.edit(command).", "refresh the graph.")
+        + either("call editor.apply(command).", "refresh the graph.")
     )

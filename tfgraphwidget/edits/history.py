@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from tfgraphwidget.errors import NothingTo
@@ -12,6 +15,18 @@ if TYPE_CHECKING:
     from tfgraphwidget.edits.patch import Patch  # noqa: TC004  # a string at run time
 
 
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Several edits that are one step to the user; steps with the same object belong together."""
+
+    name: str
+
+    @property
+    def line(self) -> str:
+        """The line of Python that begins it."""
+        return f"with editor.batch({json.dumps(self.name, ensure_ascii=False)}):"
+
+
 @dataclass(frozen=True)
 class Step:
     """One command with the patch that it came to, the graph that was patched, and what the user got.
@@ -19,7 +34,8 @@ class Step:
     `path` names the current graph and those around it; `renewed` says whether the session follows changes
     in place. What else the step hangs on, and its line does not say: `reserved` are names, in lower case, that its new
     ops could not take since hidden ops of undone steps have them, and `imported` says that it came out otherwise than
-    in the file, or may name ops that the file does not have, because TensorFlow held the graph.
+    in the file, or may name ops that the file does not have, because TensorFlow held the graph. `batch` is that of the
+    steps that are done and undone together with it; None for a step of its own.
     """
 
     command: Command
@@ -30,6 +46,7 @@ class Step:
     renewed: bool = True
     reserved: tuple[str, ...] = ()
     imported: bool = False
+    batch: Batch | None = None
 
     @property
     def where(self) -> str:
@@ -47,11 +64,55 @@ class Step:
         return self.command.sentence() + (f" (in {self.where})" if self.where else "")
 
 
-@dataclass(frozen=True, repr=False)
-class History:
-    """Steps in the order they were done; `undone` has the one to redo next at its end.
+@dataclass(frozen=True)
+class BatchStep:
+    """The edits of a batch as one step of the history.
 
-    It prints with the number of each step, which `editor.history.goto` takes, and a mark where one is.
+    Attributes:
+        name: What the batch is called.
+        steps: Its edits, in the order in which they were made.
+    """
+
+    name: str
+    steps: tuple[Step, ...]
+
+    @property
+    def line(self) -> str:
+        """The lines of Python that do the step."""
+        return "\n".join([Batch(self.name).line, *(indent(step.line, "    ") for step in self.steps)])
+
+    @property
+    def sentence(self) -> str:
+        """The sentence that describes the step."""
+        return self.name
+
+    @property
+    def where(self) -> str:
+        """The function that modules were cloned from; "" for steps that changed a graph."""
+        return self.steps[0].where
+
+    @property
+    def results(self) -> tuple[Any, ...]:
+        """What the user got of its edits."""
+        return tuple(result for step in self.steps for result in step.results)
+
+
+def group_batches(steps: Iterable[Step]) -> tuple[Step | BatchStep, ...]:
+    """Steps as the user counts them: those of a batch are one."""
+    groups: list[list[Step]] = []
+    for step in steps:
+        if groups and step.batch is not None and groups[-1][0].batch is step.batch:
+            groups[-1].append(step)
+        else:
+            groups.append([step])
+    return tuple(own[0] if own[0].batch is None else BatchStep(own[0].batch.name, tuple(own)) for own in groups)
+
+
+@dataclass(frozen=True)
+class History:
+    """Edits in the order they were done; `undone` has the one to redo next at its end.
+
+    The edits of a batch stand in it one by one, see `group_batches`.
     """
 
     done: tuple[Step, ...] = ()
@@ -86,9 +147,3 @@ class History:
     def after_redo(self, step: Step) -> History:
         """The last undone step is done again, as `step` with the patch that was applied."""
         return History((*self.done, step), self.undone[:-1])
-
-    def __repr__(self) -> str:
-        steps = (*self.done, *reversed(self.undone))
-        lines = ["as it was opened", *(step.line for step in steps)]
-        wide, here = len(str(len(steps))), len(self.done)
-        return "\n".join(f"{'▸' if k == here else ' '} {k:>{wide}}  {text}" for k, text in enumerate(lines))

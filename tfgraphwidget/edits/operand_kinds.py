@@ -174,6 +174,7 @@ class Operand:
         is_required: Whether code has the field though it is at its default.
         required_without: The field without which code has this one though it is at its default; "" for none.
         is_derived: Whether the command finds the value itself, so that the method has no such parameter.
+        none_text: How code writes a None of the field, since a None that is an argument means that nothing is given.
         form: What a form of the page completes: names of tensors, op types and functions, names of signatures, or
             a device, whose field may be empty.
     """
@@ -189,6 +190,7 @@ class Operand:
     is_required: bool = False
     required_without: str = ""
     is_derived: bool = False
+    none_text: str = ""
     form: Literal["", "tensor", "op_type", "signature", "device"] = ""
 
     @property

@@ -129,6 +129,12 @@ def is_requested(verb: str) -> bool:
     return registration is not None and registration.requested
 
 
+def verbs_of_others() -> tuple[str, ...]:
+    """The verbs of commands that other packages have registered, in alphabetical order."""
+    others = (verb for verb, each in _REGISTRATIONS.items() if not each.kind.__module__.startswith(f"{_FRONT}."))
+    return tuple(sorted(others))
+
+
 def _all_registrations() -> list[tuple[str, Registration]]:
     front = import_module(_FRONT)
     for name in front.__all__:

@@ -206,7 +206,7 @@ class OrderSignature(Command):
 
     Args:
         name: The signature.
-        inputs: All keys of its inputs in their new order; () for the present one.
+        inputs: All keys of its inputs in their new order; None for the present one.
         outputs: The same for its outputs.
 
     Returns:

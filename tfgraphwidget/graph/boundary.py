@@ -133,7 +133,7 @@ def paths(index: GraphIndex, first: str, last: str) -> Selection:
     mask = traversal.forward(index, after) & traversal.backward(index, [b])
     if a != b and not mask.any():
         raise _no_path(index, [first], [last])
-    return Selection(index, mask | traversal.mask_of(index, [a]), call("paths", [first, last]))
+    return Selection(index, mask | traversal.mask_of(index, [a]), call("path", [first, last]))
 
 
 @with_recipe
@@ -186,8 +186,6 @@ def _no_path(index: GraphIndex, inputs: list[str], outputs: list[str]) -> NoPath
     sources, ends = " or ".join(map(repr, inputs)), " or ".join(map(repr, outputs))
     behind = traversal.forward(index, traversal.readers_of(index, [(index.op(n), traversal.ANY_PORT) for n in outputs]))
     swapped = behind[[index.op(n) for n in inputs]].any()
-    mend = (
-        "they lie the other way round: swap inputs and outputs" if swapped else "choose two ends with tensors between"
-    )
+    fix = "they lie the other way round: swap inputs and outputs" if swapped else "choose two ends with tensors between"
     ops = dict.fromkeys(split_tensor(n)[0] for n in (*inputs, *outputs))
-    return NoPath(f"No path leads from {sources} to {ends}; {mend}.", ops)
+    return NoPath(f"No path leads from {sources} to {ends}; {fix}.", ops)

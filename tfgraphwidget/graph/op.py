@@ -1,4 +1,4 @@
-"""One op of an index; `editor.where` passes it to its function."""
+"""One op of an index; `editor.ops(where=…)` passes it to its function."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def find(index: GraphIndex, text: str) -> Selection:
     if timeout.has_expired:
         raise GraphEditError(
             f"{text[:60]!r} takes longer than a second; "
-            + in_cell("write a simpler regular expression, or editor.matching(pattern), which may take a minute.")
+            + in_cell("write a simpler regular expression, or editor.ops(matching=pattern), which may take a minute.")
         )
     return Selection.of(index, ops.tolist(), call("find", [str(text)]))
 

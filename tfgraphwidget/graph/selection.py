@@ -19,14 +19,14 @@ import numpy as np
 
 from tfgraphwidget.argument_checks import ArgumentChecks, check, value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName, WrongType
-from tfgraphwidget.graph import traversal
+from tfgraphwidget.graph import control_flow, traversal
 from tfgraphwidget.graph.edges import Mask, make_read_only
 from tfgraphwidget.graph.endpoints import check_ports, pairs, readers_of
 from tfgraphwidget.graph.expressions import call, literal
 from tfgraphwidget.graph.index import GraphIndex
 from tfgraphwidget.graph.loop_closure import enclosing_ops
 from tfgraphwidget.graph.subgraph import Part
-from tfgraphwidget.naming import split_tensor
+from tfgraphwidget.naming import free_name, split_tensor
 from tfgraphwidget.sentences import in_cell
 from tfgraphwidget.writable import unwritable, write_file
 
@@ -69,7 +69,7 @@ class Selection(Part, ArgumentChecks):
 
     >>> import tfgraphwidget as tgw
     >>> editor = tgw.example()
-    >>> part = editor.between("x:0", "net/logits:0") - editor.scope("net/hidden")
+    >>> part = editor.between("x:0", "net/logits:0") - editor.ops(scope="net/hidden")
     >>> part.ops, part.inputs, "net/w" in part, len(part)
     (('net/w', 'net/logits/ReadVariableOp', 'net/logits'), ('net/hidden/Relu:0',), True, 3)
     """
@@ -171,7 +171,7 @@ class Selection(Part, ArgumentChecks):
             controls: Whether control edges count.
 
         >>> import tfgraphwidget as tgw
-        >>> "net/hidden/Relu" in tgw.example().scope("net/hidden").shrink()
+        >>> "net/hidden/Relu" in tgw.example().ops(scope="net/hidden").shrink()
         False
         """
         near = traversal.neighbors(self.index, ~self.mask, controls_in=controls, controls_out=controls)
@@ -200,8 +200,102 @@ class Selection(Part, ArgumentChecks):
         mask = traversal.mask_of(self.index, enclosing_ops(self.index, self.ids))
         return self._with(mask, f"{self._term}.whole()")
 
+    @with_recipe
+    def connected(self, *, until: Any = (), inclusive: bool = True, controls: bool = False) -> Selection:
+        """With all ops that are connected with these, in either direction of the edges, up to the ops `until`.
+
+        Args:
+            until: Ops that are not crossed: names, or a Selection.
+            inclusive: Include the ops `until` that were reached.
+            controls: Follow control edges too.
+
+        Returns:
+            The Selection.
+
+        Raises:
+            UnknownName: `until` names what is not an op.
+            GraphEditError: One of these ops is one of `until`.
+
+        >>> import tfgraphwidget as tgw
+        >>> tgw.example().ops("labels").connected(until="cross_entropy/cross_entropy").ops
+        ('labels', 'cross_entropy/Shape', 'cross_entropy/cross_entropy')
+        """
+        check("connected", "inclusive", inclusive, bool)
+        check("connected", "controls", controls, bool)
+        wall = self._wall(until)
+        on_wall = [name for name in self.ops if name in wall]
+        if on_wall:
+            raise GraphEditError(
+                f"connected: {on_wall[0]!r} is where it starts and where it ends; leave it out of one of the two.",
+                on_wall,
+            )
+        mask = traversal.flood(self.index, self.ids, wall.mask, controls_in=controls, controls_out=controls)
+        written = str(until) if isinstance(until, Selection) else literal(list(wall.ops))
+        options = [f"until={written}"] if len(wall) else []
+        options += [] if inclusive else ["inclusive=False"]
+        options += ["controls=True"] if controls else []
+        expression = f"{self._term}.connected({', '.join(options)})"
+        return Selection(self.index, mask if inclusive else mask & ~wall.mask, expression)
+
+    def _wall(self, until: Any) -> Selection:
+        """The ops that `connected` does not cross."""
+        if isinstance(until, Selection):
+            return until.on(self.index)
+        several = (until,) if isinstance(until, str) or hasattr(until, "name") else tuple(until)
+        names = [getattr(each, "name", each) for each in several]
+        return Selection.of(self.index, [self.index.op(name) for name in names], call("ops", names))
+
+    def loops(self) -> dict[str, Selection]:
+        """The TF 1 while loops of which these are ops, each as a selection of all its ops.
+
+        Returns:
+            The loops by name, outermost first.
+
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> tf.compat.v1.disable_control_flow_v2()
+        >>> with tf.Graph().as_default() as graph:
+        ...     y = tf.while_loop(lambda x: x < 9.0, lambda x: [x * 2.0], [tf.constant(1.0)], name="loop")
+        >>> tf.compat.v1.enable_control_flow_v2()
+        >>> list(tgw.edit(graph).find("is:loop").loops())
+        ['loop/while_context']
+        """
+        return self._by_name("loops", control_flow.loops(self.index))
+
+    def conditionals(self) -> dict[str, Selection]:
+        """The TF 1 conditionals of which these are ops, each as a selection of its Switches, branches and Merges.
+
+        Returns:
+            The conditionals by name, outermost first.
+
+        >>> import tfgraphwidget as tgw
+        >>> import tensorflow as tf
+        >>> tf.compat.v1.disable_control_flow_v2()
+        >>> with tf.Graph().as_default() as graph:
+        ...     y = tf.cond(tf.constant(True), lambda: tf.constant(1.0), lambda: tf.constant(2.0), name="cond")
+        >>> tf.compat.v1.enable_control_flow_v2()
+        >>> list(tgw.edit(graph).ops(type="Merge").conditionals())
+        ['cond']
+        """
+        # The gradient of a branch that was not taken leaves a Switch alone, which users do not call a conditional.
+        blocks = (block for block in control_flow.conditionals(self.index) if block.merges)
+        return self._by_name("conditionals", blocks)
+
+    def _by_name(
+        self, method: str, blocks: Iterable[control_flow.Loop | control_flow.Conditional]
+    ) -> dict[str, Selection]:
+        """The blocks that have ops of this selection, by their names."""
+        selections: dict[str, Selection] = {}
+        for block in blocks:
+            if self.mask[list(block.ops)].any():
+                # After two imports, two blocks have one name.
+                name = free_name(block.name, {existing.lower() for existing in selections})
+                expression = f"{self._term}.{method}()[{name!r}]"
+                selections[name] = Selection.of(self.index, sorted(block.ops), expression)
+        return selections
+
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the names to a JSON file, which `editor.load` reads on this graph or another that has these ops.
+        """Write the names to a JSON file, which `editor.ops(file=path)` reads: on this graph or another with these ops.
 
         Args:
             path: The file to write, as a string or a `pathlib.Path`.
@@ -211,8 +305,8 @@ class Selection(Part, ArgumentChecks):
 
         >>> import tempfile, tfgraphwidget as tgw
         >>> path = tempfile.mkdtemp() + "/part.json"
-        >>> tgw.example().scope("net/hidden").save(path)
-        >>> len(tgw.example().load(path))
+        >>> tgw.example().ops(scope="net/hidden").save(path)
+        >>> len(tgw.example().ops(file=path))
         15
         """
         document = {"ops": self.ops, "tensors": self.tensors, "expression": self.expression}

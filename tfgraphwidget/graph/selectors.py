@@ -6,7 +6,7 @@ import fnmatch
 import json
 import operator
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -16,10 +16,9 @@ import numpy as np
 
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.errors import GraphEditError, UnknownName, reason_of
-from tfgraphwidget.graph import traversal
 from tfgraphwidget.graph.collections import TRAINABLE
 from tfgraphwidget.graph.distinct_variables import distinct_handles
-from tfgraphwidget.graph.edges import CONTROL
+from tfgraphwidget.graph.edges import CONTROL, Mask
 from tfgraphwidget.graph.endpoints import check_ports
 from tfgraphwidget.graph.expressions import call, function_expression, literal
 from tfgraphwidget.graph.index import GraphIndex
@@ -27,6 +26,7 @@ from tfgraphwidget.graph.op import Op
 from tfgraphwidget.graph.regex_timeout import expression_with_flags, search_in_time
 from tfgraphwidget.graph.selection import Selection, Walk, with_recipe
 from tfgraphwidget.graph.tensors import ShapePattern, matches_shape, shape_pattern
+from tfgraphwidget.graph.traversal import mask_of
 from tfgraphwidget.graph.variables import handles
 from tfgraphwidget.naming import did_you_mean, split_tensor
 from tfgraphwidget.readable import read_file
@@ -36,61 +36,82 @@ _MOST_BYTES = 1 << 28  # of a file with a selection: the names of two million op
 
 
 @with_recipe
-def ops(index: GraphIndex, *names: str) -> Selection:
-    """The named ops; the name of a tensor chooses that tensor, as a passthrough where no op makes or reads it.
+def ops(
+    index: GraphIndex,
+    *names: str,
+    type: str | Iterable[str] | None = None,  # noqa: A002  # as TensorFlow calls it
+    scope: str | Iterable[str] | None = None,
+    matching: str | re.Pattern[str] | None = None,
+    dtype: object = None,
+    shape: object = None,
+    consumers: int | None = None,
+    where: Callable[[Op], object] | None = None,
+    file: str | PathLike[str] | None = None,
+) -> Selection:
+    """The ops that are named and pass each filter; without names, all ops that pass them.
 
-    Args:
-        index: The graph.
-        *names: The names of ops and tensors.
+    The name of a tensor chooses that tensor, as a passthrough where no op makes or reads it.
     """
+    filters: list[tuple[Mask, str]] = []  # each with its argument as Python writes it, or "" where it cannot
+    if type is not None:
+        filters.append((_of_types(index, _texts(type)), f"type={_one_or_list(_texts(type))}"))
+    if scope is not None:
+        filters.append((_in_scopes(index, _texts(scope)), f"scope={_one_or_list(_texts(scope))}"))
+    if matching is not None:
+        mask, pattern = _matching(index, matching)
+        filters.append((mask, f"matching={literal(pattern)}"))
+    if dtype is not None or shape is not None:
+        filters.append(_producing(index, dtype, shape))
+    if consumers is not None:
+        filters.append((_with_consumers(index, consumers), f"consumers={consumers}"))
+    if where is not None:
+        mask = mask_of(index, (op for op in range(len(index)) if _holds(where, Op(index, op))))
+        text = function_expression(where)
+        filters.append((mask, f"where={text}" if text else ""))
+    chosen = names if file is None else (*names, *_names_in_file(index, file))
+    named = _select_names(index, chosen)
+    written = [] if file is None else [f"file={literal(str(file))}"]
+    if not filters:
+        return replace(named, expression=call("ops", names, written))
+    mask = np.logical_and.reduce([mask for mask, _ in filters])
+    selection = Selection(index, mask & named.mask if chosen else mask, "")
+    written += [text for _, text in filters]
+    # A function that cannot be written down is written as the ops that it has chosen.
+    return replace(selection, expression=call("ops", names, written) if all(written) else call("ops", selection.ops))
+
+
+def _select_names(index: GraphIndex, names: Collection[str]) -> Selection:
+    """The named ops, and the named tensors."""
     tensors = dict.fromkeys(n for n in names if n not in index.ids and split_tensor(n)[1] is not None)
     check_ports(index, tensors)
     selection = Selection.of(index, [index.op(n) for n in names if n not in tensors], call("ops", names))
     return replace(selection, tensors=tuple(tensors))
 
 
-@with_recipe
-def scope(index: GraphIndex, *names: str) -> Selection:
-    """All ops inside the name scopes, nested scopes included.
-
-    Args:
-        index: The graph.
-        *names: The name scopes.
-    """
+def _in_scopes(index: GraphIndex, names: Iterable[str]) -> Mask:
+    """The ops inside name scopes, nested scopes included. Raises UnknownName."""
     members = [index.scopes.ops(index.scopes.scope(_text(name, "name scope"))) for name in names]
-    return Selection.of(index, np.concatenate([np.zeros(0, np.int32), *members]), call("scope", names))
+    return mask_of(index, np.concatenate([np.zeros(0, np.int32), *members]))
 
 
-@with_recipe
-def matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> Selection:
-    """Ops in whose name the regular expression is found. Raises GraphEditError when that takes over a minute.
+def _matching(index: GraphIndex, pattern: str | re.Pattern[str]) -> tuple[Mask, str]:
+    """The ops in whose name a regular expression is found, and the expression with its flags.
 
-    Args:
-        index: The graph.
-        pattern: The regular expression.
+    Raises GraphEditError for what is not one, and when it takes over a minute.
     """
     try:
         compiled = re.compile(pattern)
         if not isinstance(compiled.pattern, str):
             raise TypeError("names are text, and this is bytes")
     except (re.error, TypeError, OverflowError, RecursionError) as error:
-        raise GraphEditError(f"{pattern!r} is no regular expression: {error}; escape it with re.escape.") from error
-    is_found = search_in_time(compiled, ", or " + in_cell("editor.where(lambda op: …)"))
-    matches = [op for op, name in enumerate(index.names) if is_found(name)]
-    return Selection.of(index, matches, call("matching", [expression_with_flags(compiled)]))
+        raise GraphEditError(f"{pattern!r} is not a regular expression: {error}; escape it with re.escape.") from error
+    is_found = search_in_time(compiled, ", or " + in_cell("editor.ops(where=lambda op: …)"))
+    matches = (op for op, name in enumerate(index.names) if is_found(name))
+    return mask_of(index, matches), expression_with_flags(compiled)
 
 
-@with_recipe
-def of_type(index: GraphIndex, *types: str) -> Selection:
-    """Ops of the given types, for example "Conv2D".
-
-    Args:
-        index: The graph.
-        *types: The op types.
-
-    Raises:
-        UnknownName: Neither the graph nor TensorFlow has one of the types.
-    """
+def _of_types(index: GraphIndex, types: Collection[str]) -> Mask:
+    """The ops of some types. Raises UnknownName for a type that neither the graph nor TensorFlow has."""
     kinds, code = index.kinds
     for op_type in types:
         if _text(op_type, "op type") not in kinds and index.typing.definition(op_type) is None:
@@ -99,56 +120,68 @@ def of_type(index: GraphIndex, *types: str) -> Selection:
                 f"Neither the graph nor TensorFlow has an op type {op_type!r}"
                 + (did_you_mean(op_type, kinds, otherwise=some.removeprefix("; ")) if kinds else ".")
             )
-    mask = np.isin(code, [kinds.index(op_type) for op_type in types if op_type in kinds])
-    return Selection(index, mask, call("of_type", types))
-
-
-@with_recipe
-def where(index: GraphIndex, holds: Callable[[Op], object]) -> Selection:
-    """The ops for which a function of an `Op` says true.
-
-    Args:
-        index: The graph.
-        holds: The predicate.
-    """
-    if not callable(holds):
-        raise GraphEditError(f"{value_text(holds)} cannot be asked; give a function of an op: lambda op: op.type == …")
-    selection = Selection.of(index, (i for i in range(len(index)) if _holds(holds, Op(index, i))), "")
-    text = function_expression(holds)
-    return replace(selection, expression=f"editor.where({text})" if text else call("ops", selection.ops))
+    return np.isin(code, [kinds.index(op_type) for op_type in types if op_type in kinds])
 
 
 def _holds(holds: Callable[[Op], object], op: Op) -> bool:
+    """Whether a user's function is true of an op. Raises GraphEditError when the function raises."""
+    if not callable(holds):
+        raise GraphEditError(f"{value_text(holds)} cannot be asked; give a function of an op: lambda op: op.type == …")
     try:
         return bool(holds(op))
     except Exception as error:
         raise GraphEditError(
-            f"The function raised {type(error).__name__} for op {op.name!r}: {reason_of(error)}; let it say of any "
+            f"The function raised {error.__class__.__name__} for op {op.name!r}: {reason_of(error)}; let it say of any "
             "op whether it is meant.",
             [op.name],
         ) from error
 
 
-@with_recipe
-def fan_out(index: GraphIndex, at_least: int) -> Selection:
-    """Ops whose tensors are read by so many ops or more.
-
-    Args:
-        index: The graph.
-        at_least: The number of consumers.
-    """
+def _with_consumers(index: GraphIndex, at_least: int) -> Mask:
+    """The ops whose tensors so many ops or more take as inputs."""
     try:
         at_least = operator.index(at_least)
     except TypeError:
-        raise GraphEditError(f"{at_least!r} is no number of ops; " + in_cell("write editor.fan_out(3).")) from None
+        raise GraphEditError(
+            f"{at_least!r} is not a number of ops; " + in_cell("write editor.ops(consumers=3).")
+        ) from None
     edges = index.readers
     owner = edges.owner.astype(np.int64)
     data = edges.port != CONTROL
     pairs_of_ops = owner[data] * len(index) + edges.to[data]
-    # In order, since edges are listed by who produces, and those by who reads: equal pairs stand side by side.
+    # In order, since edges are listed by who produces, and those by who consumes: equal pairs stand side by side.
     distinct = owner[data][np.flatnonzero(np.diff(pairs_of_ops, prepend=-1))]
-    count = np.bincount(distinct, minlength=len(index))
-    return Selection(index, count >= at_least, call("fan_out", [at_least]))
+    return np.bincount(distinct, minlength=len(index)) >= at_least
+
+
+def _producing(index: GraphIndex, dtype: object, shape: object) -> tuple[Mask, str]:
+    """The ops with an output of such a dtype and static shape, and the arguments as Python writes them."""
+    dtype = getattr(dtype, "name", dtype)
+    if dtype is not None and not isinstance(dtype, str):
+        raise GraphEditError(
+            f'{value_text(dtype)} is not a dtype; write its name, "float32", or a part of it, "float*".'
+        )
+    wanted_shape = "*" if shape is None else shape_pattern(shape)
+
+    def produces(op: int) -> bool:
+        return any(
+            (dtype is None or fnmatch.fnmatchcase(own, dtype)) and matches_shape(index.shape(op, port), wanted_shape)
+            for port, own in enumerate(index.dtypes(op))
+        )
+
+    written = [f"dtype={literal(dtype)}"] if dtype is not None else []
+    written += [f"shape={_shape_written(wanted_shape)}"] if shape is not None else []
+    return mask_of(index, filter(produces, range(len(index)))), ", ".join(written)
+
+
+def scope(index: GraphIndex, *names: str) -> Selection:
+    """All ops inside the name scopes, nested scopes included.
+
+    Args:
+        index: The graph.
+        *names: The name scopes.
+    """
+    return ops(index, scope=names)
 
 
 @with_recipe
@@ -163,32 +196,7 @@ def trainable(index: GraphIndex) -> Selection:
     names = {split_tensor(m.name)[0] for m in index.collections.get(TRAINABLE, ())}
     names |= {handle for handle, variable in index.defined_variables.items() if variable.trainable}
     trainable_handles = distinct_handles(index, (i for i in handles(index) if index.names[i] in names))
-    return Selection.of(index, trainable_handles, "editor.trainable()")
-
-
-@with_recipe
-def producing(index: GraphIndex, *, dtype: object = "*", shape: object = "*") -> Selection:
-    """Ops with an output of such a dtype and static shape.
-
-    `dtype` is a `tf.DType` or a name with wildcards: "float*", "*_ref". `shape` is "*" for any, None for an unknown
-    rank, or one entry for each dimension: its size, None for an unknown one, "*" for any, once ... for any number.
-
-    Args:
-        index: The graph.
-        dtype: A dtype, its name or "*".
-        shape: A shape pattern.
-    """
-    shape, dtype = shape_pattern(shape), getattr(dtype, "name", dtype)
-    if not isinstance(dtype, str):
-        raise GraphEditError(f'{value_text(dtype)} is no dtype; write its name, "float32", or a part of it, "float*".')
-
-    def has_one(i: int) -> bool:
-        kinds = enumerate(index.dtypes(i))
-        return any(fnmatch.fnmatchcase(d, dtype) and matches_shape(index.shape(i, port), shape) for port, d in kinds)
-
-    options = [f"dtype={literal(dtype)}"] if dtype != "*" else []
-    options += [f"shape={_shape_written(shape)}"] if shape != "*" else []
-    return Selection.of(index, filter(has_one, range(len(index))), f"editor.producing({', '.join(options)})")
+    return Selection.of(index, trainable_handles, "editor.find('is:trainable')")
 
 
 def upstream(index: GraphIndex, *names: str, **how: Any) -> Selection:
@@ -231,44 +239,8 @@ def _walk_from(index: GraphIndex, way: str, names: tuple[str, ...], how: Walk) -
     return replace(walked, expression=call(way, names, how.arguments()))
 
 
-@with_recipe
-def enclosed(
-    index: GraphIndex, seeds: Iterable[str], by: Iterable[str], *, inclusive: bool = True, controls: bool = False
-) -> Selection:
-    """All that hangs together with the ops `seeds`, edges taken either way, up to the ops `by`.
-
-    With `inclusive`, the ops of `by` that it comes up to belong to it. `controls` follows control edges too.
-    Raises GraphEditError when a seed is one of `by`.
-
-    Args:
-        index: The graph.
-        seeds: Where to start.
-        by: The wall.
-        inclusive: Whether the wall is selected too.
-        controls: Whether control edges are followed.
-    """
-    seeds, by = tuple(seeds), tuple(by)
-    first, wall = [index.op(n) for n in seeds], traversal.mask_of(index, [index.op(n) for n in by])
-    if wall[first].any():
-        on_wall = next(n for n, i in zip(seeds, first, strict=True) if wall[i])
-        raise GraphEditError(
-            f"{on_wall!r} is a seed and a boundary at once; leave it out of one of the two.", [on_wall]
-        )
-    mask = traversal.flood(index, first, wall, controls_in=controls, controls_out=controls)
-    options = [] if inclusive else ["inclusive=False"]
-    options += ["controls=True"] if controls else []
-    text = call("enclosed", [list(seeds), list(by)], options)
-    return Selection(index, mask if inclusive else mask & ~wall, text)
-
-
-@with_recipe
-def load(index: GraphIndex, path: str | PathLike[str]) -> Selection:
-    """The selection that `Selection.save` wrote; raises UnknownName when an op of it is not in this graph.
-
-    Args:
-        index: The graph.
-        path: The path, as a string or a `pathlib.Path`.
-    """
+def _names_in_file(index: GraphIndex, path: str | PathLike[str]) -> list[str]:
+    """The names of ops and tensors that `Selection.save` wrote. Raises UnknownName for one that the graph lacks."""
     try:
         document = json.loads(read_file(Path(path), _MOST_BYTES))
         held_ops, tensors = list(map(str, document["ops"])), list(map(str, document["tensors"]))
@@ -278,14 +250,12 @@ def load(index: GraphIndex, path: str | PathLike[str]) -> Selection:
         raise GraphEditError(f"{str(path)!r} holds no selection ({error}); selection.save(path) writes one.") from error
     missing = [name for name in (*held_ops, *(split_tensor(t)[0] for t in tensors)) if name not in index.ids]
     if missing:
+        others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise UnknownName(
-            f"The selection in {str(path)!r} has op "
-            f"{missing[0]!r}{f' and {len(missing) - 1} more' if missing[1:] else ''}, "
+            f"The selection in {str(path)!r} has op {missing[0]!r}{others}, "
             f"which this graph has not{did_you_mean(missing[0], index.names, otherwise='load it for its own graph')}"
         )
-    check_ports(index, tensors)
-    selection = ops(index, *held_ops, *tensors)
-    return replace(selection, expression=call("load", [str(path)]))
+    return [*held_ops, *tensors]
 
 
 def _text(name: object, what: str) -> str:
@@ -294,7 +264,20 @@ def _text(name: object, what: str) -> str:
     return name
 
 
+def _texts(names: str | Iterable[str]) -> tuple[str, ...]:
+    """One name or several as a tuple."""
+    return (names,) if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
+
+
+def _one_or_list(names: tuple[str, ...]) -> str:
+    """One name as Python writes it, or a list of them."""
+    return literal(names[0] if len(names) == 1 else list(names))
+
+
 def _shape_written(pattern: ShapePattern) -> str:
-    if pattern is None or isinstance(pattern, str):
+    """A shape pattern as Python writes it."""
+    if pattern is None:
+        return "tf.TensorShape(None)"
+    if isinstance(pattern, str):
         return repr(pattern)
     return f"[{', '.join('...' if entry is ... else repr(entry) for entry in pattern)}]"

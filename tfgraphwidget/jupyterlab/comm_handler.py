@@ -148,7 +148,7 @@ def _open_reply(what: Panel | Document, request: Request) -> dict[str, object]:
     editor, direction = what.editor, request.get("direction")
     if what.is_new and direction in ("down", "right"):
         editor.view.direction = direction
-    return {**what.status(), "type": "opened", "model_id": editor.widget.model_id}
+    return {**what.status(), "type": "opened", "model_id": editor.view.widget.model_id}
 
 
 _ANSWERS: Mapping[str, Callable[[CommHandler, Request], dict[str, object]]] = {

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tfgraphwidget.editor import GraphEditor, watch_file
 from tfgraphwidget.edits import Command
+from tfgraphwidget.edits.serialization import records_of
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.sources import Source, find_checkpoint, locate_file, open_source, reopen_expression
 from tfgraphwidget.widget import (
@@ -70,13 +71,13 @@ class Document:
         self.exporter = Exporter(self.editor, path, self._keep)
         self.notice = ""
         self._stamp = _stamp(path)
-        self._source = self.editor.core.source
+        self._source = self.editor._core.source
         self._base = self._commands()  # the edits that the file itself holds
         self._watch()
         self._saved = self._base  # those that some file holds
         self._on_page = self._base
         self._followers: list[Tell] = []
-        self.editor.listeners.append(self._follow)
+        self.editor._core.listeners.append(self._follow)
 
     def _show(self, editor: GraphEditor) -> GraphWidget:
         return GraphWidget(editor, self.exporter)
@@ -84,7 +85,7 @@ class Document:
     @property
     def is_new(self) -> bool:
         """Whether it has not been displayed yet."""
-        return self.editor.core.widget is None
+        return self.editor._core.widget is None
 
     @property
     def title(self) -> str:
@@ -103,7 +104,7 @@ class Document:
         if _DOCUMENTS.get(self.path) is self:
             del _DOCUMENTS[self.path]
         _DOCUMENTS[path] = self
-        source = self.editor.core.source
+        source = self.editor._core.source
         source.reopen_code = reopen_expression(path, _title(path), {"checkpoint": find_checkpoint(self.path)})
         source.title = _title(path)
         self.path = self.exporter.path = path
@@ -111,7 +112,7 @@ class Document:
 
     def _watch(self) -> None:
         """Follow changes of the file."""
-        watch_file(self.editor.core, self.path, lambda: _open(self.path), self._base)
+        watch_file(self.editor._core, self.path, lambda: _open(self.path), self._base)
 
     def restore(self, stored: Mapping[str, object]) -> None:
         """Apply the edits that a page has stored; all of them, or none and a `notice`."""
@@ -123,7 +124,7 @@ class Document:
             self.notice = f"{self.path.name} has changed on disk since, so {count} not done again."
             return
         try:
-            self.editor.replay(edits)
+            self.editor.history.replay(edits)
         except GraphEditError as error:
             self.notice = f"{count.capitalize()} not done again: {on_page(error.sentence)}"
             return
@@ -144,9 +145,9 @@ class Document:
     def close(self) -> None:
         """Drop the followers and close the widget, which would keep the graph in memory."""
         self._followers.clear()
-        self.editor.listeners.remove(self._follow)
-        if self.editor.core.widget is not None:
-            self.editor.core.widget.close()
+        self.editor._core.listeners.remove(self._follow)
+        if self.editor._core.widget is not None:
+            self.editor._core.widget.close()
 
     def status(self) -> dict[str, object]:
         """The state that a page shows (`title`, `dirty`, the last `line`) and stores (`edits`, `stamp`, `saved`).
@@ -217,7 +218,7 @@ class Document:
         if not _same(commands[:base], self._base):
             return None, f"{self.path.name} was saved with edits that are undone now; save again to keep this."
         try:
-            edits = self.editor.history.records()[base:]
+            edits = [dict[str, object](each) for each in records_of(self.editor._core.executor.history.done[base:])]
         except GraphEditError as error:
             return None, on_page(error.sentence)
         if _length(edits) > _MOST_STORED:
@@ -225,12 +226,12 @@ class Document:
         return edits, ""
 
     def _commands(self) -> tuple[Command, ...]:
-        return tuple(step.command for step in self.editor.history.done)
+        return tuple(step.command for step in self.editor._core.executor.history.done)
 
     def _follow(self) -> None:
-        if self.editor.core.source is not self._source:  # the file has changed, and was opened again
-            self._source, self._stamp = self.editor.core.source, _stamp(self.path)
-            file_watch = self.editor.core.file_watch
+        if self.editor._core.source is not self._source:  # the file has changed, and was opened again
+            self._source, self._stamp = self.editor._core.source, _stamp(self.path)
+            file_watch = self.editor._core.file_watch
             self._base = self._saved = file_watch.edits if file_watch is not None else ()
             self._push()
         elif not _same(self._commands(), self._on_page):

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tfgraphwidget.cli import format_count
+from tfgraphwidget.edits import Step
 from tfgraphwidget.errors import UnknownName
 from tfgraphwidget.naming import function_name, known_instead
 from tfgraphwidget.tf_types import Graph, Session
@@ -23,7 +24,7 @@ from tfgraphwidget.widget import Namespace, graph_kind, graphs_in, user_namespac
 
 if TYPE_CHECKING:
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.edits import Step
+    from tfgraphwidget.edits import BatchStep
 
 Tell = Callable[[dict[str, object]], None]
 
@@ -61,7 +62,7 @@ def _about(thing: Any, kind: str, default: object, variables: Namespace) -> str:
     """A short description; "" when reading it raises."""
     try:
         if kind == "editor":
-            return f"{format_count(len(thing.index), 'op')}, {format_count(len(thing.history.done), 'edit')}"
+            return f"{format_count(len(thing._core.index), 'op')}, {format_count(len(thing.history.done), 'edit')}"
         if kind == "session":
             return _size(thing, thing.graph, variables)
         if kind in ("default graph", "tf.Graph", "FuncGraph"):
@@ -81,7 +82,7 @@ def _about(thing: Any, kind: str, default: object, variables: Namespace) -> str:
 def _size(thing: object, graph: Graph, variables: Namespace) -> str:
     """The number of ops, as the editor counts them: TensorFlow's graph keeps removed ops."""
     editor = _existing_editor(thing, variables)
-    return format_count(len(graph.get_operations()) if editor is None else len(editor.core.index), "op")
+    return format_count(len(graph.get_operations()) if editor is None else len(editor._core.index), "op")
 
 
 def open_variable(name: object, namespace: Namespace | None = None) -> Panel:
@@ -136,7 +137,7 @@ def _existing_editor(thing: object, variables: Namespace) -> GraphEditor | None:
     values: list[Any] = list(variables.values())
     for value in values:
         if graph_kind(value) == "editor" and any(
-            thing is each for each in (value.core.source.graph, value.core.source.session)
+            thing is each for each in (value._core.source.graph, value._core.source.session)
         ):
             return value  # type: ignore[no-any-return]  # kind_of has looked
     return None
@@ -190,13 +191,13 @@ class Panel:
     def follow(self, tell: Tell) -> None:
         """Call `tell` with `status()` after each edit from now on."""
         self._tell = tell
-        self.editor.listeners.append(self._follow)
+        self.editor._core.listeners.append(self._follow)
 
     def unfollow(self, _: Tell) -> None:
         """Stop calling the follower."""
         self._tell = None
-        if self._follow in self.editor.listeners:
-            self.editor.listeners.remove(self._follow)
+        if self._follow in self.editor._core.listeners:
+            self.editor._core.listeners.remove(self._follow)
 
     def status(self) -> dict[str, object]:
         """The state that a page shows. `line` is the Python of the newest edit, to insert into a cell.
@@ -212,7 +213,7 @@ class Panel:
         return f"{before}{self.variable} = {self._expression}" if self._expression else ""
 
     def _commands(self) -> tuple[int, ...]:
-        return tuple(id(step.command) for step in self.editor.history.done)
+        return tuple(id(step.command) for step in self.editor._core.executor.history.done)
 
     def _follow(self) -> None:
         """After an edit: inform the page, and make the edit's result a variable."""
@@ -224,12 +225,12 @@ class Panel:
         if self._tell is not None:
             self._tell(self.status())
 
-    def _edit_line(self, step: Step) -> str:
+    def _edit_line(self, step: Step | BatchStep) -> str:
         """The line of an edit with the notebook's names of the variables."""
         self.variable = _assign_variable(
             self._variables, "editor", self.editor
         )  # a cell may have given the name to another
-        line, name = step.line, step.command.result_name()
+        line, name = step.line, step.command.result_name() if isinstance(step, Step) else ""
         names = {"editor": self.variable}
         if name and step.results and _is_page_request():
             names[name] = _assign_variable(

@@ -128,13 +128,14 @@ def layered(graph: Any) -> dict[str, tuple[float, float]]:
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> places = tgw.layered(editor.networkx())
+        >>> places = tgw.layered(editor.to_networkx())
         >>> places["x"][1] < places["net/logits"][1]
         True
     """
     if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
         raise WrongType(
-            "graph", f"{value_text(graph)} is not a networkx graph; " + in_cell("give one, as editor.networkx() does.")
+            "graph",
+            f"{value_text(graph)} is not a networkx graph; " + in_cell("give one, as editor.to_networkx() does."),
         )
     nodes = list(graph.nodes)
     number = {node: i for i, node in enumerate(nodes)}

@@ -22,7 +22,7 @@ class Finding:
         severity: "error" for what cannot run, "warning" for what may be meant so.
         sentence: What it is.
         ops: The ops that it is about, in graph order.
-        fix: A command that fixes it, which `editor.edit` applies; None without one.
+        fix: A command that fixes it, which `editor.apply` applies; None without one.
     """
 
     code: str

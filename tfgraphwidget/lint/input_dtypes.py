@@ -56,7 +56,7 @@ def _finding(context: LintContext, body: Body, op: int, edge: _WrongDtype, setti
         fix = SetAttr(node.name, *setting)
         way = f"let it take {setting[1]}" + either(f": {fix.code()}", "")
     elif edge.can_be_cast:
-        fix = Connect((source,), node.name, edge.k, mend="Cast")
+        fix = Connect((source,), node.name, edge.k, adapter="Cast")
         way = "cast it" + either(f": {fix.code()}", "") + "; or " + way
     return body.finding(
         "input-dtypes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tfgraphwidget.edits import RemoveSignature
-from tfgraphwidget.edits.rewrite import ReplaceInput
+from tfgraphwidget.edits.rewrite import SetInput
 from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import PLACEHOLDERS, REQUIRED_PLACEHOLDERS, Signature, traversal
 from tfgraphwidget.lint.finding import Finding
@@ -29,9 +29,9 @@ def batch_size(context: LintContext) -> Iterator[Finding]:
         if shape[0] not in of_rows:  # a vector by itself need not be a batch; one beside a batch may be its labels
             continue
         name = index.names[op]
-        command = ReplaceInput(f"{name}:0", shape=(None, *shape[1:]), fix=True)
+        command = SetInput(f"{name}:0", shape=(None, *shape[1:]), fix=True)
         try:
-            stale = context.plan(ReplaceInput(f"{name}:0", shape=(None, *shape[1:]))).report.constants
+            stale = context.plan(SetInput(f"{name}:0", shape=(None, *shape[1:]))).report.constants
         except GraphEditError as refusal:
             yield Finding(
                 "batch-size",
@@ -66,7 +66,7 @@ def unknown_shape(context: LintContext) -> Iterator[Finding]:
                 "unknown-shape",
                 "warning",
                 f"Placeholder {name!r} has no shape; give it one: "
-                + editor_call("replace_input", f"{name!r}, shape=[...]")
+                + editor_call("set_input", f"{name!r}, shape=[...]")
                 + ".",
                 (name,),
             )

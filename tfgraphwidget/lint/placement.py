@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tfgraphwidget.edits.rewrite import Place
+from tfgraphwidget.edits.rewrite import SetDevice
 from tfgraphwidget.graph import PLACEHOLDERS, reachable_functions, selectors, traversal
 from tfgraphwidget.lint.finding import Finding
 from tfgraphwidget.lint.rule import Conversion, LintContext, rule
@@ -60,7 +60,7 @@ def missing_devices(context: LintContext) -> Iterator[Finding]:
                 "warning",
                 f"{len(ops):,} op{'s' * (len(ops) > 1)} on {device!r}, which is not available on this machine.",
                 context.names(ops),
-                context.fix(Place(part, "")),
+                context.fix(SetDevice(part, "")),
             )
 
 

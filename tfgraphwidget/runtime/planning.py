@@ -449,7 +449,7 @@ def plan(command: Command, context: PlanContext) -> Patch:
         The patch of the graph that is edited.
 
     Raises:
-        GraphEditError: The edit cannot be right. Of the fixes that the refusal or the command suggests, `mends` holds
+        GraphEditError: The edit cannot be right. Of the fixes that the refusal or the command suggests, `fixes` holds
             those that work, and the sentence ends with the first of them.
     """
     try:
@@ -458,10 +458,10 @@ def plan(command: Command, context: PlanContext) -> Patch:
         if error.code == GraphEditError.code:
             error.code = f"{command.verb().replace('_', '-')}-{error.code}"
         renamed = command.under_a_free_name(error) if isinstance(error, NameTaken) else ()
-        suggested = error.mends or renamed or command.suggested_fixes(context)
-        error.mends = tuple(fix for fix in suggested if _works(fix, context))
-        if error.mends:
-            kind, call = getattr(error.mends[0], "mend", ""), error.mends[0].code()
+        suggested = error.fixes or renamed or command.suggested_fixes(context)
+        error.fixes = tuple(fix for fix in suggested if _works(fix, context))
+        if error.fixes:
+            kind, call = getattr(error.fixes[0], "adapter", ""), error.fixes[0].code()
             error.fix = f"or insert a {kind}: {call}" if kind else f"such as {call}"
         raise
 

@@ -1,4 +1,4 @@
-"""Convert a networkx graph that `editor.networkx()` returned to NodeDefs.
+"""Convert a networkx graph that `editor.to_networkx()` returned to NodeDefs.
 
 An op is what its NodeDef says; its name is the node's, and what it reads is what the edges say: a graph that networkx
 has cut or relabelled is opened as it is now. Collections, variables and colocations name ops as the NodeDefs did; they
@@ -21,7 +21,7 @@ from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.sources.paths import shorten
 from tfgraphwidget.tf_types import MetaGraphDef, NodeDef
 
-_WAY_OUT = in_cell("give what editor.networkx() gave, with nodes and edges left out or relabelled at most")
+_WAY_OUT = in_cell("give what editor.to_networkx() gave, with nodes and edges left out or relabelled at most")
 _NEEDED = ("variable_name", "initializer_name", "snapshot_name")
 _LOC = b"loc:@"
 Now = Mapping[str, str]  # names of the ops that are there: as their NodeDefs have them -> as the nodes are called

@@ -39,11 +39,11 @@ def wrap_tf_errors(what: str) -> Iterator[None]:
     >>> with wrap_tf_errors("open a session"):
     ...     raise tf.errors.ResourceExhaustedError(None, None, "no memory")
     Traceback (most recent call last):
-    tfgraphwidget.errors.GraphEditError: TensorFlow cannot open a session: no memory; mend that, and try again.
+    tfgraphwidget.errors.GraphEditError: TensorFlow cannot open a session: no memory; fix that, and try again.
     """
     try:
         yield
     except Exception as error:
         if not isinstance(error, OpError):  # `except OpError` would import TensorFlow
             raise
-        raise GraphEditError(f"TensorFlow cannot {what}: {first_line(error)}; mend that, and try again.") from error
+        raise GraphEditError(f"TensorFlow cannot {what}: {first_line(error)}; fix that, and try again.") from error

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Literal, cast
 
+from tfgraphwidget import edits
 from tfgraphwidget.errors import GraphEditError, NotClonable, NothingTo
 from tfgraphwidget.graph import Op, control_flow, shape_text
 from tfgraphwidget.naming import count_text, enclosing_scopes, split_tensor
@@ -75,11 +76,13 @@ class CloneRequests:
     def _command(self, form: p.Form, variables: Modes) -> Clone:
         editor = self._editor
         if form.inputs or form.outputs:
-            plain = editor.command(form.inputs, form.outputs, form.into)
+            plain: edits.Clone = edits.command_of(
+                edits.Clone, editor._core.arguments, form.inputs, form.outputs, form.into
+            )
         elif editor.selection is None:
             raise NothingTo("Nothing is selected; mark inputs and outputs, draw a box, or Ctrl-click an op first.")
         else:
-            plain = editor.command(editor.selection, None, form.into)
+            plain = edits.command_of(edits.Clone, editor._core.arguments, editor.selection, None, form.into)
         return dataclasses.replace(
             plain,
             variables=variables,
@@ -91,7 +94,7 @@ class CloneRequests:
         )
 
     def _preview(self, command: Clone) -> Preview:
-        return cast("Preview", self._editor.core.executor.preview(command))  # of a clone
+        return cast("Preview", self._editor._core.executor.preview(command))  # of a clone
 
     def _states(self, form: p.Form) -> tuple[State, ...]:
         """The state that the part holds, which is what a copy with nothing shared gets of its own."""
@@ -100,7 +103,7 @@ class CloneRequests:
 
     def _state(self, state: State, shared: Collection[str]) -> p.PartState:
         """A state with what a variable's op says of it."""
-        op = Op(self._editor.index, self._editor.index.op(state.name))
+        op = Op(self._editor._core.index, self._editor._core.index.op(state.name))
         shape = op.attr("shape") if state.kind == "variable" else None
         return p.PartState(
             name=state.name,
@@ -117,7 +120,7 @@ class CloneRequests:
         if part is None or whole is None or whole == part:
             return ""
         try:
-            self._preview(self._editor.command(whole, None, form.into))
+            self._preview(edits.command_of(edits.Clone, self._editor._core.arguments, whole, None, form.into))
         except GraphEditError:
             return ""
         around = [

@@ -35,7 +35,7 @@ class CostRequests:
         Args:
             request: Which costs, for which batch size.
         """
-        index, columns = self._editor.index, self._columns()
+        index, columns = self._editor._core.index, self._columns()
         if request.what == "scopes":
             names = [f"{name}/" for name in index.scopes.names[1:]]
             types = [""] * len(names)
@@ -48,26 +48,26 @@ class CostRequests:
         ranks = {row: rank for rank, row in enumerate(order, 1)}
         if current is not None and current in ranks and current not in top_rows:
             top_rows = [*top_rows, current]
-        measured = self._editor.core.evaluator.measured
+        measured = self._editor._core.evaluator.measured
         times = "" if measured is None else measured.summary or "one run"
         rows = tuple(p.CostRow(names[row], types[row], *_numbers(columns, row), ranks[row]) for row in top_rows)
         whole = {by: np.array([_total(column)]) for by, column in self._columns().items()}
         total = p.CostRow("", "", *_numbers(whole, 0), 0)
-        return p.CostTable(rows, total, len(order), times, self._editor.core.coloring.batch_notice)
+        return p.CostTable(rows, total, len(order), times, self._editor._core.coloring.batch_notice)
 
     def _columns(self) -> Mapping[str, Floats]:
         """Each column, (ops,), NaN where it is unknown."""
-        core = self._editor.core
-        key = (self._editor.index, core.evaluator.measured)
+        core = self._editor._core
+        key = (self._editor._core.index, core.evaluator.measured)
         if self._cached_columns is None or any(a is not b for a, b in zip(self._cached_columns[0], key, strict=True)):
-            computing = _computing(self._editor.index)
+            computing = _computing(self._editor._core.index)
             columns = core.coloring.cost_columns()
             self._cached_columns = key, {by: np.where(computing, column, np.nan) for by, column in columns.items()}
         return self._cached_columns[1]
 
     def _scope_sums(self, column: Floats) -> Floats:
         """The sums over all ops in each scope, (scopes,); NaN where none is known."""
-        scopes = self._editor.index.scopes
+        scopes = self._editor._core.index.scopes
         ordered = column[scopes.order]
         valid_counts = np.concatenate([[0], np.cumsum(~np.isnan(ordered))])
         sums = np.concatenate([[0.0], np.cumsum(np.nan_to_num(ordered))])
@@ -80,7 +80,7 @@ class CostRequests:
             return None
         name = request.current
         if request.what == "ops":
-            return self._editor.index.ids.get(split_tensor(name)[0])
+            return self._editor._core.index.ids.get(split_tensor(name)[0])
         while name and name not in names:
             name = f"{name.rstrip('/').rpartition('/')[0]}/".lstrip("/")
         return names.index(name) if name else None

@@ -241,7 +241,7 @@ BUTTONS: Mapping[str, EditButton] = {
         keywords="obfuscate_names anonymize hide bug report",
         fields=(FormField("contents", "Contents too"),),
     ),
-    "place": EditButton(
+    "set_device": EditButton(
         "Device",
         "Set the device",
         on="part",
@@ -266,7 +266,7 @@ BUTTONS: Mapping[str, EditButton] = {
         output=True,
         fields=(FormField("value", "Value", known="value"),),
     ),
-    "trainable": EditButton(
+    "set_trainable": EditButton(
         "Train only this",
         "Make the variables in it the only trainable ones",
         "part",
@@ -349,7 +349,7 @@ BUTTONS: Mapping[str, EditButton] = {
             FormField("into", "Name scope"),
         ),
     ),
-    "replace_input": EditButton(
+    "set_input": EditButton(
         "Replace input",
         "Change the shape or dtype",
         on="op",

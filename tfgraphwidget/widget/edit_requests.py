@@ -9,12 +9,11 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from tfgraphwidget.editor import preview_call
 from tfgraphwidget.edits import (
     AddSignature,
     Edits,
     RemoveSignature,
-    Trainable,
+    SetTrainable,
     command_of,
     counts_text,
     match_texts,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tfgraphwidget.editor import GraphEditor
-    from tfgraphwidget.edits import Command, Step
+    from tfgraphwidget.edits import BatchStep, Command, Step
     from tfgraphwidget.graph import Difference, GraphIndex, Selection
     from tfgraphwidget.widget.kernel_namespace import KernelNamespace
 
@@ -73,8 +72,6 @@ class EditRequests:
         """
         before = self._editor.history.done
         report = self._call(request, self._editor)()
-        if not isinstance(report, Edits):
-            return Trainable(report.ops).note(), ""
         new_op = report.added[-1] if request.verb in _MAKING and report.added else ""
         return self._outcome(report, before), new_op
 
@@ -85,11 +82,11 @@ class EditRequests:
             request: The form of the panel, as it is filled in.
         """
         try:
-            report = preview_call(self._editor, lambda editor: self._call(request, editor)())
+            report = self._editor.preview(lambda editor: self._call(request, editor)())
         except GraphEditError as refusal:
             return p.PreviewedEdit(refusal.sentence, str(getattr(refusal, "argument", "")))
         count, notes = planned_text(report), tuple(planned_notes(report))
-        names = self._editor.core.view.with_closed_groups(planned_names(self._editor.index, report))
+        names = self._editor._core.view.with_closed_groups(planned_names(self._editor._core.index, report))
         return p.PreviewedEdit(text=count, notes=notes, names=names)
 
     def _call(self, request: p.Call, editor: GraphEditor) -> Callable[[], Any]:
@@ -138,9 +135,9 @@ class EditRequests:
         if line not in self._offers:
             raise NothingTo("This was offered for a graph that has changed since; try the edit again.")
         before = self._editor.history.done
-        return self._outcome(self._editor.edit(self._offers[line]), before)
+        return self._outcome(self._editor.apply(self._offers[line]), before)
 
-    def _outcome(self, report: Edits, before: tuple[Step, ...]) -> str:
+    def _outcome(self, report: Edits, before: tuple[Step | BatchStep, ...]) -> str:
         """What an edit has done: its sentence in the history, and what the report has beside."""
         steps = self._editor.history.done[len(before) :]
         return outcome_text(steps[-1].sentence if steps else "", report)
@@ -152,14 +149,14 @@ class EditRequests:
             error: The refusal.
         """
         argument = str(getattr(error, "argument", ""))
-        ops = self._editor.core.view.with_closed_groups(error.ops)
+        ops = self._editor._core.view.with_closed_groups(error.ops)
         trust, why = isinstance(error, NotTrusted), error.sentence
-        if trust and self._editor.trusted:  # another file is meant, which is to be added
+        if trust and self._editor.source.trusted:  # another file is meant, which is to be added
             trust, why = (
                 False,
                 why.replacing(HOW_TO_TRUST, "if you trust it, open it as trusted in a cell, and add that"),
             )
-        return reply_on_page(p.Refusal(why, ops, self.offer(*error.mends), argument, trust))
+        return reply_on_page(p.Refusal(why, ops, self.offer(*error.fixes), argument, trust))
 
     def offer(self, *commands: Command) -> tuple[p.Offer, ...]:
         """Buttons for commands, which the page may ask for then."""
@@ -168,7 +165,7 @@ class EditRequests:
         return tuple(p.Offer(_button_text(command), line) for line, command in offers.items())
 
     def check(self, request: p.Lint | p.ListSignatures) -> p.LintReply | p.SignatureList:
-        """What rules find in the graph, with a button for each edit that mends something; and the signatures.
+        """What rules find in the graph, with a button for each edit that fixes something; and the signatures.
 
         Args:
             request: What the graph is to run on, or the request for its signatures alone.
@@ -182,17 +179,17 @@ class EditRequests:
                     each.severity,
                     each.code,
                     each.sentence,
-                    self._editor.core.view.with_closed_groups(each.ops[:_MOST_LIT]),
+                    self._editor._core.view.with_closed_groups(each.ops[:_MOST_LIT]),
                     None if each.fix is None else self.offer(each.fix)[0],
                 )
-                for each in self._editor.lint(request.target)
+                for each in self._editor.lint(request.target or None)
             ),
             signatures,
         )
 
     def _signatures(self) -> Iterator[p.SignatureRow]:
         """The signatures, with a button that removes each; without any the likely one, with a button that adds it."""
-        core = self._editor.core
+        core = self._editor._core
         if len(core.navigator.path) > 1 or core.executor.boundary is not None:
             return
         signatures = core.executor.signatures
@@ -216,7 +213,7 @@ class EditRequests:
         text = f"{before}{signature.name}: {inputs or 'nothing'} → {outputs}"
         offer = replace(self.offer(edit)[0], text="Add" if before else "Remove")
         name = "" if before else signature.name
-        lit = self._editor.core.view.with_closed_groups(tuple(ops)[:_MOST_LIT])
+        lit = self._editor._core.view.with_closed_groups(tuple(ops)[:_MOST_LIT])
         return p.SignatureRow(text, lit, offer, name, signature.inputs, signature.outputs)
 
     def offers(self) -> tuple[p.Offer, ...]:
@@ -227,25 +224,25 @@ class EditRequests:
 
     def _training(self) -> Iterator[tuple[Command, str, bool]]:
         """To train only the last clone; and once that is so, to train what was trained before."""
-        steps, index = self._editor.history.done, self._editor.index
+        steps, index = self._editor._core.executor.history.done, self._editor._core.index
         at = next((at for at in reversed(range(len(steps))) if steps[at].patch.report.preview is not None), None)
         if at is None:
             return
         scopes = steps[at].patch.scopes
-        trained = self._editor.trainable_variables().ops
+        trained = self._editor.find("is:trainable").ops
         own = tuple(op for op in trained if any(op.startswith(f"{scope}/") for scope in scopes))
         text = f"Train only {', '.join(scopes)}"
         if own and own != trained:
-            yield Trainable(own), text, False
+            yield SetTrainable(own), text, False
             return
         turned = next((step for step in reversed(steps[at:]) if step.patch.only_sets_trainable), None)
         before = [split_tensor(member.name)[0] for _, member in turned.patch.remove.members] if turned else []
         if own and before and all(op in index.ids for op in before):
-            yield Trainable(tuple(before)), text, True
+            yield SetTrainable(tuple(before)), text, True
 
     def _removal(self) -> Iterator[tuple[Command, str, None]]:
         """To remove what earlier edits have left unused."""
-        unused = self._editor.core.executor.unused_ops()
+        unused = self._editor._core.executor.unused_ops()
         if unused:
             text = f"Remove {len(unused):,} unused op{'s' * (len(unused) > 1)}"
             yield Remove(unused if len(unused) > 1 else unused[0]), text, None
@@ -257,7 +254,7 @@ class EditRequests:
             request: The edit, and what the pointer is on.
             scene: The scene.
         """
-        index = self._editor.index
+        index = self._editor._core.index
         name, port = split_tensor(request.tensor)
         source = index.op(name)
         outputs = tuple(f"{index.names[source]}:{at}" for at in range(len(index.dtypes(source))))
@@ -289,37 +286,37 @@ class EditRequests:
         self._comparison = name or "the original graph"
         self._difference = self._editor.diff(before) if show else None
         self._before = before if show else None
-        self._of = self._editor.index
-        self._editor.difference = self._difference
+        self._of = self._editor._core.index
+        self._editor.view.difference = self._difference
 
     def optimize(self) -> str:
         """Compare with what TensorFlow's graph optimizer makes of the graph; what it did, in a sentence or two."""
-        result, index = self._editor.optimized(), self._editor.index
+        result, index = self._editor.passes.grappler(), self._editor._core.index
         self.compare(show=True, before=result.editor, name="TensorFlow's optimized graph")
         counts = {
             what: sum(len(getattr(each, what)) for each in result.passes) for what in ("folded", "fused", "removed")
         }
         text = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "nothing folded or removed"
-        size = count_text(len(result.editor.index), "op")
+        size = count_text(len(result.editor._core.index), "op")
         return f"TensorFlow's graph optimizer makes {size} of {len(index):,}: {text}."
 
     def update_difference(self) -> None:
         """The graph has changed: so have the differences, unless the person had others shown."""
         if (
             self._difference is not None
-            and self._editor.difference is self._difference
-            and self._editor.index is not self._of
+            and self._editor.view.difference is self._difference
+            and self._editor._core.index is not self._of
         ):
             self.compare(show=True, before=self._before, name=self._comparison)
 
     def comparison(self) -> str:
         """What the graph is compared with; "" of a difference that a cell has assigned, and while none is shown."""
-        is_own = self._difference is not None and self._editor.difference is self._difference
+        is_own = self._difference is not None and self._editor.view.difference is self._difference
         return self._comparison if is_own else ""
 
     def changes(self) -> tuple[p.Group, ...]:
         """The ops that differ, by what became of them; none unless that is to be shown."""
-        difference = self._editor.difference
+        difference = self._editor.view.difference
         if difference is None:
             return ()
         changed = dict.fromkeys(
@@ -351,12 +348,12 @@ class EditRequests:
         Args:
             scene: The scene.
         """
-        difference, index = self._editor.difference, scene.index
+        difference, index = self._editor.view.difference, scene.index
         fields: dict[str, Any] = {}
         if difference is not None:
             differ = difference.ops(index)
             fields["differs"] = scenes.mark_differences(scene, differ["added"], differ["changed"])
-        probed = {op: stats for op, stats in self._editor.probed.items() if op in index.ids}
+        probed = {op: stats for op, stats in self._editor._core.evaluator.probed.items() if op in index.ids}
         if probed:
             non_finite = {op for op, outputs in probed.items() if any(stats.nans or stats.infs for stats in outputs)}
             ran = {op for op, outputs in probed.items() if any(stats.value is not None for stats in outputs)}
@@ -368,7 +365,7 @@ class EditRequests:
 
     def probe_text(self, tensor: str) -> p.TensorValue | None:
         """The result of the last probe for a tensor."""
-        outputs = self._editor.probed.get(split_tensor(tensor)[0], ())
+        outputs = self._editor._core.evaluator.probed.get(split_tensor(tensor)[0], ())
         stats = next((stats for stats in outputs if stats.name == tensor), None)
         return None if stats is None else describe_stats(stats, tuple(map(image, images.tensor_images(stats.value))))
 
@@ -502,9 +499,9 @@ def by_new_name(name: str, renamed: Iterable[tuple[str, str]]) -> str:
     return next((new + name[len(old) :] for old, new in renamed if f"{name}/".startswith(f"{old}/")), name)
 
 
-def _button_text(mend: Command) -> str:
-    """A few words for what a mend does, which are not Python."""
-    return (mend.fix_label() or control(mend.verb()) or mend.sentence())[:_LONGEST]
+def _button_text(fix: Command) -> str:
+    """A few words for what a fix does, which are not Python."""
+    return (fix.fix_label() or control(fix.verb()) or fix.sentence())[:_LONGEST]
 
 
 def _ports(index: GraphIndex, op: int) -> list[int]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from tfgraphwidget.edits import BatchStep, group_batches
 from tfgraphwidget.errors import GraphEditError
 
 if TYPE_CHECKING:
@@ -29,14 +30,18 @@ def edited_names(index: GraphIndex, history: History, step: int) -> tuple[str, .
     Raises:
         GraphEditError: There is no such edit.
     """
-    steps = (*history.done, *reversed(history.undone))
+    steps = (*group_batches(history.done), *group_batches(reversed(history.undone)))
     if not 0 < step <= len(steps):
         raise GraphEditError(f"There is no edit {step} in the history; it has {len(steps)}.")
-    patch = steps[step - 1].patch
-    names = [node.name for node in patch.add.nodes] + [edited.name for edited in patch.changed]
-    for later in history.done[step:]:
-        renamed = dict(later.patch.renamed)
-        names = [renamed.get(name, name) for name in names]
+    names: list[str] = []
+    for number, each in enumerate(steps, 1):
+        for edit in each.steps if isinstance(each, BatchStep) else (each,):
+            renamed = dict(edit.patch.renamed)
+            names = [renamed.get(name, name) for name in names]
+            if number == step:
+                names += [node.name for node in edit.patch.add.nodes] + [edited.name for edited in edit.patch.changed]
+        if number >= len(group_batches(history.done)) and number >= step:
+            break
     edited = dict.fromkeys(name for name in names if name in index.ids)
     return tuple(_with_whole_scopes(index.names, edited))[:_MOST]
 

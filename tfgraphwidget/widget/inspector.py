@@ -59,7 +59,7 @@ class Inspector:
         )
 
     def _function(self, reference: FunctionRef) -> p.CalledFunction:
-        definition = self._editor.index.extras.function(reference.function)
+        definition = self._editor._core.index.extras.function(reference.function)
         return p.CalledFunction(
             reference.label, reference.function, len(definition.signature.input_arg) + len(definition.node_def)
         )

@@ -73,7 +73,7 @@ class OpRequests:
 
     def _likely(self, what: tuple[str, ...], dtypes: tuple[str, ...]) -> tuple[p.LikelyType, ...]:
         """The types that are like that of the only op, and take its inputs and attributes."""
-        index, ops = self._editor.index, self._beside("replace", what)
+        index, ops = self._editor._core.index, self._beside("replace", what)
         if len(ops) != 1:
             return ()
         node = index.nodes[index.op(ops[0])]
@@ -102,12 +102,12 @@ class OpRequests:
             docs = documentation(request.name, definition_of(request.name))
             summary, options = docs.summary, parameters(request.name, max(len(dtypes), 1))
         beside, instead = self._beside(request.verb, request.what), request.verb == "replace"
-        scope = self._editor.core.arguments.free_name_for(function, beside, instead=instead)
+        scope = self._editor._core.arguments.free_name_for(function, beside, instead=instead)
         return p.FormReply(request.name, summary, tuple(map(_parameter, options)), scope)
 
     def _beside(self, verb: str, what: tuple[str, ...]) -> tuple[str, ...]:
         """The ops, or the tensor, that new ops follow or replace."""
-        arguments = self._editor.core.arguments
+        arguments = self._editor._core.arguments
         if verb == "insert":
             return tuple(map(arguments.output, what))
         return arguments.ops_of(arguments.part(self._part(what), ops=True))
@@ -121,7 +121,7 @@ class OpRequests:
 
     def _dtypes(self, verb: str, what: tuple[str, ...]) -> tuple[str, ...]:
         """The dtypes of the tensors that it is called on; () where there are none yet."""
-        arguments, index = self._editor.core.arguments, self._editor.index
+        arguments, index = self._editor._core.arguments, self._editor._core.index
         if verb == "insert":
             tensors = tuple(map(arguments.output, what))
         elif verb == "replace":

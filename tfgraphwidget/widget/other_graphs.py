@@ -95,7 +95,7 @@ class OtherGraphs:
 
     def names(self) -> p.Sources:
         """The variables of the notebook that hold another graph than this one, and the files beside it."""
-        own = (self._editor, self._editor.core.source.graph, self._editor.core.source.session)
+        own = (self._editor, self._editor._core.source.graph, self._editor._core.source.session)
         sources = [p.Source(name, kind) for name, thing, kind in graphs_in(user_namespace()) if thing not in own]
         files = [p.Source(name, "file") for name in self._files()]
         return p.Sources((*sources[-_MOST:], *files))
@@ -109,12 +109,12 @@ class OtherGraphs:
             name: The name of the other graph.
         """
         thing, session = self._find(name)
-        core = getattr(thing, "core", None)  # of an editor
+        core = getattr(thing, "_core", None)  # of an editor
         source = open_source(thing, session) if core is None else core.source
         navigator = opened_navigator(source) if core is None else core.navigator
         index = navigator.outermost.index
-        own = self._editor.index
-        outputs = self._editor.outputs
+        own = self._editor._core.index
+        outputs = self._editor._core.view.boundary[1]
         ends = [f"{index.names[i]}:0" for i in range(len(index)) if is_placeholder(index.types[i])]
         if source.signature is not None:
             ends = [tensor for _, tensor in source.signature.inputs]
@@ -124,7 +124,7 @@ class OtherGraphs:
             output = outputs[0] if len(outputs) == len(ends) == 1 else ""
             output = f"{output}:0" if output in own.ids else output
             joints.append(p.Joint(tensor, tensor_type(index, tensor), output or same))
-        return p.Joints(tuple(joints), self._editor.core.executor.free_scope(Path(name).stem or "model"))
+        return p.Joints(tuple(joints), self._editor._core.executor.free_scope(Path(name).stem or "model"))
 
     def add(self, request: p.Add) -> tuple[str, str]:
         """Add another graph; what was done, in words, and the item to bring into view. Raises GraphEditError.

@@ -9,7 +9,7 @@ controls that one names are there.
 "Variable 'w' has no value; choose 'initial values' or 'uninitialized' under Values."
 >>> on_page("'f' is a result of the function; let another op give it first: " + editor_call("replace") + ".")
 "'f' is a result of the function; let another op give it first: Replace."
->>> on_page("The name is a pattern; " + in_cell("write editor.where(lambda op: …)."))
+>>> on_page("The name is a pattern; " + in_cell("write editor.ops(where=lambda op: …)."))
 'The name is a pattern; a cell of the notebook can do it.'
 >>> on_page("'x' is not an op.")
 "'x' is not an op."

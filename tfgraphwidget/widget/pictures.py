@@ -59,8 +59,8 @@ def picture_file(editor: GraphEditor, request: p.Picture) -> bytes:
         theme = theme_on(*request.colors) if request.colors else None
     except (TypeError, ValueError) as error:
         raise GraphEditError("A picture needs the colors of its background and of text; reload the page.") from error
-    scene, file = editor.core.view.scene(), io.BytesIO()
-    picture_files.write(scene, file, request.suffix, paint=editor.core.paint(scene), area=area, theme=theme)
+    scene, file = editor._core.view.scene(), io.BytesIO()
+    picture_files.write(scene, file, request.suffix, paint=editor._core.paint(scene), area=area, theme=theme)
     return file.getvalue()
 
 

@@ -56,7 +56,7 @@ class RequestHandler:
     def __init__(
         self, editor: GraphEditor, exporter: Exporter | None = None, namespace: KernelNamespace | None = None
     ) -> None:
-        self._editor, self._core = editor, editor.core
+        self._editor, self._core = editor, editor._core
         self._exporter = exporter or Exporter(editor)
         namespace = namespace or KernelNamespace()
         self._drawings: dict[float, _Drawing] = {}  # by the shape of the pane
@@ -103,7 +103,7 @@ class RequestHandler:
         view = self._core.view
         drawing = self._drawings.get(view.aspect)
         # Other cells have added ops since, or another view has opened a scope, hidden or moved something.
-        is_current = drawing and drawing.scene.index is self._editor.index and drawing.view_spec == view.view_spec
+        is_current = drawing and drawing.scene.index is self._editor._core.index and drawing.view_spec == view.view_spec
         return drawing if is_current else None
 
     def _answer(self, request: p.Request) -> Answer:
@@ -143,7 +143,7 @@ class RequestHandler:
             case p.Lint() | p.ListSignatures():
                 return self._edits.check(request)
             case p.FindEditOps(step):
-                names = edited_names(self._editor.index, self._core.executor.history, step)
+                names = edited_names(self._editor._core.index, self._core.executor.history, step)
                 return p.EditOps(self._core.view.with_closed_groups(names))
             case p.Palette():
                 return self._ops.palette(request)
@@ -158,7 +158,7 @@ class RequestHandler:
             case p.Names() | p.Inputs() | p.Locate() | p.Upload():
                 return self._others.reply(request)
             case p.Script(for_cell):
-                code = self._editor.to_script().text
+                code = self._editor.history.to_script().text
                 return p.ScriptReply(code_for_cell(code, self._core.source) if for_cell else code)
             case p.ListFormats() | p.Export() | p.Download():
                 return self._export(request)
@@ -194,7 +194,7 @@ class RequestHandler:
             case p.Measure(feeds):
                 self._editor.measure(None, self._values.values(feeds, None))
             case p.Trust():
-                self._editor.trusted = True
+                self._editor.source.trusted = True
                 return TRUSTED
             case p.Color(by):
                 self._editor.view.color_by(by)
@@ -233,7 +233,7 @@ class RequestHandler:
             case p.OpenSignature(name):
                 editor.signatures.open(name)
             case p.Refresh():
-                editor.refresh()
+                editor.source.reload()
             case p.Open(alone=True) if self._pane is not None:
                 if self._core.view.reopen(*self._pane):
                     self._core.listeners.notify()  # pages elsewhere may show it, too
@@ -275,7 +275,7 @@ class RequestHandler:
                 text, focus = self._edit(request)
             self._edits.update_difference()
             is_nothing = self._core.executor.history is history
-            renamed = () if is_nothing else renamed_prefixes(self._core.executor.renamed, self._editor.index)
+            renamed = () if is_nothing else renamed_prefixes(self._core.executor.renamed, self._editor._core.index)
             if new_op and request.inspected:  # the inspector goes on with it
                 renamed = ((request.inspected, new_op), *renamed)
             name, inspected = by_new_name(request.inspected, renamed), None
@@ -293,7 +293,7 @@ class RequestHandler:
             return bool(name) and self._core.view.is_open_around(name)
         return False
 
-    def _edit(self, request: p.Clone | p.Add | p.Mend | p.Undo | p.Redo | p.Jump) -> tuple[str, str]:
+    def _edit(self, request: p.Clone | p.Add | p.Fix | p.Undo | p.Redo | p.Jump) -> tuple[str, str]:
         """Apply an edit; what it has done, in words, and the item to bring into view."""
         editor = self._editor
         match request:
@@ -301,7 +301,7 @@ class RequestHandler:
                 return self._clone(request)
             case p.Add():
                 return self._others.add(request)
-            case p.Mend(line):
+            case p.Fix(line):
                 return self._edits.apply_fix(line), ""
             case p.Undo():
                 step = editor.history.done[-1:]
@@ -360,37 +360,37 @@ class RequestHandler:
         return {**self._core.paint(scene).arrays(), **self._edits.paint(scene)}
 
     def _state(self) -> p.State:
-        editor, executor, index = self._editor, self._core.executor, self._editor.index
+        editor, executor, index = self._editor, self._core.executor, self._editor._core.index
         selection, history = editor.selection, editor.history
         return p.State(
             revision=self.revision,
             path=editor.view.breadcrumb,
-            warnings=editor.notices,
+            warnings=editor.source.notices,
             untrusted=untrusted_sentences(editor),
             # The clone of a function's body is a tf.Module; the body itself stays as it is.
             editable="" if executor.boundary is not None else executor.read_only(),
             expression=_selection_text(selection),
             ops=len(index),
             variables=count_variables(index, range(len(index))),
-            inputs=editor.inputs,
-            outputs=editor.outputs,
+            inputs=self._core.view.boundary[0],
+            outputs=self._core.view.boundary[1],
             selected_ops=len(selection) if selection else 0,
             selected_variables=count_variables(index, selection.ids) if selection else 0,
             selected_trainable=count_trainable(index, selection.ids) if selection else 0,
             values=executor.default_init(),
-            proposal=editor.core.executor.free_scope(),
+            proposal=editor._core.executor.free_scope(),
             undo=history.done[-1].line if history.done else "",
             redo=history.undone[-1].line if history.undone else "",
             code=tuple(step.line for step in history.done),
             ahead=tuple(step.line for step in reversed(history.undone)),
             sentences=tuple(step.sentence for step in (*history.done, *reversed(history.undone))),
-            comparing=editor.difference is not None,
+            comparing=editor.view.difference is not None,
             comparison=self._edits.comparison(),
             changes=self._edits.changes(),
             offers=self._edits.offers(),
-            colors=editor.core.coloring.names,
+            colors=editor._core.coloring.names,
             legend=self._inspector.legend(),
-            hidden=editor.core.view.hidden_ops,
+            hidden=editor._core.view.hidden_ops,
             direction=editor.view.direction,
             likely=self._likely,
             pinned=len(self._core.view.pinned),

@@ -155,7 +155,7 @@ def list_save_formats(editor: GraphEditor, path: Path | None = None) -> list[Sav
     formats = []
     for kind in _ALL:
         about = kind.about.format(outputs=_outputs_text(editor)) if kind.kind == "frozen" else kind.about
-        if kind.kind == "meta" and editor.core.target.came_without_values():
+        if kind.kind == "meta" and editor._core.target.came_without_values():
             about = _BARE
         name = f"{stem}{'_frozen' if kind.kind == 'frozen' else ending}{kind.suffix}"
         if editor_name and kind is _EDITOR:
@@ -171,10 +171,10 @@ def frozen_outputs(editor: GraphEditor) -> tuple[str, ...] | None:
     Args:
         editor: The editor.
     """
-    if editor.core.executor.boundary is not None or editor.outputs or editor.signatures:
+    if editor._core.executor.boundary is not None or editor._core.view.boundary[1] or editor.signatures:
         return None
     try:
-        return editor.core.arguments.outputs(None)
+        return editor._core.arguments.outputs(None)
     except GraphEditError:  # no op looks like a result, as in a graph of constants
         return ()
 
@@ -197,17 +197,21 @@ def _notebook_stem(editor: GraphEditor) -> str:
 
 def _refusal(editor: GraphEditor, kind: SaveFormat) -> str:
     """Why a format cannot be written now, or ""."""
-    executor = editor.core.executor
+    executor = editor._core.executor
     if kind.kind in _RUNNABLE and (stopped := executor.read_only()) and executor.boundary is None:
         return stopped
-    if kind.group == "Model" and not editor.index.names:
+    if kind.group == "Model" and not editor._core.index.names:
         return "the graph has no ops"
-    valueless = handles(editor.index) and executor.default_init() != "current"
+    valueless = handles(editor._core.index) and executor.default_init() != "current"
     if kind.kind in _RUNNABLE and valueless and (kind.kind != "meta" or executor.boundary is not None):
-        if editor.core.source.graph is None:
+        if editor._core.source.graph is None:
             return "there is no checkpoint beside the file with the values of its variables"
         return "it was opened without the session that has the values of its variables"
-    if kind.kind == "saved_model" and executor.boundary is None and not (editor.outputs or editor.signatures):
+    if (
+        kind.kind == "saved_model"
+        and executor.boundary is None
+        and not (editor._core.view.boundary[1] or editor.signatures)
+    ):
         return "mark its outputs in the drawing first"
     if kind.kind == "frozen" and frozen_outputs(editor) == ():
         return "mark its outputs in the drawing first"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tfgraphwidget.errors import GraphEditError, NoPath, NothingTo
-from tfgraphwidget.graph import find_scopes, pairs, query, traversal
+from tfgraphwidget.graph import find_scopes, pairs, patterns, query, traversal
 from tfgraphwidget.naming import last_part, split_tensor
 from tfgraphwidget.widget import protocol as p
 from tfgraphwidget.widget.edit_requests import tensor_type
@@ -40,10 +40,10 @@ class SelectionRequests:
     def _combine(self, verb: str, ops: tuple[str, ...], scopes: tuple[str, ...]) -> Selection | None:
         """The selection with these ops and scopes set, added, removed or toggled."""
         editor, old = self._editor, self._editor.selection
-        members = [editor.core.view.members_of(scope) for scope in scopes]  # of a group: what it stands for
+        members = [editor._core.view.members_of(scope) for scope in scopes]  # of a group: what it stands for
         ops = (*ops, *(op for some, _ in members for op in some))
         scopes = tuple(scope for _, some in members for scope in some)
-        parts = ([editor.ops(*ops)] if ops else []) + ([editor.scope(*scopes)] if scopes else [])
+        parts = ([editor.ops(*ops)] if ops else []) + ([editor.ops(scope=scopes)] if scopes else [])
         if not parts:
             return None if verb == "set" else old
         new = parts[0] | parts[1] if len(parts) > 1 else parts[0]
@@ -61,7 +61,9 @@ class SelectionRequests:
         """
         ops = tuple(name for name in names if not name.endswith("/"))
         part = self._combine("set", ops, tuple(name for name in names if name.endswith("/")))
-        return p.Likeness(str(self._editor.like(part)))
+        if part is None:
+            raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
+        return p.Likeness(str(patterns.pattern(part)))
 
     def crossings(self, side: p.Side, name: str) -> p.BoundaryTensors:
         """The tensors by which values enter or leave an item. Raises UnknownName.
@@ -73,8 +75,8 @@ class SelectionRequests:
             name: The name of an op, a scope or a group.
         """
         editor, names = self._editor, self._crossing(side, name)
-        index, view = editor.index, editor.core.view
-        boundary_tensors = editor.inputs if side == "inputs" else editor.outputs
+        index, view = editor._core.index, editor._core.view
+        boundary_tensors = editor._core.view.boundary[side == "outputs"]
         proposed = set(names)
         if side == "outputs":
             forward = _forward_ops(index, view.outline.op_part > 0) & ~self._select_item(name).mask
@@ -101,17 +103,20 @@ class SelectionRequests:
             UnknownName: There is no such item.
             NoPath: No value goes through it.
         """
-        editor, view = self._editor, self._editor.core.view
+        editor, view = self._editor, self._editor._core.view
         names = tensors or self._crossing(side, name)
-        old = editor.inputs if side == "inputs" else editor.outputs
+        inputs, outputs = editor._core.view.boundary
+        old = inputs if side == "inputs" else outputs
         own = {tensor for tensor in old if split_tensor(tensor)[0] == name}
         # An input that is drawn at one of its consumers gives way: the part begins further up.
-        further = side == "inputs" and own and editor.index.ids.get(name) not in view.entrances(editor.index)[1]
+        further = (
+            side == "inputs" and own and editor._core.index.ids.get(name) not in view.entrances(editor._core.index)[1]
+        )
         rest = tuple(tensor for tensor in old if tensor not in own and tensor not in names)
         new = rest if len(rest) < len(old) and not further else (*rest, *names)
-        ends = (new, editor.outputs) if side == "inputs" else (editor.inputs, new)
+        ends = (new, outputs) if side == "inputs" else (inputs, new)
         view.mark(*ends, within=self._select_item(name).ops if side == "inputs" else ())
-        editor.core.listeners.notify()
+        editor._core.listeners.notify()
 
     def _crossing(self, side: p.Side, name: str) -> tuple[str, ...]:
         """The tensors of a boundary that includes an item: see `protocol.Mark`."""
@@ -151,8 +156,8 @@ class SelectionRequests:
                     raise NoPath(
                         "No tensor comes in, goes through the selected ops and out again; select more of them."
                     )
-                editor.core.view.mark(inputs, outputs, within=old.ops)
-                editor.core.listeners.notify()
+                editor._core.view.mark(inputs, outputs, within=old.ops)
+                editor._core.listeners.notify()
             case "path" | "shortest":
                 editor.selection = self._select_path(old, every=verb == "path")
             case "invert":
@@ -167,11 +172,10 @@ class SelectionRequests:
         if len(ends) != 2:
             raise NothingTo(f"A path needs two selected ops, and {len(ends):,} are; Ctrl-click its two ends.")
         a, b = ends.ops
-        join = self._editor.paths if every else self._editor.path
         try:
-            return join(a, b)
+            return self._editor.path(a, b, all=every)
         except NoPath:
-            return join(b, a)
+            return self._editor.path(b, a, all=every)
 
 
 MOST_HITS = 1_000
@@ -190,7 +194,7 @@ def search(editor: GraphEditor, request: p.Search) -> p.SearchReply:
     pattern = query.pattern_in(request.text)
     if pattern:
         return _search_pattern(editor, pattern, request.limit)
-    index = editor.index
+    index = editor._core.index
     ops, why = query.search(index, request.text)
     some = ops[: max(0, min(request.limit, MOST_HITS))]
     scopes = {name[: -len(last_part(name))] for name in map(index.names.__getitem__, ops)}
@@ -214,9 +218,9 @@ def count_hits(editor: GraphEditor, text: str) -> p.HitCounts:
         editor: The editor.
         text: The query, which is no pattern.
     """
-    mask = np.zeros(len(editor.index), dtype=bool)
-    mask[query.search(editor.index, text)[0]] = True
-    return p.HitCounts(tuple(editor.core.view.count_in_closed(mask).items()))
+    mask = np.zeros(len(editor._core.index), dtype=bool)
+    mask[query.search(editor._core.index, text)[0]] = True
+    return p.HitCounts(tuple(editor._core.view.count_in_closed(mask).items()))
 
 
 def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchReply:
@@ -226,7 +230,7 @@ def _search_pattern(editor: GraphEditor, pattern: str, limit: int) -> p.SearchRe
     except GraphEditError as error:
         why, _, excerpt = on_page(error.sentence).partition("\n")
         return p.SearchReply((), 0, why, excerpt=excerpt)
-    index, listed = editor.index, matches[: max(0, min(limit, MOST_HITS))]
+    index, listed = editor._core.index, matches[: max(0, min(limit, MOST_HITS))]
     first_ops = [match.results[0][0] for match in matches]
     scopes = {index.names[op][: -len(last_part(index.names[op]))] for op in first_ops}
     reasons = [(f"{str(match.outputs[0])!r}: " + match.why + ".") for match in matches if match.why]

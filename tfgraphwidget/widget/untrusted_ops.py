@@ -29,9 +29,9 @@ def untrusted_sentences(editor: GraphEditor) -> str:
     Args:
         editor: The editor of the graph.
     """
-    if editor.trusted:
+    if editor.source.trusted:
         return ""
-    trust, index = editor.core.source.trust, editor.core.navigator.outermost.index
+    trust, index = editor._core.source.trust, editor._core.navigator.outermost.index
     untrusted = untrusted_ops(index, trust)
     effects, total = list(untrusted.effects), untrusted.total
     if not total:  # they are in functions that no op calls
@@ -52,8 +52,8 @@ def effect_sentences(editor: GraphEditor, name: str) -> tuple[str, ...]:
         editor: The editor of the graph.
         name: The name of an op or a scope.
     """
-    view = editor.core.view
-    untrusted = untrusted_ops(view.index, editor.core.source.trust)
+    view = editor._core.view
+    untrusted = untrusted_ops(view.index, editor._core.source.trust)
     if not untrusted.by_op:
         return ()
     return untrusted.sentences((name,) if name in view.index.ids else view.holding(name).ops)

@@ -40,7 +40,7 @@ class ValueForms:
             request: The tensors to run.
         """
         tensors = None if request.measure else self._tensors(request.name)
-        names = self._editor.core.evaluator.placeholders(tensors)
+        names = self._editor._core.evaluator.placeholders(tensors)
         leading = (shape[0] for _, shape in map(self._spec, names) if shape and shape[0] is not None)
         batch = next(leading, 1)  # what is fed beside a batch of a fixed size is most often of as many
         specs = ((variable, array_spec(value)) for variable, value in self._namespace.variables())
@@ -64,7 +64,7 @@ class ValueForms:
         Raises:
             InvalidArgument: A value does not fit.
         """
-        placeholders = self._editor.core.evaluator.placeholders(None if name is None else self._tensors(name))
+        placeholders = self._editor._core.evaluator.placeholders(None if name is None else self._tensors(name))
         last = {tensor: self._last[tensor] for tensor in placeholders if tensor in self._last}
         feeds_by_tensor = {**last, **{feed.tensor: feed for feed in feeds}}
         values = {tensor: self._value(feed) for tensor, feed in feeds_by_tensor.items()}
@@ -90,7 +90,9 @@ class ValueForms:
     def _known_value(self, name: str) -> Any:
         """The value of a tensor of the last run, else the current one of a variable or constant."""
         op, port = split_tensor(name)
-        stats = next((each for each in self._editor.probed.get(op, ()) if each.name == f"{op}:{port or 0}"), None)
+        stats = next(
+            (each for each in self._editor._core.evaluator.probed.get(op, ()) if each.name == f"{op}:{port or 0}"), None
+        )
         if stats is not None and stats.value is not None:
             return np.array(stats.value)
         if stats is not None and stats.note:
@@ -105,7 +107,7 @@ class ValueForms:
         return self._editor.selection
 
     def _spec(self, tensor: str) -> tuple[str, Shape]:
-        index, (op, port) = self._editor.index, split_tensor(tensor)
+        index, (op, port) = self._editor._core.index, split_tensor(tensor)
         number = index.op(op)
         return index.dtypes(number)[port or 0], index.shape(number, port or 0)
 

@@ -56,7 +56,7 @@ class GraphWidget(anywidget.AnyWidget):
         self._handler = RequestHandler(editor, exporter)
         self._requests = RequestLoop(self, self)
         self._before_request: EditorSnapshot | None = None  # what an interrupt puts back
-        editor.listeners.append(self._follow)
+        editor._core.listeners.append(self._follow)
         self.on_msg(self._receive)
         self._follow()
         self._watching: asyncio.Task[None] | None = None
@@ -68,20 +68,20 @@ class GraphWidget(anywidget.AnyWidget):
         """Show nothing any more, and follow no editor; the editor makes another widget when it is to be shown."""
         super().close()
         editor = getattr(self, "_editor", None)  # Python ends one that could not be made, too
-        if editor is not None and self._follow in editor.listeners:
-            editor.listeners.remove(self._follow)
+        if editor is not None and self._follow in editor._core.listeners:
+            editor._core.listeners.remove(self._follow)
 
     def catch_up(self) -> None:
         """Take in what others have added to the graph or written to its file; views then ask for the new drawing."""
-        if self._editor.core.file_watch is not None:
-            self._editor.core.file_watch.look()
-        if self._editor.core.target.is_behind():
+        if self._editor._core.file_watch is not None:
+            self._editor._core.file_watch.look()
+        if self._editor._core.target.is_behind():
             self._follow()
 
     def _follow(self) -> None:
         """Take over what the editor says; views ask again when they see a revision that no reply of theirs named."""
         editor = self._editor
-        self.inputs, self.outputs = editor.inputs, editor.outputs
+        self.inputs, self.outputs = editor._core.view.boundary
         self.selection = editor.selection.ops if editor.selection is not None else ()
         self.revision = self._handler.revision = self.revision + 1
 
@@ -121,7 +121,7 @@ class GraphWidget(anywidget.AnyWidget):
     def _take_back(self, before: EditorSnapshot | None) -> protocol.Refusal:
         """The user has canceled a request: restore the view and the selection, unless an edit was made already."""
         unchanged = before is None or before.restore()
-        self._editor.core.listeners.notify()  # they may have heard of what was put back
+        self._editor._core.listeners.notify()  # they may have heard of what was put back
         return protocol.Refusal(_CANCELLED if unchanged else _DONE, ())
 
     def _failure(self, error: BaseException) -> protocol.Refusal:

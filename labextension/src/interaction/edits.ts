@@ -118,8 +118,8 @@ export class Edits {
   }
 
   /** Apply a suggested fix. */
-  mend(line: string): Promise<unknown> {
-    return this.#queue.edit(() => ({ type: "mend", line }));
+  fix(line: string): Promise<unknown> {
+    return this.#queue.edit(() => ({ type: "fix", line }));
   }
 
   undo(): Promise<unknown> {

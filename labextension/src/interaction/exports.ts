@@ -61,7 +61,7 @@ export class Exports {
 
   /** The ops that a converter does not take are lit, and what would help is offered below the drawing. */
   #refuse(refusal: Answer & Refusal): Outcome {
-    if (refusal.ops.length > 0 || refusal.mends.length > 0) this.#queue.accept(refusal);
+    if (refusal.ops.length > 0 || refusal.fixes.length > 0) this.#queue.accept(refusal);
     return { done: false, why: refusal.why };
   }
 

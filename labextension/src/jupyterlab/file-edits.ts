@@ -117,7 +117,7 @@ export function rejectedActions(keep: EditStore, title: string, over: () => void
   ];
 }
 
-/** Download the edits as a file that `editor.replay` reads. */
+/** Download the edits as a file that `editor.history.replay` reads. */
 function download(edits: readonly JSONObject[], name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([JSON.stringify(edits)], { type: "application/json" }));

@@ -37,7 +37,7 @@ export class OfflineBackend {
         type: "refusal",
         why: error.message,
         ops: [],
-        mends: [],
+        fixes: [],
         argument: "",
         trust: false,
       });

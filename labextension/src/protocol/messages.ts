@@ -308,7 +308,7 @@ export interface SaveFormat {
   options: SaveOption[];
 }
 
-/** What a rule has found: "error" or "warning", its code, a sentence, the ops, and an edit that mends it. */
+/** What a rule has found: "error" or "warning", its code, a sentence, the ops, and an edit that fixes it. */
 export interface LintFinding {
   severity: string;
   code: string;
@@ -602,7 +602,7 @@ export interface PreviewRequest {
 /** Preview `Change` with the same fields; nothing changes. */
 export interface PreviewEditRequest {
   type: "preview_edit";
-  verb: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "place" | "quantize_weights" | "remove" | "remove_attr" | "remove_collection" | "remove_control_inputs" | "remove_devices" | "remove_functions" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "replace_input" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "sort" | "strip_training" | "swap" | "trainable";
+  verb: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "quantize_weights" | "remove" | "remove_attr" | "remove_collection" | "remove_control_inputs" | "remove_devices" | "remove_functions" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "set_device" | "set_input" | "set_trainable" | "sort" | "strip_training" | "swap";
   what: string[];
   keys: string[];
   values: string[];
@@ -725,7 +725,7 @@ export interface RedoRequest {
 export interface ChangeRequest {
   type: "change";
   inspected: string;
-  verb: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "place" | "quantize_weights" | "remove" | "remove_attr" | "remove_collection" | "remove_control_inputs" | "remove_devices" | "remove_functions" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "replace_input" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "sort" | "strip_training" | "swap" | "trainable";
+  verb: "add_control_inputs" | "add_signature" | "bypass" | "cast" | "change_batch_size" | "connect" | "detach" | "fold_batch_norm" | "fold_constants" | "freeze" | "insert" | "merge_duplicates" | "obfuscate_names" | "order_signature" | "quantize_weights" | "remove" | "remove_attr" | "remove_collection" | "remove_control_inputs" | "remove_devices" | "remove_functions" | "remove_identities" | "remove_signature" | "rename" | "rename_signature" | "rename_type" | "replace" | "replace_all" | "reroute" | "round_weights" | "set_attr" | "set_constant" | "set_device" | "set_input" | "set_trainable" | "sort" | "strip_training" | "swap";
   what: string[];
   keys: string[];
   values: string[];
@@ -733,8 +733,8 @@ export interface ChangeRequest {
 }
 
 /** Do what a refusal offered, by its line of Python. */
-export interface MendRequest {
-  type: "mend";
+export interface FixRequest {
+  type: "fix";
   inspected: string;
   line: string;
 }
@@ -1000,12 +1000,12 @@ export interface EditOps {
   names: string[];
 }
 
-/** Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead. */
+/** Nothing has changed; `why` is one sentence, `ops` what to highlight, `fixes` what would do instead. */
 export interface Refusal {
   type: "refusal";
   why: string;
   ops: string[];
-  mends: Offer[];
+  fixes: Offer[];
   argument: string;
   trust: boolean;
 }
@@ -1089,7 +1089,7 @@ export type Request =
   | UndoRequest
   | RedoRequest
   | ChangeRequest
-  | MendRequest
+  | FixRequest
   | JumpRequest;
 
 export type Reply =
@@ -1130,13 +1130,13 @@ export const EDIT_BUTTONS: readonly (EditButton & { verb: ChangeRequest["verb"] 
   {"verb": "bypass", "name": "Bypass", "title": "Connect the consumers directly to the inputs", "on": "part", "order": 10, "needs": ["inputs", "outputs"], "options": [["gradients", "True"]]},
   {"verb": "remove", "name": "Remove", "title": "Remove these ops and the ops that only they use (Delete)", "on": "part", "order": 20},
   {"verb": "detach", "name": "Detach", "title": "Cut all incoming and outgoing edges; placeholders replace the inputs", "on": "part", "order": 30},
-  {"verb": "place", "name": "Device", "title": "Set the device", "on": "part", "order": 40, "fields": [{"key": "device", "label": "Device", "known": "device", "words": ["/device:CPU:0", "/device:GPU:0"], "optional": true, "hint": "If empty, TensorFlow chooses."}], "options": [["device", "None"]]},
+  {"verb": "set_device", "name": "Device", "title": "Set the device", "on": "part", "order": 40, "fields": [{"key": "device", "label": "Device", "known": "device", "words": ["/device:CPU:0", "/device:GPU:0"], "optional": true, "hint": "If empty, TensorFlow chooses."}], "options": [["device", "None"]]},
   {"verb": "rename", "name": "Rename", "title": "Change the name", "on": "named", "order": 50, "fields": [{"key": "new", "label": "Name", "known": "name"}]},
   {"verb": "replace", "name": "Replace", "title": "Replace this op with an op of another type that has the same inputs", "on": "op", "order": 55, "needs": ["inputs", "outputs"], "fields": [{"key": "by", "label": "Op type", "words": ["Relu", "Elu", "Selu", "Relu6", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "Identity"], "op_type": true}], "options": [["remove", "True"]]},
   {"verb": "insert", "name": "Insert after", "title": "Insert an op between this op and its consumers", "on": "op", "order": 60, "needs": ["outputs"], "output": true, "fields": [{"key": "function", "label": "Op type", "initial": "Identity", "words": ["Identity", "StopGradient", "Cast", "Reshape", "Transpose", "CheckNumerics", "Print", "Relu"], "op_type": true}]},
-  {"verb": "replace_input", "name": "Replace input", "title": "Change the shape or dtype", "on": "op", "order": 70, "types": ["Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "shape", "label": "Shape", "known": "shape", "python": true, "optional": true}, {"key": "dtype", "label": "Dtype", "known": "dtype", "optional": true}]},
+  {"verb": "set_input", "name": "Replace input", "title": "Change the shape or dtype", "on": "op", "order": 70, "types": ["Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "shape", "label": "Shape", "known": "shape", "python": true, "optional": true}, {"key": "dtype", "label": "Dtype", "known": "dtype", "optional": true}]},
   {"verb": "set_constant", "name": "Set constant", "title": "Change the value; a placeholder becomes a constant", "on": "op", "order": 80, "types": ["Const", "HostConst", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault"], "output": true, "fields": [{"key": "value", "label": "Value", "known": "value", "python": true}]},
-  {"verb": "trainable", "name": "Train only this", "title": "Make the variables in it the only trainable ones", "on": "part", "order": 85, "types": ["VarHandleOp", "Variable", "VariableV2"]},
+  {"verb": "set_trainable", "name": "Train only this", "title": "Make the variables in it the only trainable ones", "on": "part", "order": 85, "types": ["VarHandleOp", "Variable", "VariableV2"]},
   {"verb": "add_control_inputs", "name": "Add control dependency", "title": "Have this op run after another one", "on": "op", "order": 90, "fields": [{"key": "ops", "label": "Op", "tensor": true}]},
   {"verb": "freeze", "name": "Freeze", "title": "Convert variables to constants and keep only what the outputs need", "on": "graph", "order": 100, "fields": [{"key": "outputs", "label": "Outputs", "python": true, "optional": true, "hint": "A list of ops or tensors; without one those that are marked, of the signatures, or not read."}, {"key": "updates", "label": "Updates", "initial": "refuse", "words": ["refuse", "keep", "drop"], "hint": "Of what the outputs write: refused, kept as variables, or left out."}, {"key": "inline", "label": "Inline", "initial": "False", "words": ["False", "True"], "python": true, "hint": "The ops of functions in place of calls: one graph."}, {"key": "lower_control_flow", "label": "Lower", "initial": "False", "words": ["False", "True"], "python": true, "hint": "Switch and Merge of TensorFlow 1 in place of loops and conditionals of TensorFlow 2."}], "group": "For inference", "keywords": "variables to constants convert_variables_to_constants"},
   {"verb": "strip_training", "name": "Strip training", "title": "Remove gradients, optimizers, savers and summaries", "on": "graph", "order": 110, "group": "For inference", "keywords": "strip_unused_nodes prune dead code elimination extract_sub_graph"},

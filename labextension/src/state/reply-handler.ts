@@ -135,11 +135,11 @@ function isSameInspection(a: InspectReply, b: InspectReply | null): boolean {
   return text(a) === text(b);
 }
 
-function refusalStatus({ why, mends, argument, trust }: Refusal): Status {
+function refusalStatus({ why, fixes, argument, trust }: Refusal): Status {
   return {
     kind: "refused",
     text: why,
-    ...(mends.length > 0 ? { mends } : {}),
+    ...(fixes.length > 0 ? { fixes } : {}),
     ...(argument ? { argument } : {}),
     ...(trust ? { trust } : {}),
   };
@@ -154,9 +154,9 @@ export function newName(key: string, renamed: EditReport["renamed"]): string {
 /** What the status line says; of an edit that found nothing to do in gray. */
 function noticeChange(
   text = "",
-  mends: readonly Offer[] = [],
+  fixes: readonly Offer[] = [],
   isNothing = false,
 ): Pick<Screen, "status" | "warned"> {
-  const offered = mends.length > 0 ? { mends } : {};
+  const offered = fixes.length > 0 ? { fixes } : {};
   return { status: text ? { kind: isNothing ? "nothing" : "notice", text, ...offered } : null, warned: [] };
 }

@@ -31,7 +31,7 @@ export interface Status {
   /** The field of a form that a refusal is about. */
   readonly argument?: string;
   /** Suggested fixes. */
-  readonly mends?: readonly Offer[];
+  readonly fixes?: readonly Offer[];
   /** Whether it is refused because the file is not trusted. */
   readonly trust?: boolean;
   /** Buttons beside a notice. */

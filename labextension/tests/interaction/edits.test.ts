@@ -70,15 +70,15 @@ describe("edits", () => {
   });
 
   test("a refusal keeps its ways out for the buttons, and the change was not done", async () => {
-    const mends = [{ text: "Insert a Cast", line: "editor.connect(…)" }];
+    const fixes = [{ text: "Insert a Cast", line: "editor.connect(…)" }];
     const { actions, store, sent } = await opened(
-      { ...refused("No."), mends } as Answer,
+      { ...refused("No."), fixes } as Answer,
       drawn({}, "", { text: "Done." }),
     );
     expect(await actions.edits.change("connect", ["a:0", "b"])).toBe(false);
-    expect(store.value.status).toEqual({ kind: "refused", text: "No.", mends });
-    await actions.edits.mend("editor.connect(…)");
-    expect(sent[1]).toEqual({ type: "mend", line: "editor.connect(…)", inspected: "" });
+    expect(store.value.status).toEqual({ kind: "refused", text: "No.", fixes });
+    await actions.edits.fix("editor.connect(…)");
+    expect(sent[1]).toEqual({ type: "fix", line: "editor.connect(…)", inspected: "" });
     expect(store.value.status).toEqual({ kind: "notice", text: "Done." });
   });
 
@@ -141,7 +141,7 @@ describe("forms", () => {
       "bypass",
       "remove",
       "detach",
-      "place",
+      "set_device",
       "rename",
       "replace",
       "insert",
@@ -149,8 +149,8 @@ describe("forms", () => {
     ]);
     expect(names(op({ op_type: "NoOp", inputs: [], outputs: [] }))).not.toContain("bypass");
     const placeholder = op({ op_type: "Placeholder", inputs: [] });
-    expect(names(placeholder)).toEqual(expect.arrayContaining(["replace_input", "set_constant"]));
-    expect(commandsFor(placeholder).find(({ verb }) => verb === "replace_input")?.fields?.[0]?.initial).toBe(
+    expect(names(placeholder)).toEqual(expect.arrayContaining(["set_input", "set_constant"]));
+    expect(commandsFor(placeholder).find(({ verb }) => verb === "set_input")?.fields?.[0]?.initial).toBe(
       "(None, 3)",
     );
     const constant = commandsFor(op({ op_type: "Const", inputs: [], value: "[1, 2]" }));
@@ -165,12 +165,12 @@ describe("forms", () => {
   });
 
   test("training is offered of a scope, a selection or an op with a variable that an optimizer can be given", () => {
-    expect(names(op({ name: "net/", op_type: "", variables: 2, trainable: 1 }))).toContain("trainable");
-    expect(names(op({ name: "net/", op_type: "", variables: 2 }))).not.toContain("trainable");
-    expect(names(op({ op_type: "VarHandleOp", variables: 1, trainable: 1 }))).toContain("trainable");
-    expect(names(op({ op_type: "VarHandleOp", variables: 1 }))).not.toContain("trainable");
+    expect(names(op({ name: "net/", op_type: "", variables: 2, trainable: 1 }))).toContain("set_trainable");
+    expect(names(op({ name: "net/", op_type: "", variables: 2 }))).not.toContain("set_trainable");
+    expect(names(op({ op_type: "VarHandleOp", variables: 1, trainable: 1 }))).toContain("set_trainable");
+    expect(names(op({ op_type: "VarHandleOp", variables: 1 }))).not.toContain("set_trainable");
     const ofPart = (variables: boolean) => commandsForPart([], variables).map(({ verb }) => verb);
-    expect(ofPart(true).filter((verb) => !ofPart(false).includes(verb))).toEqual(["trainable"]);
+    expect(ofPart(true).filter((verb) => !ofPart(false).includes(verb))).toEqual(["set_trainable"]);
   });
 });
 

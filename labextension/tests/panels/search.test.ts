@@ -202,7 +202,7 @@ describe("what is like some items", () => {
     const { actions, store, sent } = await opened(
       { type: "likeness", pattern: "Relu(x)", buffer: NOTHING },
       found(["a"]),
-      { type: "refusal", why: "no", ops: [], mends: [], argument: "", trust: false, buffer: NOTHING },
+      { type: "refusal", why: "no", ops: [], fixes: [], argument: "", trust: false, buffer: NOTHING },
       found(["b"]),
     );
     sent.length = 0;

@@ -132,7 +132,7 @@ def open_in(page: Page, server: JupyterServer, place: Place, name: str, code: st
             server's folder.
     """
     page.set_viewport_size({"width": 1460, "height": 900})  # all of the cell is in view
-    cells = [code, "editor.widget.height = 600\neditor"]
+    cells = [code, "editor.view.widget.height = 600\neditor"]
     notebook = open_notebook(page, server, write_notebook(server, f"{name}_{place}.ipynb", cells))
     notebook.run_cell(0)
     if place == "cell":

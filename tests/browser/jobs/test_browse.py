@@ -26,7 +26,7 @@ with graph.as_default():
     x = tf.compat.v1.placeholder(tf.float32, [None, 4], name="x")
     tf.nn.relu(x, name="act")
 editor = tgw.edit(graph, session=tf.compat.v1.Session(graph=graph))
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 
 
@@ -169,7 +169,7 @@ def test_values_of_a_file_are_browsed_for_and_fed(page: Page, jupyter_server: Ju
     shoot(page, "browse_feeds_dark")
     hand.menu.get_by_role("button", name="Run").click()
     expect(hand.menu).to_be_hidden()
-    assert hand.widget.notebook.kernel_eval("editor.probed['act'][0].shape") == [2, 4]
+    assert hand.widget.notebook.kernel_eval("editor._core.evaluator.probed['act'][0].shape") == [2, 4]
 
 
 def test_a_document_is_saved_in_a_folder_that_is_browsed_for(

@@ -42,7 +42,7 @@ def step(sess):
 wanted = step(trained(None)[1])
 graph, sess = trained(0.5)
 editor = tgw.edit(graph, session=sess)
-editor.widget.height = 560
+editor.view.widget.height = 560
 penalized = tgw.edit(trained(0.5, penalty=True)[0])
 penalized.widget.height = 560
 """

@@ -36,7 +36,7 @@ with graph.as_default():
     sess.run(v1.global_variables_initializer())
 editor = tgw.edit(graph, session=sess)
 editor.view.collapse()
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 RECTANGLES = """(root, name) => {
     const place = root.tfgraphwidget.screenPosition(name);
@@ -136,7 +136,7 @@ with tf.Graph().as_default() as graph:
     for step in range(16):
         h = (tf.nn.relu, tf.tanh, tf.sigmoid, tf.nn.elu, tf.sin)[step % 5](h, name=f"step_{step}")
 editor = tgw.edit(graph)
-editor.widget.height = 560
+editor.view.widget.height = 560
 """
 # The ops that lie below a control, by a corner or the middle of their boxes.
 BELOW = """(root, [control, names]) => {

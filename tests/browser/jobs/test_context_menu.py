@@ -35,11 +35,11 @@ with graph.as_default():
     sess.run(v1.global_variables_initializer())
 editor = tgw.edit(graph, session=sess)
 editor.view.expand("one")
-editor.widget.height = 600
+editor.view.widget.height = 600
 
 def start(source, target):
     "How far to the right of the middle of a box the line to another one begins."
-    (drawing,) = editor.widget._handler._drawings.values()  # of the pane, which may be narrow
+    (drawing,) = editor.view.widget._handler._drawings.values()  # of the pane, which may be narrow
     scene = drawing.scene
     names = list(scene.names)
     ends = names.index(source), names.index(target)
@@ -61,7 +61,7 @@ with tf.Graph().as_default() as graph:
     tf.negative(h, name="y")
 editor = tgw.edit(graph)
 editor.view.collapse()
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 
 
@@ -115,7 +115,7 @@ def test_a_scope_is_cloned_in_two_clicks_and_a_key(hand: Hand) -> None:
     expect(name).to_be_focused()
     hand.press("Enter")
     (line,) = hand.lines(1)
-    assert "editor.scope('two')" in line
+    assert "editor.ops(scope='two')" in line
     assert ".clone(" in line
     hand.done(CLONE)
 
@@ -185,7 +185,7 @@ def test_a_scope_is_moved_and_a_name_that_is_taken_has_a_button_with_a_free_one(
     hand.type("net")
     hand.press("Enter")
     assert hand.lines(2)[1] == 'editor.rename(old="one/", new="net/one")'
-    assert hand.widget.notebook.kernel_eval("'net/one/product' in editor.index.ids") is True
+    assert hand.widget.notebook.kernel_eval("'net/one/product' in editor._core.index.ids") is True
 
 
 @pytest.mark.slow
@@ -274,7 +274,7 @@ def test_the_selection_and_the_canvas_have_menus(hand: Hand) -> None:
     assert {"Clone …", "Remove", "Values", "Clear the selection", "Path between the two"} <= set(entries(hand))
     hand.choose("Remove")
     assert len(hand.lines(1)) == 1
-    assert hand.widget.notebook.kernel_eval("{'y', 'z'} & set(editor.index.names) == set()") is True
+    assert hand.widget.notebook.kernel_eval("{'y', 'z'} & set(editor._core.index.names) == set()") is True
 
     box = hand.root.locator("canvas").first.bounding_box()
     assert box

@@ -31,7 +31,7 @@ with graph.as_default():
     sess.run(v1.global_variables_initializer())
 editor = tgw.edit(graph, session=sess)
 editor.view.collapse()
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 
 

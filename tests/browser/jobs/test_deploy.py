@@ -1,4 +1,4 @@
-"""From a graph to what runs elsewhere: check it, mend it, give it a signature, export it with options."""
+"""From a graph to what runs elsewhere: check it, fix it, give it a signature, export it with options."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ session = v1.Session(graph=graph)
 with graph.as_default():
     session.run(v1.global_variables_initializer())
 editor = tgw.edit(graph, session=session)
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 
 
@@ -65,7 +65,7 @@ def canvas(hand: Hand, status: str = "ready") -> bytes:
     return hand.root.locator("canvas").first.screenshot()
 
 
-def test_a_graph_is_checked_mended_and_given_a_signature_whose_ends_are_ordered(hand: Hand) -> None:
+def test_a_graph_is_checked_fixed_and_given_a_signature_whose_ends_are_ordered(hand: Hand) -> None:
     root, whole = hand.root, hand.root.get_by_role("region", name="Whole graph")
     hand.click(root.get_by_role("tab", name="Op"))
     hand.click(whole.get_by_role("button", name="Check the graph"))
@@ -86,9 +86,9 @@ def test_a_graph_is_checked_mended_and_given_a_signature_whose_ends_are_ordered(
     hand.click(whole.get_by_role("button", name="Check the graph"))
     expect(finding(hand, "no-kernel")).to_contain_text("Igamma")
 
-    # Its button mends it, and the list is that of the graph as it is then.
+    # Its button fixes it, and the list is that of the graph as it is then.
     hand.click(training.locator(".tgw-button"))
-    assert hand.lines(1)[0].startswith("editor.strip_training(")
+    assert hand.lines(1)[0].startswith("editor.passes.strip_training(")
     expect(training).to_have_count(0)
     expect(finding(hand, "no-kernel")).to_have_count(1)
 

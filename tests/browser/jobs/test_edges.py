@@ -48,7 +48,7 @@ borders.widget.height = 600
 
 def places(editor, source, target):
     "The middle of the first straight piece of each line between two boxes."
-    (drawing,) = editor.widget._handler._drawings.values()  # of the pane, which may be narrow
+    (drawing,) = editor.view.widget._handler._drawings.values()  # of the pane, which may be narrow
     scene = drawing.scene
     names = list(scene.names)
     found = []
@@ -59,7 +59,7 @@ def places(editor, source, target):
     return found
 
 def box(editor, name):
-    (drawing,) = editor.widget._handler._drawings.values()  # of the pane, which may be narrow
+    (drawing,) = editor.view.widget._handler._drawings.values()  # of the pane, which may be narrow
     scene = drawing.scene
     x, y, width, height = scene.box[list(scene.names).index(name)].tolist()
     return [x + width / 2, y + height / 2]

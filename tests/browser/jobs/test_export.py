@@ -37,7 +37,7 @@ sess = v1.Session(graph=graph)
 with graph.as_default():
     sess.run(v1.global_variables_initializer())
 editor = tgw.edit(graph, session=sess)
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 
 LABELS = {each.label for each in list_save_formats(tgw.edit(tf.Graph()))}
@@ -101,7 +101,7 @@ def test_a_graph_is_saved_frozen_without_training_in_three_clicks(hand: Hand, ju
     hand.click(form.get_by_role("button", name="Save"))
     expect(hand.widget.status).to_contain_text("Saved as graph_frozen.pb", timeout=120_000)
     hand.done(SAVE)
-    saved = tgw.edit(jupyter_server.root / "graph_frozen.pb").index
+    saved = tgw.edit(jupyter_server.root / "graph_frozen.pb")._core.index
     assert "loss" in saved.ids
     assert not {"VarHandleOp", "ResourceApplyGradientDescent"} & set(saved.types)
     assert not [name for name in saved.names if name.startswith(("gradients", "step"))]
@@ -227,7 +227,7 @@ def test_a_model_or_page_is_saved_and_opened_from_what_is_said(
         outputs = tf.saved_model.load(str(saved)).signatures["serving_default"](tf.ones([1, 3]))
         assert [float(value) for value in outputs.values()] == [9.0]
     elif label == "MetaGraph":
-        assert {"loss", "net/w", "step"} <= set(tgw.edit(saved).index.ids)
+        assert {"loss", "net/w", "step"} <= set(tgw.edit(saved)._core.index.ids)
         assert [*saved.parent.glob("graph*.index")]
     else:
         assert "<html" in saved.read_text()[:200].lower()

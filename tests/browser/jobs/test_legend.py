@@ -31,7 +31,7 @@ with graph.as_default():
         out = tf.nn.softmax(y, name="out")
     lost = tf.nn.elu(out, name="lost")
 editor = tgw.edit(graph, session=v1.Session(graph=graph))
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 # What is below the pointer in the legend's padding and in the empty end of its heading.
 THROUGH = """legend => {

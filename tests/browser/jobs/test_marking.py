@@ -33,7 +33,7 @@ editor = tgw.edit(graph, session=sess)
 editor.view.expand()
 editor.view.collapse("conv3")
 editor.view.collapse("heads")
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 
 
@@ -58,7 +58,7 @@ def test_a_part_is_marked_and_cloned(page: Page, jupyter_server: JupyterServer) 
     hand.click(root.get_by_role("button", name="Clone", exact=True))
     (line,) = hand.lines(1)
     assert line == 'copy = editor.clone(inputs=["conv1/Relu:0"], outputs=["conv3/Relu:0"], into="copy")'
-    names = set(notebook.kernel_eval("list(editor.index.names)"))
+    names = set(notebook.kernel_eval("list(editor._core.index.names)"))
     assert {"copy/conv2/Conv2D", "copy/conv2/w", "copy/conv3/Relu"} <= names
     assert "copy/conv1/Relu" not in names
     assert hand.clicks == 5

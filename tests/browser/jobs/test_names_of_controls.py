@@ -31,7 +31,7 @@ sess = v1.Session(graph=graph)
 with graph.as_default():
     sess.run(v1.global_variables_initializer())
 editor = tgw.edit(graph, session=sess)
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 # The names that several visible controls have, each with its place and the roles of the controls. Links to one op do
 # the same everywhere, and items of the tree of ops and scopes have different places in it: both are left out.

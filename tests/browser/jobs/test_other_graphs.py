@@ -30,7 +30,7 @@ def model(act):
     return graph, sess
 graph, sess = model(tf.nn.relu)
 editor = tgw.edit(graph, session=sess)
-editor.widget.height = 600
+editor.view.widget.height = 600
 other_graph, other_sess = model(tf.tanh)
 """
 
@@ -101,24 +101,24 @@ def test_models_are_compared_joined_and_trained(page: Page, jupyter_server: Jupy
     expect(root.get_by_role("textbox", name="scope")).to_be_focused()
     hand.press("Enter")
     hand.lines(2)
-    before = notebook.kernel_eval("list(editor.trainable().ops)")
+    before = notebook.kernel_eval("list(editor.find('is:trainable').ops)")
     switch = root.locator(".tgw-status").get_by_role("switch", name="Train only copy")
     expect(switch).to_have_attribute("aria-checked", "false")
     shoot(page, "train_only_off_dark")
     hand.click(switch)
     hand.lines(3)
-    assert notebook.kernel_eval("list(editor.trainable().ops)") == ["copy/net/w"]
+    assert notebook.kernel_eval("list(editor.find('is:trainable').ops)") == ["copy/net/w"]
     expect(switch).to_have_attribute("aria-checked", "true")
     shoot(page, "train_only_on_dark")
     hand.click(switch)  # off: what was trainable before is so again
     hand.lines(4)
-    assert sorted(notebook.kernel_eval("list(editor.trainable().ops)")) == sorted(before)
+    assert sorted(notebook.kernel_eval("list(editor.find('is:trainable').ops)")) == sorted(before)
     expect(switch).to_have_attribute("aria-checked", "false")
     hand.widget.click("net")
     hand.widget.settled()
     hand.click(root.get_by_role("group", name="Edit this scope").get_by_role("button", name="Train only this"))
     hand.lines(5)
-    assert notebook.kernel_eval("list(editor.trainable().ops)") == ["net/w"]
+    assert notebook.kernel_eval("list(editor.find('is:trainable').ops)") == ["net/w"]
 
     # A file of the file browser is dropped on the drawing.
     entry = page.locator(".jp-DirListing-item", has_text="head.pb")

@@ -26,7 +26,7 @@ with tf.Graph().as_default() as graph:
     y = tf.identity(h, name="y")
 editor = tgw.edit(graph)
 editor.view.expand()
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 
 
@@ -73,7 +73,7 @@ def test_an_edit_of_the_whole_graph_is_previewed_applied_and_undone(hand: Hand) 
     hand.press("Escape")
     expect(field).to_have_value("")
 
-    before = hand.widget.notebook.kernel_eval("sorted(editor.index.names)")
+    before = hand.widget.notebook.kernel_eval("sorted(editor._core.index.names)")
     clicks = hand.clicks
     hand.click(whole.get_by_role("button", name="Remove identities …"))
     preview = whole.get_by_role("status", name="Preview")
@@ -90,7 +90,7 @@ def test_an_edit_of_the_whole_graph_is_previewed_applied_and_undone(hand: Hand) 
     shoot(root, "passes_applied_dark")
     hand.page.keyboard.press("Control+z")
     expect(hand.widget.status).to_contain_text("Undone: ")
-    assert hand.widget.notebook.kernel_eval("sorted(editor.index.names)") == before
+    assert hand.widget.notebook.kernel_eval("sorted(editor._core.index.names)") == before
 
 
 @pytest.mark.slow
@@ -111,7 +111,7 @@ def test_a_model_is_added_where_edits_are_found(hand: Hand) -> None:
     shoot(root, "passes_add_a_model")
     hand.click(whole.get_by_role("button", name="Add", exact=True))
     expect(opener).to_have_attribute("aria-expanded", "false")
-    assert "head/Softmax" in hand.widget.notebook.kernel_eval("list(editor.index.names)")
+    assert "head/Softmax" in hand.widget.notebook.kernel_eval("list(editor._core.index.names)")
 
 
 @pytest.mark.slow
@@ -140,5 +140,5 @@ def test_a_refusal_a_form_and_escape_leave_the_graph_as_it_was(hand: Hand) -> No
     hand.widget.settled()
     shoot(root, "passes_optimized_light")
     hand.click(hand.widget.status.get_by_role("button", name="Open in a cell"))
-    expect(hand.page.locator(".jp-Cell .cm-content").filter(has_text="editor.optimized()")).to_be_visible()
+    expect(hand.page.locator(".jp-Cell .cm-content").filter(has_text="editor.passes.grappler()")).to_be_visible()
     assert hand.widget.notebook.kernel_eval("editor.history.lines") == []

@@ -29,7 +29,7 @@ with tf.Graph().as_default() as graph:
 editor = tgw.edit(graph)
 editor.view.expand()
 editor.view.collapse("dense4")
-editor.widget.height = 600
+editor.view.widget.height = 600
 
 
 def leaky(x, b):
@@ -95,7 +95,7 @@ def test_more_like_a_selection_is_framed_and_stepped_through(hand: Hand) -> None
 
 def test_all_matches_are_replaced_as_one_step_after_their_count(hand: Hand) -> None:
     root = hand.root
-    before = hand.widget.notebook.kernel_eval("sorted(editor.index.names)")
+    before = hand.widget.notebook.kernel_eval("sorted(editor._core.index.names)")
     found_like_two_ops(hand)
     hand.click(root.get_by_role("button", name="Replace all …"))
     form = root.locator(".tgw-replace-all form")
@@ -126,4 +126,4 @@ def test_all_matches_are_replaced_as_one_step_after_their_count(hand: Hand) -> N
     shoot(root, "patterns_replaced_dark")
     hand.page.keyboard.press("Control+z")
     expect(hand.widget.status).to_contain_text("Undone: ")
-    assert hand.widget.notebook.kernel_eval("sorted(editor.index.names)") == before
+    assert hand.widget.notebook.kernel_eval("sorted(editor._core.index.names)") == before

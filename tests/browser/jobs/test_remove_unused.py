@@ -20,7 +20,7 @@ with tf.Graph().as_default() as graph:
     tf.identity(v1.nn.dropout(h, rate=0.5, seed=1, name="dropout"), name="y")
     v1.placeholder(tf.float32, [2], name="alone")
 editor = tgw.edit(graph)
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 
 TWO_OFFERS = """
@@ -37,8 +37,8 @@ with graph.as_default():
     session.run(v1.global_variables_initializer())
 editor = tgw.edit(graph, session=session)
 editor.clone("x:0", "relu:0", into="copy_of_the_network")
-editor.bypass(editor.scope("dropout"))
-editor.widget.height = 600
+editor.bypass(editor.ops(scope="dropout"))
+editor.view.widget.height = 600
 """
 
 
@@ -71,7 +71,7 @@ def test_unused_ops_are_removed_with_one_click(page: Page, jupyter_server: Jupyt
     assert hand.clicks == 1
     expect(root.get_by_role("region", name="History")).to_be_visible()
     expect(offers).to_be_hidden()
-    assert notebook.kernel_eval("list(editor.index.names)") == ["x", "relu", "y", "alone"]
+    assert notebook.kernel_eval("list(editor._core.index.names)") == ["x", "relu", "y", "alone"]
 
 
 def test_two_edits_that_are_suggested_have_room_for_their_words(page: Page, jupyter_server: JupyterServer) -> None:

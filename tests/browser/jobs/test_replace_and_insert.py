@@ -29,7 +29,7 @@ def soft_sign(x, scale=2.0):
     "A soft sign, scaled."
     return scale * x / (1.0 + tf.abs(x))
 editor = tgw.edit(graph, session=sess)
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 
 

@@ -33,8 +33,8 @@ with deep.as_default():
     v1.train.AdamOptimizer(0.1).minimize(loss, name="step")
 editor = tgw.edit(deep)
 editor.remove("step")  # TensorFlow's graph keeps what is removed
-size = len(editor.index)
-editor.widget.height = 600
+size = len(editor._core.index)
+editor.view.widget.height = 600
 """
 CALLS = """
 import tensorflow as tf
@@ -49,7 +49,7 @@ def model(x):
     return tf.identity(layer(layer(x)), name="y")
 editor = tgw.edit(model)
 calls = [op.name for op in editor.graph.get_operations() if "PartitionedCall" in op.type]
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 
 

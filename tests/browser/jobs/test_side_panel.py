@@ -30,7 +30,7 @@ sess = v1.Session(graph=graph)
 with graph.as_default():
     sess.run(v1.global_variables_initializer())
 editor = tgw.edit(graph, session=sess)
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 
 
@@ -263,7 +263,7 @@ with tf.Graph().as_default() as graph:
     z = tf.multiply(y, w, name="z")
 editor = tgw.edit(graph)
 editor.view.collapse()
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 
 

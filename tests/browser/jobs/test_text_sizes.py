@@ -33,7 +33,7 @@ with tf.Graph().as_default() as graph:
     v1.train.AdamOptimizer(0.1).minimize(loss, name="step")
 editor = tgw.edit(graph)
 editor.view.expand()
-editor.widget.height = 790
+editor.view.widget.height = 790
 """
 ZOOMS = (0.35, 0.5, 0.7, 0.9, 1.2)
 MOST_STEPS = 60

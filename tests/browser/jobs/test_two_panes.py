@@ -23,9 +23,9 @@ with graph.as_default():
     for branch in {BRANCHES}:
         tf.nn.relu(tf.negative(x, name=f"{{branch}}/negative"), name=f"{{branch}}/act")
 editor = tgw.edit(graph)
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
-NARROW = "ipywidgets.Box([editor.widget], layout={'width': '380px'})"
+NARROW = "ipywidgets.Box([editor.view.widget], layout={'width': '380px'})"
 
 
 def places(root: Locator) -> dict[str, tuple[float, float]]:

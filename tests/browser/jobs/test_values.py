@@ -32,11 +32,11 @@ with graph.as_default():
 batch = np.full([2, 64], 0.5, np.float32)
 taken = "mine"
 editor = tgw.edit(graph, session=sess)
-editor.widget.height = 600
+editor.view.widget.height = 600
 
 def arrow(source, target):
     "How far to the right of the middle of a box the line from another one comes in."
-    (drawing,) = editor.widget._handler._drawings.values()  # of the pane, which may be narrow
+    (drawing,) = editor.view.widget._handler._drawings.values()  # of the pane, which may be narrow
     scene = drawing.scene
     names = list(scene.names)
     ends = names.index(source), names.index(target)
@@ -125,7 +125,7 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     panel = root.get_by_role("tabpanel", name="Op")
     seen = panel.get_by_role("group", name="Value in the last run")
     expect(hand.widget.status).to_contain_text("product:0: float32 2×3, ")
-    assert notebook.kernel_eval("float(np.abs(editor.probed['product'][0].value).max())") == 0
+    assert notebook.kernel_eval("float(np.abs(editor._core.evaluator.probed['product'][0].value).max())") == 0
     shoot(page, "feeds_zeros_light")
 
     # Random values in a range that is typed: first one that cannot be.
@@ -147,7 +147,9 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     expect(seen).not_to_contain_text("mean 0")
     hand.widget.settled()
     # Each column of the product is a sum of x times 0 to 191, so it tells the mean of x.
-    mean = notebook.kernel_eval("float((editor.probed['product'][0].value / sess.run(w).sum(0)).mean())")
+    mean = notebook.kernel_eval(
+        "float((editor._core.evaluator.probed['product'][0].value / sess.run(w).sum(0)).mean())"
+    )
     assert 2 < mean < 3
     assert mean != 2.5
     # The result is in the inspector, and on the line as it is there.
@@ -188,7 +190,7 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     hand.choose("Values")
     expect(hand.menu).to_be_hidden()
     expect(hand.widget.status).to_contain_text("act:0: float32 2×3, ")  # asked what to feed first, then run
-    assert notebook.kernel_eval("editor.probed['act'][0].shape") == [2, 3]
+    assert notebook.kernel_eval("editor._core.evaluator.probed['act'][0].shape") == [2, 3]
 
     # The cell is run again: another widget of the same editor.
     root = notebook.run_cell(1).locator(".tfgraphwidget")
@@ -198,7 +200,7 @@ def test_zeros_and_random_values_are_chosen_and_stay_over_a_reload(page: Page, j
     hand.choose("Values")
     expect(hand.menu).to_be_hidden()
     expect(hand.widget.status).to_contain_text("y:0: float32 2×3, ")  # asked what to feed first, then run
-    assert notebook.kernel_eval("editor.probed['y'][0].shape") == [2, 3]
+    assert notebook.kernel_eval("editor._core.evaluator.probed['y'][0].shape") == [2, 3]
 
 
 @pytest.mark.slow
@@ -224,7 +226,7 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     hand.click(run)
     expect(hand.menu).to_be_hidden()
     hand.widget.settled()
-    assert notebook.kernel_eval("editor.probed['y'][0].shape") == [4, 3]
+    assert notebook.kernel_eval("editor._core.evaluator.probed['y'][0].shape") == [4, 3]
     assert hand.clicks == 3
     expect(hand.widget.status).to_contain_text("y:0: float32 4×3, ")
     values_are_on_the_lines(hand)
@@ -236,7 +238,7 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     hand.choose("Values")
     seen = panel.get_by_role("group", name="Value in the last run")
     expect(seen).to_contain_text("4×3")
-    assert notebook.kernel_eval("editor.probed['act'][0].shape") == [4, 3]
+    assert notebook.kernel_eval("editor._core.evaluator.probed['act'][0].shape") == [4, 3]
     assert hand.clicks == 2
     panel.get_by_role("button", name="Feeds …").click()
     row = panel.get_by_role("group", name="x:0")
@@ -244,21 +246,21 @@ def test_values_are_fed_shown_and_taken(page: Page, jupyter_server: JupyterServe
     row.get_by_role("combobox", name="Variable of the notebook, or path of the file").fill("batch")
     panel.get_by_role("button", name="Run").click()
     expect(seen).to_contain_text("3024")
-    assert notebook.kernel_eval("editor.probed['act'][0].value.tolist()[0]") == [3024.0, 3056.0, 3088.0]
+    assert notebook.kernel_eval("editor._core.evaluator.probed['act'][0].value.tolist()[0]") == [3024.0, 3056.0, 3088.0]
     shoot(page, "values_light")
     panel.get_by_role("button", name="Feeds …").click()
     row.get_by_role("combobox", name="Value of x:0").select_option("file")
     row.get_by_role("textbox", name="Variable of the notebook, or path of the file").fill("x.npy")
     panel.get_by_role("button", name="Run").click()
     expect(seen).to_contain_text("3×3")
-    assert notebook.kernel_eval("editor.probed['act'][0].shape") == [3, 3]
+    assert notebook.kernel_eval("editor._core.evaluator.probed['act'][0].shape") == [3, 3]
 
     # The result, as a variable of the notebook.
     panel.locator(".tgw-tensors").get_by_role("button", name="As variable …").click()
     expect(panel.get_by_role("textbox", name="Variable")).to_have_value("act")
     page.keyboard.press("Enter")
     expect(hand.widget.status).to_contain_text("act is a numpy array float32 3×3 in the notebook.")
-    assert notebook.kernel_eval("act.tolist() == editor.probed['act'][0].value.tolist()") is True
+    assert notebook.kernel_eval("act.tolist() == editor._core.evaluator.probed['act'][0].value.tolist()") is True
 
     # Weights, whole: two clicks. A name that is taken is not overwritten silently.
     set_theme(page, dark=True)

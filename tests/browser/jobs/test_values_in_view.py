@@ -29,7 +29,7 @@ with graph.as_default():
 batch, narrow, eager, text = np.ones([5, 64]), np.ones([5, 8], np.float32), tf.ones([2, 64]), "text"
 number = 1.5
 editor = tgw.edit(graph, session=sess)
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 OPTIONS = "row => [...row.querySelectorAll('datalist option')].map((option) => option.value)"
 # Whether all of an element is inside of the scrolled page of its tab.

@@ -23,7 +23,7 @@ with graph.as_default():
     for layer in ("one", "two"):
         h = tf.nn.relu(tf.negative(h, name=f"{layer}/neg"), name=f"{layer}/act")
 editor = tgw.edit(graph)
-editor.widget.height = 600
+editor.view.widget.height = 600
 """
 IS_ABOVE = "([root, before]) => root.getBoundingClientRect().top < before"
 

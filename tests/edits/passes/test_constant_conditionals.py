@@ -110,14 +110,16 @@ def test_the_branch_that_switches_take_stays(build: Build, chosen: bool) -> None
     editor = tgw.edit(graph_def)
     before = [op.op for op in graph_def.node].count("Merge")
     editor.passes.fold_constants()
-    written = v1.GraphDef(node=editor.index.nodes, versions=graph_def.versions)
+    written = v1.GraphDef(node=editor._core.index.nodes, versions=graph_def.versions)
     merges = [node.op for node in written.node].count("Merge")
     loops = [node.op for node in written.node].count("LoopCond")
     on_feeds = {"nested_on_a_feed": int(chosen), "inside_a_conditional_on_a_feed": 1}.get(build.__name__, 0)
     assert merges == on_feeds + 2 * loops < before
     np.testing.assert_array_equal(run(written), expected)
     editor.undo()
-    np.testing.assert_array_equal(run(v1.GraphDef(node=editor.index.nodes, versions=graph_def.versions)), expected)
+    np.testing.assert_array_equal(
+        run(v1.GraphDef(node=editor._core.index.nodes, versions=graph_def.versions)), expected
+    )
 
 
 @pytest.mark.usefixtures("switches")
@@ -134,8 +136,8 @@ def test_a_live_graph_runs_differentiates_and_is_saved_without_the_other_branch(
     graph = graph_of(build, chosen)
     editor = tgw.edit(graph, session=v1.Session(graph=graph))
     editor.passes.fold_constants()
-    assert "Exp" not in editor.index.types or not chosen
-    assert len(editor.index) < len(tgw.edit(graph_of(build, chosen)).index)
+    assert "Exp" not in editor._core.index.types or not chosen
+    assert len(editor._core.index) < len(tgw.edit(graph_of(build, chosen))._core.index)
     with graph.as_default():
         slope = tf.identity(v1.gradients(graph.get_tensor_by_name("y:0"), graph.get_tensor_by_name("x:0"))[0])
     for value, expected in zip(editor.session.run(["y:0", slope], {"x:0": FEED}), values, strict=True):
@@ -156,10 +158,10 @@ def test_switches_stay_where_the_predicate_is_fed_or_the_other_branch_is_needed(
     call.inputs["x"].name, call.outputs["other"].name = "x:0", "cond/Exp:0"
     editor = tgw.edit(meta)
     editor.passes.fold_constants()
-    assert "Merge" in editor.index.types
+    assert "Merge" in editor._core.index.types
     keeping = tgw.edit(graph_of(plain, True).as_graph_def())
     keeping.passes.fold_constants(keep=["cond/Merge"])
-    assert "Merge" in keeping.index.types
+    assert "Merge" in keeping._core.index.types
 
 
 def branches(x: Any, number: Any) -> Any:
@@ -192,7 +194,7 @@ def test_a_functional_conditional_becomes_a_call_of_the_branch_that_is_taken(bui
     expected = run(graph_def)
     editor = tgw.edit(graph_def)
     report = editor.passes.fold_constants()
-    types = set(editor.index.types)
+    types = set(editor._core.index.types)
     assert types.isdisjoint({"If", "StatelessIf", "Case", "StatelessCase"})
     assert not types.isdisjoint({"PartitionedCall", "StatefulPartitionedCall"})
     assert report.notes[0].startswith("Of 1 conditional the branch that is taken stayed: 1 ")
@@ -225,6 +227,6 @@ def test_a_conditional_in_a_function_is_folded_there() -> None:
     function = tf.function(lambda x: functional(x, tf.constant(True)), input_signature=[spec])
     editor = tgw.edit(function)
     editor.passes.fold_constants()
-    assert {"If", "StatelessIf"}.isdisjoint(editor.index.types)
-    output = editor.index.names[-1]
+    assert {"If", "StatelessIf"}.isdisjoint(editor._core.index.types)
+    output = editor._core.index.names[-1]
     np.testing.assert_array_equal(editor.probe([output], {"x:0": FEED})[output].value, FEED * 2)

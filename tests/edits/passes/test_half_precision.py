@@ -87,7 +87,7 @@ def test_a_cast_halves_the_file_and_says_by_how_much_outputs_differ(
 
 def rounded(graph_def: Any, half: set[str]) -> Any:
     """The graph in float32, but each tensor that an op of `half` reads or gives is rounded to float16."""
-    result, floats = v1.GraphDef(), tgw.edit(graph_def).index
+    result, floats = v1.GraphDef(), tgw.edit(graph_def)._core.index
     result.CopyFrom(graph_def)
     names = set[str]()
     for node in result.node:
@@ -108,7 +108,7 @@ def test_a_cast_computes_what_float32_does_on_rounded_tensors(model: tuple[Any, 
     graph_def, net = model
     editor = tgw.edit(graph_def)
     editor.passes.cast("float16")
-    index = editor.index
+    index = editor._core.index
     half = {name for op, name in enumerate(index.names) if "float16" in index.dtypes(op) and index.types[op] != "Cast"}
     difference = editor.compare(net.feeds, "y:0").largest
     from_rounded = editor.compare(net.feeds, "y:0", other=rounded(graph_def, half)).largest
@@ -120,17 +120,19 @@ def test_a_cast_computes_what_float32_does_on_rounded_tensors(model: tuple[Any, 
 def test_ends_are_cast_on_demand(model: tuple[Any, Network]) -> None:
     editor = tgw.edit(model[0])
     editor.passes.cast("float16", ends="cast")
-    dtypes = {name: editor.index.dtypes(editor.index.op(name))[0] for name in ("x", "y")}
+    dtypes = {name: editor._core.index.dtypes(editor._core.index.op(name))[0] for name in ("x", "y")}
     assert dtypes == {"x": "float16", "y": "float16"}
 
 
 def test_what_is_kept_stays_float32(model: tuple[Any, Network]) -> None:
     editor = tgw.edit(model[0])
     editor.passes.cast("float16", keep=["MatMul", "x"])
-    products = editor.of_type("MatMul").ops
+    products = editor.ops(type="MatMul").ops
     assert products
-    assert {editor.index.dtypes(editor.index.op(op))[0] for op in products} == {"float32"}
-    assert all(editor.index.dtypes(editor.index.op(op))[0] == "float32" for op in editor.of_type("Softmax").ops)
+    assert {editor._core.index.dtypes(editor._core.index.op(op))[0] for op in products} == {"float32"}
+    assert all(
+        editor._core.index.dtypes(editor._core.index.op(op))[0] == "float32" for op in editor.ops(type="Softmax").ops
+    )
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -180,8 +182,8 @@ def test_a_mask_of_a_large_number_stays_float32_also_in_a_loop() -> None:
     net = network(masked)
     editor = tgw.edit(net.graph.as_graph_def())
     editor.passes.cast("float16")
-    assert "Relu" in {kind for kind, op in zip(editor.index.types, editor.index.names, strict=True)
-                      if editor.index.dtypes(editor.index.op(op))[:1] == ("float16",)}  # fmt: skip
+    assert "Relu" in {kind for kind, op in zip(editor._core.index.types, editor._core.index.names, strict=True)
+                      if editor._core.index.dtypes(editor._core.index.op(op))[:1] == ("float16",)}  # fmt: skip
     after = editor.compare(net.feeds, list(net.outputs))
     assert all(np.isfinite(each.largest) and each.largest < 0.02 for each in after.outputs)
 
@@ -193,7 +195,9 @@ def test_ops_without_a_kernel_for_half_precision_stay_float32() -> None:
         tf.identity(tf.image.non_max_suppression(tf.nn.relu(boxes), scores, 2), "y")
     editor = tgw.edit(graph.as_graph_def())
     editor.passes.cast("float16")
-    dtypes = {node.op: node.attr["T"].type for node in editor.index.nodes if node.op in ("Relu", "NonMaxSuppressionV3")}
+    dtypes = {
+        node.op: node.attr["T"].type for node in editor._core.index.nodes if node.op in ("Relu", "NonMaxSuppressionV3")
+    }
     assert dtypes == {"Relu": tf.float16.as_datatype_enum, "NonMaxSuppressionV3": tf.float32.as_datatype_enum}
     feeds = {"boxes:0": [[k, k, k + 1, k + 1] for k in range(5)], "scores:0": [0.1, 0.9, 0.2, 0.8, 0.3]}
     assert editor.compare(feeds, "y:0")["y:0"].largest == 0

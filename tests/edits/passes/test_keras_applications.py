@@ -49,7 +49,7 @@ def frozen(name: str) -> Any:
 
 
 def serialized(editor: tgw.GraphEditor) -> list[bytes]:
-    return [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
+    return [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
 
 
 def opened(source: str, name: str, folder: Path) -> tgw.GraphEditor:
@@ -87,7 +87,7 @@ def test_exact_passes_keep_the_outputs_and_undo_gives_the_ops_back(name: str, so
     before = serialized(editor)
 
     def run(title: str) -> None:
-        index, (fed,) = editor.index, editor.of_type("Placeholder").ops
+        index, (fed,) = editor._core.index, editor.ops(type="Placeholder").ops
         last = [op for op, _ in enumerate(index.names) if not index.consumer_lists[op]]
         output = next(index.names[op] for op in last if index.shape(op, 0) == (None, 10))
         actual = editor.session.run(f"{output}:0", {f"{fed}:0": IMAGES})

@@ -59,8 +59,8 @@ def test_what_is_folded_is_what_tensorflow_computes() -> None:
     editor = tgw.edit(graph.as_graph_def())
     editor.passes.fold_constants()
     for name, array in zip(names, expected, strict=True):
-        op = editor.index.op(name.partition(":")[0])
-        assert editor.index.types[op] == "Const", name
-        value = tf.make_ndarray(editor.index.nodes[op].attr["value"].tensor)
+        op = editor._core.index.op(name.partition(":")[0])
+        assert editor._core.index.types[op] == "Const", name
+        value = tf.make_ndarray(editor._core.index.nodes[op].attr["value"].tensor)
         assert (value.dtype, value.shape) == (array.dtype, array.shape), name
         assert value.tolist() == array.tolist() if value.dtype == object else value.tobytes() == array.tobytes(), name

@@ -89,17 +89,17 @@ ODD: dict[str, Callable[[], Any]] = {
 }
 READING: dict[str, Callable[[tgw.GraphEditor], Any]] = {
     "match": lambda editor: editor.match("Relu(x)", functions=True),
-    "like": lambda editor: editor.like(editor.ops()),
-    "optimized": lambda editor: editor.optimized(),
-    "cost": lambda editor: editor.cost(),
+    "like": lambda editor: tgw.pattern(editor.ops()),
+    "optimized": lambda editor: editor.passes.grappler(),
+    "cost": lambda editor: editor.table(batch=1),
     "lint": lambda editor: editor.lint(),
 }
 EVERY = {
     **ALL,
     **READING,
     "fold_batch_norm": lambda editor: editor.passes.fold_batch_norm(),
-    "strip_training": lambda editor: editor.strip_training(),
-    "replace_input": lambda editor: editor.replace_input("x:0", [3], fix=True),
+    "strip_training": lambda editor: editor.passes.strip_training(),
+    "set_input": lambda editor: editor.passes.set_input("x:0", [3], fix=True),
     "replace_all": lambda editor: editor.replace_all("Relu(x)", "Relu6(x)", functions=True),
     "replace_all by a function": lambda editor: editor.replace_all("Relu(x)", tf.nn.relu6, functions=True),
     "replace_all until fixed": lambda editor: editor.replace_all("Identity(x)", "x", until="fixed", functions=True),
@@ -110,8 +110,8 @@ EVERY = {
 @pytest.mark.parametrize("name", EVERY)
 def test_each_pass_and_pattern_on_an_odd_graph_works_or_says_why_and_leaves_it(name: str, graph: str) -> None:
     editor = tgw.edit(ODD[graph]())
-    before = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
-    functions = editor.index.functions
+    before = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
+    functions = editor._core.index.functions
     try:
         EVERY[name](editor)
     except GraphEditError as error:
@@ -123,12 +123,12 @@ def test_each_pass_and_pattern_on_an_odd_graph_works_or_says_why_and_leaves_it(n
             assert text.startswith(f"{name}: "), text
         assert not editor.history.done
     if graph == "unknown ops":
-        assert len(editor.of_type("MyOp").ops) == 2
+        assert len(editor.ops(type="MyOp").ops) == 2
     while editor.history.done:
         editor.undo()
     assert not editor.diff()
-    assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == before
-    assert editor.index.functions >= functions
+    assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == before
+    assert editor._core.index.functions >= functions
 
 
 def test_a_pass_after_a_refusal_and_in_a_function_body_works() -> None:
@@ -136,14 +136,14 @@ def test_a_pass_after_a_refusal_and_in_a_function_body_works() -> None:
     editor = tgw.edit(net.graph.as_graph_def())
     with pytest.raises(GraphEditError, match="neither the graph nor TensorFlow has an op type 'Rellu'"):
         editor.passes.rename_type("Rellu", "Relu6")
-    op = next(name for name in editor.index.names if editor.view.called_functions(name))
+    op = next(name for name in editor._core.index.names if editor.view.called_functions(name))
     editor.view.enter(op)
     editor.passes.remove_identities()
     assert len(editor.history.done) == 1
     editor.view.leave(0)
     before = net.run()
     editor.passes.rename_type("Relu", "Relu6")
-    assert not any(kind == "Relu" for kind in editor.index.types)
+    assert not any(kind == "Relu" for kind in editor._core.index.types)
     np.testing.assert_allclose(editor.session.run("y:0", {"x:0": np.abs(X) * 0}), before[0] * 0 + 8.0, atol=20.0)
 
 
@@ -181,7 +181,7 @@ def test_a_new_op_is_not_named_like_a_scope() -> None:
         tf.multiply(tf.nn.relu(x * sums, "sum_1/relu"), tf.constant(2.0), "y")
     editor = tgw.edit(graph)
     editor.passes.fold_constants()
-    assert "sum_2" in editor.index.ids
+    assert "sum_2" in editor._core.index.ids
     with v1.Session(graph=graph) as session:
         assert session.run("y:0", {"x:0": [1, -1]}).tolist() == [6, 0]
 
@@ -198,15 +198,15 @@ def test_folding_leaves_what_fails_what_is_large_and_what_is_random() -> None:
         tf.identity(x + fails + large[0] + drawn + stateless + default + fine[:2], "y")
     editor = tgw.edit(graph.as_graph_def())
     report = editor.passes.fold_constants()
-    types = {name: editor.index.types[editor.index.op(name)] for name in ("fails", "large", "default")}
+    types = {name: editor._core.index.types[editor._core.index.op(name)] for name in ("fails", "large", "default")}
     assert types == {"fails": "FloorDiv", "large": "Range", "default": "PlaceholderWithDefault"}
     assert any("failed and stayed: 'fails' (FloorDiv): division by zero" in note for note in report.notes)
     assert any("larger than 102,400 bytes" in note for note in report.notes)
-    assert {"RandomUniformInt", "StatelessRandomUniformIntV2"} <= set(editor.index.types)
-    assert "fine" not in editor.index.ids, "its slice is constant"
+    assert {"RandomUniformInt", "StatelessRandomUniformIntV2"} <= set(editor._core.index.types)
+    assert "fine" not in editor._core.index.ids, "its slice is constant"
     editor.undo()
     editor.passes.fold_constants(1 << 20)
-    assert "Range" not in editor.index.types
+    assert "Range" not in editor._core.index.types
 
 
 @pytest.mark.parametrize(("scales", "layer"), [(True, "conv"), (False, "conv"), (True, "depthwise")])
@@ -230,13 +230,13 @@ def test_the_old_batch_normalization_is_folded_behind_both_convolutions(*, scale
     del old.node[[each.name for each in old.node].index("layer")]
     editor = tgw.edit(old)
     editor.passes.fold_batch_norm()
-    assert "BatchNormWithGlobalNormalization" not in editor.index.types
+    assert "BatchNormWithGlobalNormalization" not in editor._core.index.types
     feeds = {"x:0": rng.normal(size=(2, 4, 4, 2)).astype(np.float32)}
     with v1.Session(graph=graph) as session:
         before, mean, variance, offset, scale = session.run([y, *numbers], feeds)
     expected = (before - mean) / np.sqrt(variance + 0.01) * (scale if scales else 1.0) + offset
     with tf.Graph().as_default() as after, v1.Session(graph=after) as session:
-        tf.import_graph_def(v1.GraphDef(node=editor.index.nodes), name="")
+        tf.import_graph_def(v1.GraphDef(node=editor._core.index.nodes), name="")
         folded = session.run("y:0", feeds)
     np.testing.assert_allclose(folded, np.maximum(expected, 0), rtol=1e-4, atol=1e-4)
 
@@ -249,10 +249,10 @@ def test_the_batch_size_of_all_inputs_changes_with_the_constants_that_hold_it() 
         tf.multiply(rate, 2.0, "twice")
     editor = tgw.edit(graph)
     editor.passes.change_batch_size(8)
-    assert editor.index.shape(editor.index.op("y"), 0) == (8, 3, 2)
+    assert editor._core.index.shape(editor._core.index.op("y"), 0) == (8, 3, 2)
     says_nothing(editor.passes.change_batch_size(8), "The batch size is 8 already")
     editor.passes.change_batch_size(None)
-    assert editor.index.shape(editor.index.op("a"), 0) == (None, 6)
+    assert editor._core.index.shape(editor._core.index.op("a"), 0) == (None, 6)
 
 
 def test_obfuscated_names_and_contents_leave_the_structure(tmp_path: Path) -> None:
@@ -260,9 +260,9 @@ def test_obfuscated_names_and_contents_leave_the_structure(tmp_path: Path) -> No
     path = tmp_path / "secret.pb"
     path.write_bytes(net.graph.as_graph_def().SerializeToString())
     editor = tgw.edit(path)
-    types = sorted(editor.index.types)
+    types = sorted(editor._core.index.types)
     report = editor.passes.obfuscate_names(contents=True)
-    assert sorted(editor.index.types) == types
+    assert sorted(editor._core.index.types) == types
     assert report.notes[-1].startswith("These stay: op types")
     written = editor.save(tmp_path / "bug.pb", verify=False).read_bytes()
     assert b"StringJoin_1" in written
@@ -315,8 +315,8 @@ def test_what_was_folded_goes_although_an_op_waits_for_it(layer: Any, edit: Call
     definition = frozen_with_waits(layer)
     editor = tgw.edit(definition)
     edit(editor)
-    assert not {"scale", "reads/scale"} & set(editor.index.names)
-    assert sum(node.ByteSize() for node in editor.index.nodes) < definition.ByteSize()
+    assert not {"scale", "reads/scale"} & set(editor._core.index.names)
+    assert sum(node.ByteSize() for node in editor._core.index.nodes) < definition.ByteSize()
     feeds = {"x:0": np.random.default_rng(1).normal(size=[2, 4, 4, 64]).astype(np.float32)}
     largest = editor.compare(feeds, "y:0").largest
     assert largest is not None

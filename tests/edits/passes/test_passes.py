@@ -54,17 +54,17 @@ def same(a: list[Any], b: list[Any]) -> None:
 @pytest.mark.sample(12)
 def test_a_pass_on_a_live_graph_keeps_what_its_session_computes_and_is_undone(network: Network, name: str) -> None:
     before, editor = network.run(), network.edit()
-    names, nodes = list(editor.index.names), list(editor.index.nodes)
+    names, nodes = list(editor._core.index.names), list(editor._core.index.nodes)
     if not apply(editor, name):
         return
     renamed = dict(editor.history.done[-1].patch.output_renames)
     fetches = [renamed.get(output.partition(":")[0], output.partition(":")[0]) + ":0" for output in network.outputs]
-    assert set(fetches) <= {f"{op}:0" for op in editor.index.names}
+    assert set(fetches) <= {f"{op}:0" for op in editor._core.index.names}
     same(network.session.run(fetches, dict(network.feeds)), before)
     same(network.run(), before)
     editor.undo()
-    assert list(editor.index.names) == names
-    assert list(editor.index.nodes) == nodes
+    assert list(editor._core.index.names) == names
+    assert list(editor._core.index.nodes) == nodes
     same(network.run(), before)
 
 
@@ -82,7 +82,7 @@ def test_a_pass_on_a_file_keeps_what_the_file_computes(network: Network, name: s
     editor = tgw.edit(path)
     if not apply(editor, name):
         return
-    assert editor.core.source.graph is None, "a file stays a file"
+    assert editor._core.source.graph is None, "a file stays a file"
     passed.write_bytes(editor.save(tmp_path / "saved.pb", verify=False).read_bytes())
     names = dict(editor.history.done[0].patch.renamed)
     with tf.Graph().as_default() as graph:
@@ -95,8 +95,8 @@ def test_a_pass_on_a_file_keeps_what_the_file_computes(network: Network, name: s
             same(session.run(fetches, feeds), network.run())
     edits = editor.history.records()
     again = tgw.edit(path)
-    assert again.replay(edits) == 1
-    assert list(again.index.nodes) == list(editor.index.nodes)
+    assert again.history.replay(edits) == 1
+    assert list(again._core.index.nodes) == list(editor._core.index.nodes)
     editor.undo()
     assert not editor.diff()
 
@@ -141,7 +141,7 @@ def test_functions_of_tensorflow_1_that_call_each_other_by_type_are_rewritten(na
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "TensorFlow cannot make an op another one in place")
             PASSES[name](editor)
-        assert {f"outer_{name}", f"inner_{name}"} <= set(editor.index.functions)
+        assert {f"outer_{name}", f"inner_{name}"} <= set(editor._core.index.functions)
         assert session.run("y:0", {"x:0": [1, 2]}).tolist() == [4, 7]
 
 
@@ -154,7 +154,7 @@ def test_what_can_be_fetched_in_an_imported_conditional_can_be_after_renames_and
         return [graph.is_fetchable(graph.get_operation_by_name(name)) for name in names]
 
     editor = tgw.edit(graph)
-    names = list(editor.index.names)
+    names = list(editor._core.index.names)
     before = fetchable(names)
     editor.passes.obfuscate_names()
     renamed = dict(editor.history.done[-1].patch.renamed)
@@ -197,7 +197,7 @@ def test_undo_of_obfuscated_names_keeps_what_the_session_was_given_since(resourc
     editor.session.run(names["insert/LookupTableInsertV2"], {f"{names['word']}:0": "new"})
     given = editor.session.run(f"{names['y']}:0")
     editor.undo()
-    (sentence,) = editor.core.executor.lost
+    (sentence,) = editor._core.executor.lost
     assert sentence.endswith("the session was closed; the next one begins with its values.")
     same(editor.session.run(["y:0", "number:0"]), [given, 7])
     editor.session.run("w/Assign")
@@ -222,7 +222,7 @@ def test_state_that_a_function_shares_with_the_graph_keeps_its_key_while_names_a
             tf.identity(read(), name="y")
     editor = tgw.edit(graph.as_graph_def())
     names = dict(editor.passes.obfuscate_names().renamed)
-    keys = [editor.index.nodes[editor.index.op(names[name])].attr["shared_name"].s for name in ("w", "v")]
+    keys = [editor._core.index.nodes[editor._core.index.op(names[name])].attr["shared_name"].s for name in ("w", "v")]
     assert keys[0] == b"w"
     assert keys[1].startswith(b"key_")
     assert editor.session.run(f"{names['y']}:0").tolist() == [1, 2]

@@ -86,7 +86,7 @@ def test_a_frozen_function_is_quantized_runs_and_is_saved(make: Callable[[], Any
     if make is not constant:
         editor.freeze()
     editor.passes.quantize_weights()
-    np.testing.assert_allclose(editor.function()(tf.constant(X)), wanted, atol=TOLERANCE)
+    np.testing.assert_allclose(editor.to_function()(tf.constant(X)), wanted, atol=TOLERANCE)
     largest = editor.compare({"x:0": X}).largest
     assert largest is not None
     assert 0 < largest < TOLERANCE
@@ -97,7 +97,7 @@ def test_a_frozen_function_is_quantized_runs_and_is_saved(make: Callable[[], Any
     editor.save(tmp_path / "f.pb", frozen=True)
     assert large_constants(tmp_path / "f.pb") == [tf.int8.as_datatype_enum]
     editor.undo()
-    np.testing.assert_allclose(editor.function()(tf.constant(X)), wanted, rtol=1e-6)
+    np.testing.assert_allclose(editor.to_function()(tf.constant(X)), wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize("make", [nested, in_loop, constant])
@@ -124,7 +124,7 @@ def test_a_keras_model_is_frozen_and_quantized() -> None:
     editor = tgw.edit(model)
     editor.freeze()
     editor.passes.quantize_weights()
-    np.testing.assert_allclose(editor.function()(tf.constant(X)), model(X), atol=0.05)
+    np.testing.assert_allclose(editor.to_function()(tf.constant(X)), model(X), atol=0.05)
 
 
 def test_results_that_are_left_are_compared_and_measured() -> None:

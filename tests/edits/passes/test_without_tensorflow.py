@@ -91,14 +91,14 @@ PASSES: dict[str, Callable[[tgw.GraphEditor], object]] = {
 def test_a_pass_is_done_undone_and_done_again(name: str) -> None:
     was_imported = "tensorflow" in sys.modules
     editor = tgw.edit(file())
-    before = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
+    before = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
     PASSES[name](editor)
-    after = [node.SerializeToString(deterministic=True) for node in editor.index.nodes]
+    after = [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes]
     assert after != before
     editor.undo()
-    assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == before
+    assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == before
     editor.redo()
-    assert [node.SerializeToString(deterministic=True) for node in editor.index.nodes] == after
+    assert [node.SerializeToString(deterministic=True) for node in editor._core.index.nodes] == after
     assert ("tensorflow" in sys.modules) == was_imported
 
 
@@ -113,7 +113,7 @@ sys.meta_path.insert(0, WithoutTensorFlow())
 import tfgraphwidget as tgw
 
 def nodes(editor):
-    return [node.SerializeToString(deterministic=True).hex() for node in editor.index.nodes]
+    return [node.SerializeToString(deterministic=True).hex() for node in editor._core.index.nodes]
 
 results = {}
 for edits in sorted(Path(sys.argv[1]).glob("*.json")):
@@ -123,7 +123,7 @@ for edits in sorted(Path(sys.argv[1]).glob("*.json")):
     by_json = tgw.edit(Path(sys.argv[1]) / "graph.pb")
     states = []
     for _ in range(2):
-        by_json.replay(edits)
+        by_json.history.replay(edits)
         states.append(nodes(by_json))
         by_json.undo()
         states.append(nodes(by_json))
@@ -137,13 +137,13 @@ def test_edits_are_the_same_in_another_process_as_json_and_as_code_and_again_aft
     expected: dict[str, list[list[str]]] = {}
     for name, apply in PASSES.items():
         editor = tgw.edit(tmp_path / "graph.pb")
-        before = [node.SerializeToString(deterministic=True).hex() for node in editor.index.nodes]
+        before = [node.SerializeToString(deterministic=True).hex() for node in editor._core.index.nodes]
         apply(editor)
-        after = [node.SerializeToString(deterministic=True).hex() for node in editor.index.nodes]
+        after = [node.SerializeToString(deterministic=True).hex() for node in editor._core.index.nodes]
         assert after != before, name
         expected[name] = [after, after, before, after, before]
         editor.save(tmp_path / f"{name}.json")
-        (tmp_path / f"{name}.py").write_text(editor.to_script().text)
+        (tmp_path / f"{name}.py").write_text(editor.history.to_script().text)
     command = [sys.executable, "-c", REPLAY, str(tmp_path)]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr[-2000:]
@@ -153,14 +153,14 @@ def test_edits_are_the_same_in_another_process_as_json_and_as_code_and_again_aft
 
 def test_folded_weights_are_those_of_the_batch_normalization() -> None:
     editor = tgw.edit(file())
-    values = {name: tf_protos.array_of(editor.index.nodes[editor.index.ids[name]].attr["value"].tensor)
+    values = {name: tf_protos.array_of(editor._core.index.nodes[editor._core.index.ids[name]].attr["value"].tensor)
               for name in ("weights", "scale", "offset", "mean", "variance")}  # fmt: skip
     editor.passes.fold_batch_norm()
-    assert "FusedBatchNormV3" not in editor.index.types
+    assert "FusedBatchNormV3" not in editor._core.index.types
     factor = values["scale"] / np.sqrt(values["variance"] + 0.001)
-    conv = editor.index.nodes[editor.index.op("conv")]
-    weights = tf_protos.array_of(editor.index.nodes[editor.index.op(conv.input[1])].attr["value"].tensor)
+    conv = editor._core.index.nodes[editor._core.index.op("conv")]
+    weights = tf_protos.array_of(editor._core.index.nodes[editor._core.index.op(conv.input[1])].attr["value"].tensor)
     np.testing.assert_allclose(weights, values["weights"] * factor, rtol=1e-6)
-    (bias,) = (node for node in editor.index.nodes if node.op == "BiasAdd")
-    offset = tf_protos.array_of(editor.index.nodes[editor.index.op(bias.input[1])].attr["value"].tensor)
+    (bias,) = (node for node in editor._core.index.nodes if node.op == "BiasAdd")
+    offset = tf_protos.array_of(editor._core.index.nodes[editor._core.index.op(bias.input[1])].attr["value"].tensor)
     np.testing.assert_allclose(offset, values["offset"] - values["mean"] * factor, rtol=1e-5)

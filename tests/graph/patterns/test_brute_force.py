@@ -258,7 +258,7 @@ def ops_of_match(pattern: Pattern, ops: dict[int, int]) -> tuple[int, ...]:
 @pytest.mark.parametrize("seed", range(40))
 def test_the_matcher_finds_what_a_search_through_all_assignments_finds(seed: int) -> None:
     rng = random.Random(seed)
-    index = tgw.edit(random_graph(rng)).index
+    index = tgw.edit(random_graph(rng))._core.index
     for _ in range(6):
         text = RandomPattern(rng, index).text()
         pattern = pattern_of(text)
@@ -287,7 +287,7 @@ def test_the_matcher_finds_what_a_search_through_all_assignments_finds(seed: int
 @pytest.mark.parametrize("seed", range(40))
 def test_matches_found_as_arrays_are_those_that_the_search_finds(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(1000 + seed)
-    index = tgw.edit(random_graph(rng)).index
+    index = tgw.edit(random_graph(rng))._core.index
     texts = [f"{RandomPattern(rng, index).text()}" for _ in range(6)]
     texts += ["Mul(a=x, Relu(y))", "Split(num_split=$n, ...):1", "AddV2(Mul(x, x), y: float32)", "Relu(n=Sub(_, _))"]
     patterns = [pattern for text in texts if (pattern := pattern_of(text))]

@@ -138,8 +138,8 @@ def test_an_order_that_fits_at_first_is_taken_back_when_the_rest_does_not() -> N
 def test_identities_and_reads_of_variables_are_seen_through(net: tgw.GraphEditor) -> None:
     hits = net.match("MatMul(x, Variable)")
     assert outputs(hits) == ["one/MatMul:0", "two/MatMul:0"]
-    assert net.index.types[net.index.op("one/w")] == "VarHandleOp"
-    assert net.index.types[net.index.op("two/w")] == "VariableV2"
+    assert net._core.index.types[net._core.index.op("one/w")] == "VarHandleOp"
+    assert net._core.index.types[net._core.index.op("two/w")] == "VariableV2"
     assert outputs(net.match("AddV2(0.5, Mul(x, y))")) == ["plus:0"]
     assert outputs(net.match("AddV2(0.5, Identity(Mul(x, y)))")) == ["plus:0"]
     assert outputs(net.match("MatMul(x, w=ReadVariableOp(Variable))")) == ["one/MatMul:0"]
@@ -158,7 +158,16 @@ def test_two_reads_of_one_variable_are_one_tensor() -> None:
         tf.add(tf.nn.relu(w), tf.tanh(w), "sum")
 
     editor = editor_of(build)
-    assert len({n for n, k in zip(editor.index.names, editor.index.types, strict=True) if k == "ReadVariableOp"}) > 1
+    assert (
+        len(
+            {
+                n
+                for n, k in zip(editor._core.index.names, editor._core.index.types, strict=True)
+                if k == "ReadVariableOp"
+            }
+        )
+        > 1
+    )
     assert len(editor.match("AddV2(Relu(w), Tanh(w))")) == 1
 
 
@@ -425,16 +434,16 @@ def test_a_search_that_would_take_for_ever_is_refused(monkeypatch: pytest.Monkey
 
 def test_a_pattern_of_a_selection_finds_the_selection_and_what_is_like_it(net: tgw.GraphEditor) -> None:
     editor = editor_of(lambda: [tf.nn.gelu(x_of(f"x{k}"), name=f"gelu{k}") for k in range(3)])
-    like = editor.like("gelu1")
+    like = tgw.pattern(editor.ops("gelu1"))
     hits = editor.match(like)
     assert [hit.x for hit in hits] == ["x0:0", "x1:0", "x2:0"]
     assert parse_again(like) == like
-    layer = net.like(["one/MatMul", "one/BiasAdd", "one/out"])
+    layer = tgw.pattern(net.ops(["one/MatMul", "one/BiasAdd", "one/out"]))
     assert str(layer) == "Relu(BiasAdd(MatMul(x, Const|Variable), Const))"
     assert outputs(net.match(layer)) == ["one/out:0", "two/out:0"]
-    assert str(net.like(["two/out", "swish/Sigmoid", "swish/out"])) == "Mul(h=Relu(x), Sigmoid(h))"
+    assert str(tgw.pattern(net.ops(["two/out", "swish/Sigmoid", "swish/out"]))) == "Mul(h=Relu(x), Sigmoid(h))"
     net.selection = net.ops("swish/out")
-    assert str(net.like()) == "Mul(x, y)"
+    assert str(tgw.pattern(net.selection)) == "Mul(x, y)"
     net.selection = None
 
 
@@ -445,7 +454,7 @@ def test_a_long_chain_has_a_pattern_whose_text_can_be_read_and_found() -> None:
         kind, inputs = ("AddV2", [f"n{k - 1}", f"n{k - 2}"]) if k % 3 == 2 else ("Relu", [f"n{k - 1}" if k else "x"])
         graph.node.add(name=f"n{k}", op=kind, input=inputs).attr["T"].type = 1
     editor = tgw.edit(graph)
-    like = editor.like([f"n{k}" for k in range(300)])
+    like = tgw.pattern(editor.ops([f"n{k}" for k in range(300)]))
     assert parse_again(like) == like
     assert outputs(editor.match(like)) == ["n299:0"]
     with pytest.raises(InvalidArgument, match="at most 100 ops that read each other in a row"):
@@ -462,7 +471,7 @@ def parse_again(pattern: Any) -> Any:
 )
 def test_ops_that_make_no_pattern_are_refused(net: tgw.GraphEditor, what: list[str], why: str) -> None:
     with pytest.raises(GraphEditError, match=why):
-        net.like(what or None)
+        tgw.pattern(net.ops(what or None))
 
 
 def test_matches_are_selected_and_the_selection_is_an_expression(net: tgw.GraphEditor) -> None:
@@ -497,7 +506,7 @@ def test_matches_without_a_choice_are_found_without_a_search_and_made_on_demand(
         graph.node.add(name=f"w{k}", op="Const")
         graph.node.add(name=f"mul{k}", op="Mul", input=[f"w{k}", "x"])
         graph.node.add(name=f"relu{k}", op="Relu", input=[f"mul{k}"])
-    index = tgw.edit(graph).index
+    index = tgw.edit(graph)._core.index
     monkeypatch.setattr(matcher._Matcher, "_match_at", lambda *_: pytest.fail("searched"))
     made: list[int] = []
     make_match = array_matcher.ArrayMatches.make_match

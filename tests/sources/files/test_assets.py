@@ -159,8 +159,8 @@ def test_an_archive_of_a_table_that_was_never_filled_says_from_which_file_it_is(
     said = f"The editor names '{words}', from which tables are filled that hold nothing yet; leave it there"
     with pytest.warns(UserWarning, match=said):
         editor.save(tmp_path / "editor.tgw")
-    assert said in tgw.edit(tmp_path / "editor.tgw").notices[-1]
-    assert said in tgw.edit(editor.to_bytes()).notices[-1]
+    assert said in tgw.edit(tmp_path / "editor.tgw").source.notices[-1]
+    assert said in tgw.edit(bytes(editor)).source.notices[-1]
     if kind == "session":
         session.run("text_file_init/InitializeTableFromTextFileV2")
         with warnings.catch_warnings():
@@ -171,6 +171,6 @@ def test_an_archive_of_a_table_that_was_never_filled_says_from_which_file_it_is(
 
 
 def test_what_names_no_file_stays_as_it_is(tf2_saved_model: Path) -> None:
-    index = tgw.edit(tf2_saved_model).core.target.index
+    index = tgw.edit(tf2_saved_model)._core.target.index
     assert "asset_filepaths" not in index.collections
     assert len(index.collections["table_initializer"]) == 1

@@ -61,16 +61,16 @@ def test_of_a_folder_of_checkpoints_the_latest_is_taken(models: Path, name: str)
 
 def test_a_relative_prefix_goes_before_a_folder_too(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(models)
-    assert tgw.edit("m.meta", checkpoint="m").notices == ()
+    assert tgw.edit("m.meta", checkpoint="m").source.notices == ()
     assert weights(Path(), "./m") > 0
 
 
 def test_a_checkpoint_beside_a_file_that_is_opened_without_it_is_told(models: Path, tmp_path: Path) -> None:
-    (notice,) = tgw.edit(models / "m.meta").notices
+    (notice,) = tgw.edit(models / "m.meta").source.notices
     assert notice.endswith(f"so its variables have no values; checkpoint='{models / 'm'}' gives them.")
     assert "values: the variables have none" in tgw.edit(models / "m.meta").summary()
     shutil.copy(models / "m.meta", tmp_path)
-    assert tgw.edit(tmp_path / "m.meta").notices == ()
+    assert tgw.edit(tmp_path / "m.meta").source.notices == ()
     with pytest.raises(tgw.GraphEditError, match=r"open it with its checkpoint: tgw\.edit\(path, "):
         tgw.edit(tmp_path / "m.meta").save(tmp_path / "m.pb", "x:0", "net/logits:0", frozen=True)
 

@@ -68,12 +68,12 @@ def test_signatures_of_tensorflow_1_lie_in_one_graph_and_mark_their_ends(counter
     assert editor.view.breadcrumb == (str(counter),)
     assert (editor.inputs, editor.outputs) == ((), ())
     assert [signature.name for signature in tuple(editor.signatures.values())] == ["add", "get"]
-    assert "'add' and 'get', and none named 'serving_default'" in editor.notices[0]
+    assert "'add' and 'get', and none named 'serving_default'" in editor.source.notices[0]
     editor.signatures.open("add")
     assert (editor.inputs, editor.outputs) == (("delta:0",), ("sum:0",))
     editor.signatures.open("get")
     assert editor.outputs == ("now:0",)
-    assert tgw.edit(counter, signature="add").notices == ()
+    assert tgw.edit(counter, signature="add").source.notices == ()
     with pytest.raises(UnknownName, match=r"no signature 'gett': the graph has 'add', 'get'; did you mean 'get'"):
         editor.signatures.open("gett")
 
@@ -94,19 +94,19 @@ def test_each_function_is_opened_by_its_signature_and_edited_there(two: Path, tm
     assert len(editor.view.breadcrumb) == 3
     editor.replace(editor.find("type:Elu").ops[0], "Relu")
     x = np.array([-1.0, 1.0], np.float32)
-    assert np.array_equal(editor.function()(x=x), [2, 3])
+    assert np.array_equal(editor.to_function()(x=x), [2, 3])
     editor.save(tmp_path / "new/")
-    assert editor.notices == tgw.edit(two).notices
+    assert editor.source.notices == tgw.edit(two).source.notices
     loaded = tf.saved_model.load(str(tmp_path / "new"))
     assert np.array_equal(loaded.signatures["g"](x=tf.constant(x))["z"], [2, 3])
     assert np.array_equal(loaded.g(x)["z"], [2, 3])
     assert np.array_equal(loaded.f(x)["y"], [0, 2])
     again = tgw.edit(two)
-    again.replay(editor.history.records())
-    assert again.core.target.index.functions == editor.core.target.index.functions
+    again.history.replay(editor.history.records())
+    assert again._core.target.index.functions == editor._core.target.index.functions
     names: dict[str, tgw.GraphEditor] = {}
-    exec(editor.to_script().text, names)
-    assert names["editor"].core.target.index.functions == editor.core.target.index.functions
+    exec(editor.history.to_script().text, names)
+    assert names["editor"]._core.target.index.functions == editor._core.target.index.functions
 
 
 @pytest.mark.parametrize("form", ["counter", "two"])

@@ -186,7 +186,7 @@ def test_a_damaged_checkpoint_is_refused_in_a_sentence(suffix: str, tmp_path: Pa
         lambda: tgw.edit(tmp_path / "net.meta", checkpoint=tmp_path / "net").session.run("net/logits/ReadVariableOp:0"),
         lambda: copy.load(tmp_path / "net"),
         lambda: original.clone(
-            "x:0", "net/logits:0", into=original.core.executor.free_scope(), init=str(tmp_path / "net")
+            "x:0", "net/logits:0", into=original._core.executor.free_scope(), init=str(tmp_path / "net")
         ),
     )
     refusals = 0

@@ -75,14 +75,14 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_edit_opens_it(toy: Path) -> None:
     editor = tgw.edit(toy)
-    assert list(editor.of_type("NoOp").ops) == ["x", "y", "z"]
+    assert list(editor.ops(type="NoOp").ops) == ["x", "y", "z"]
     assert editor.graph.get_operation_by_name("z").control_inputs[1].name == "y"
 
 
 def test_edit_opens_its_bytes_and_its_directories(toy: Path) -> None:
-    assert len(tgw.edit(toy.read_bytes()).index) == 3
+    assert len(tgw.edit(toy.read_bytes())._core.index) == 3
     toy.rename(toy.with_name("main.toy"))
-    assert len(tgw.edit(toy.parent).index) == 3
+    assert len(tgw.edit(toy.parent)._core.index) == 3
 
 
 def test_info_describes_it(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,14 +111,14 @@ def test_the_command_line_exports_it(toy: Path) -> None:
 def test_the_file_handler_of_jupyterlab_opens_it(toy: Path) -> None:
     document = documents.open_document({"path": toy.name, "root": str(toy.parent)})
     assert document.title == "graph.toy"
-    assert len(document.editor.index) == 3
+    assert len(document.editor._core.index) == 3
     document.close()
 
 
 def test_the_file_handler_finds_its_checkpoint(toy: Path) -> None:
     toy.with_name("values.index").write_bytes(b"damaged")
     document = documents.open_document({"path": toy.name, "root": str(toy.parent)})
-    assert "checkpoint" in document.editor.core.source.reopen_code
+    assert "checkpoint" in document.editor._core.source.reopen_code
     document.close()
 
 
@@ -149,7 +149,7 @@ def test_nothing_of_it_is_left_when_it_is_removed(toy: Path) -> None:
 
 def test_a_name_that_hints_at_a_format_does_not_decide(toy: Path, line: Any) -> None:
     toy.write_bytes(line.as_graph_def().SerializeToString())
-    assert len(tgw.edit(toy).index) == len(line.get_operations())
+    assert len(tgw.edit(toy)._core.index) == len(line.get_operations())
 
 
 def test_the_page_registers_the_same_suffixes_when_the_server_does_not_say() -> None:

@@ -80,7 +80,7 @@ def test_a_note_that_tensorflow_refuses_is_left_out_with_a_notice(case: str, tmp
         v1.train.import_meta_graph(str(path))
     editor = tgw.edit(path, checkpoint=tmp_path / "m")
     assert np.array_equal(editor.session.run("y:0", {"x:0": X}), X * [3, 4])
-    assert any(notice in each for each in editor.notices)
+    assert any(notice in each for each in editor.source.notices)
     assert [v.name for v in editor.graph.get_collection("trainable_variables")] == ["w:0"]
 
 

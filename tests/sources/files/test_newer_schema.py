@@ -53,7 +53,7 @@ def test_unknown_fields_and_values_survive_an_edit(make: Any, suffix: str, tmp_p
     editor.rename("y", "renamed")
     saved = editor.save(tmp_path / f"edited{suffix}")
     assert saved.read_bytes().count(TEXT) == 2
-    renamed = next(node for node in tgw.edit(saved).index.nodes if node.name == "renamed")
+    renamed = next(node for node in tgw.edit(saved)._core.index.nodes if node.name == "renamed")
     assert renamed.attr["future"].type == NEW_DTYPE
     assert has_unknown_fields(renamed)
 
@@ -86,8 +86,8 @@ def test_a_field_of_a_text_that_is_unknown_is_left_out_with_a_notice(tmp_path: P
     path = tmp_path / "graph.pbtxt"
     path.write_text(str(graph_def(newer=False)).replace('op: "Identity"', 'op: "Identity" future_field: 3'))
     editor = tgw.edit(path)
-    assert editor.index.names == ["x", "y"]
-    assert "such as 'future_field'; they are left out" in editor.notices[0]
+    assert editor._core.index.names == ["x", "y"]
+    assert "such as 'future_field'; they are left out" in editor.source.notices[0]
 
 
 def test_a_value_of_a_text_that_is_unknown_is_refused_by_its_name(tmp_path: Path) -> None:

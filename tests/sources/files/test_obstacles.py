@@ -123,10 +123,10 @@ def test_an_extracted_part_says_of_absent_devices_what_its_own_session_does() ->
         tf.add(tf.constant(1.0, name="one"), 2.0, name="three")
     with v1.Session(graph=graph, config=v1.ConfigProto()) as session:
         editor = tgw.edit(graph, session=session)
-        assert "open the session with" in editor.notices[0]
+        assert "open the session with" in editor.source.notices[0]
         part = editor.extract([], "three")
     assert part.session.run("three:0") == 3.0
-    assert "runs on CPU" in part.notices[0]
+    assert "runs on CPU" in part.source.notices[0]
 
 
 def test_a_file_of_a_newer_tensorflow_can_be_looked_at() -> None:

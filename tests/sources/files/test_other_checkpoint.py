@@ -83,8 +83,8 @@ def test_a_checkpoint_of_the_old_model_gives_the_edited_one_its_values(saved: Pa
     checkpoint = WRITERS[kind](tmp_path / "other", saved)
     wanted = [[301.0, 1.0]]
     editor = tgw.edit(saved, checkpoint=checkpoint)
-    assert editor.notices == ()
-    assert editor.module()(X).numpy().tolist() == wanted
+    assert editor.source.notices == ()
+    assert editor.to_module()(X).numpy().tolist() == wanted
     editor.view.leave(0)
     ((_, x),), ((_, y),) = next(iter(editor.signatures.values())).inputs, next(iter(editor.signatures.values())).outputs
     assert editor.session.run(y, {x: X}).tolist() == wanted
@@ -108,7 +108,7 @@ def test_a_checkpoint_of_tensorflow_1_goes_by_the_names_of_variables(tmp_path: P
     layer = Layer([1.0, 2.0])
     tf.saved_model.save(layer, str(tmp_path / "layer"), signatures={"a": layer.a})
     editor = tgw.edit(tmp_path / "layer", checkpoint=v1_checkpoint(tmp_path / "v1", k=[5.0, 6.0]))
-    assert editor.module()(X).numpy().tolist() == [[5.0, 0.0]]
+    assert editor.to_module()(X).numpy().tolist() == [[5.0, 0.0]]
 
 
 def test_a_checkpoint_of_a_keras_model_gives_its_export_the_values(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_checkpoint_of_a_keras_model_gives_its_export_the_values(tmp_path: Pat
     model.export(str(tmp_path / "export"), verbose=False)
     model.set_weights([weight + 1.0 for weight in model.get_weights()])
     editor = tgw.edit(tmp_path / "export", checkpoint=tf.train.Checkpoint(model).write(str(tmp_path / "new")))
-    given = editor.function()(tf.constant(X))
+    given = editor.to_function()(tf.constant(X))
     (result,) = given.values() if isinstance(given, dict) else [given]
     assert np.allclose(result, model(X))
 
@@ -175,7 +175,7 @@ def test_values_of_another_shape_are_named_before_the_import_of_any_graph(tmp_pa
         assert words in str(refused.value)
     editor = tgw.edit(tmp_path / "v1", checkpoint=tmp_path / "good")
     assert editor.session.run("y:0", {"x:0": X}).tolist() == [[1.0, -2.0]]
-    (notice,) = tgw.edit(tmp_path / "m.meta", checkpoint=wide).notices
+    (notice,) = tgw.edit(tmp_path / "m.meta", checkpoint=wide).source.notices
     assert "variable 'w' is float32 [2], and the checkpoint has float32 [3] under 'w'" in notice
     with pytest.raises(GraphEditError, match="variable 'w' is float32"):
         tgw.edit(tmp_path / "m.meta", checkpoint=wide).session.run("y:0", {"x:0": X})

@@ -54,7 +54,7 @@ def run(editor: Any, outputs: list[str]) -> list[Any]:
 
 
 def notices_of_tables(editor: Any) -> list[str]:
-    return [notice for notice in editor.notices if "table" in notice]
+    return [notice for notice in editor.source.notices if "table" in notice]
 
 
 def test_tables_of_a_meta_graph_are_filled_and_one_that_nothing_fills_is_told(session: Any, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_tables_of_a_meta_graph_are_filled_and_one_that_nothing_fills_is_told(se
     editor = tgw.edit(tmp_path / "m.meta", checkpoint=tmp_path / "m")
     (notice,) = notices_of_tables(editor)
     assert notice.startswith("Hash table 'counted' is empty in the editor's session")
-    insert = next(name for name in editor.index.names if name.endswith("LookupTableInsertV2"))
+    insert = next(name for name in editor._core.index.names if name.endswith("LookupTableInsertV2"))
     assert repr(insert) in notice
     assert run(editor, Y) == [*FILLED[:2], [-1.0] * 3]
     editor.session.run(insert)
@@ -142,7 +142,7 @@ def test_a_file_that_is_not_beside_the_graph_is_opened_when_the_user_says_so(
     assert "which is not beside the graph, so it is empty in the editor's session; if you trust the graph" in notice
     with pytest.raises(tgw.GraphEditError, match="is not trusted"):
         eval(notice[notice.index("editor.session.run(") :].rstrip("."), {"editor": other})
-    other.trusted = True
+    other.source.trusted = True
     with pytest.raises(tf.errors.FailedPreconditionError):
         run(other, [Y[1]])
     eval(notice[notice.index("editor.session.run(") :].rstrip("."), {"editor": other})  # what the notice says
@@ -209,7 +209,7 @@ def test_the_initializer_of_a_table_makes_nothing_run_that_reads_files_writes_th
     assert editor.session.run("size:0") == 0
     assert not (tmp_path / "out.txt").exists()
     notice = next(notice for notice in notices_of_tables(editor) if "'init'" in notice)
-    assert notice.endswith("if you trust it, open it with trusted=True, or set editor.trusted = True.")
+    assert notice.endswith("if you trust it, open it with trusted=True, or set editor.source.trusted = True.")
     assert "is not trusted, so the initializer 'init' was not run" in notice
 
 
@@ -217,7 +217,7 @@ def test_nothing_but_a_file_is_opened_for_a_table(session: Any, tmp_path: Path, 
     tgw.edit(session.graph, session=session).save(tmp_path / "m.meta")
     vocabulary.unlink()
     vocabulary.mkdir()
-    assert any("which is not there" in notice for notice in tgw.edit(tmp_path / "m.meta").notices)
+    assert any("which is not there" in notice for notice in tgw.edit(tmp_path / "m.meta").source.notices)
 
 
 def test_a_saved_model_of_tensorflow_1_fills_its_tables_from_its_assets(
@@ -230,7 +230,9 @@ def test_a_saved_model_of_tensorflow_1_fills_its_tables_from_its_assets(
         builder.save()
     stranger = tgw.edit(tmp_path / "model")
     assert stranger.session is not None
-    assert any("was not run" in notice and "which fills a table from a file" in notice for notice in stranger.notices)
+    assert any(
+        "was not run" in notice and "which fills a table from a file" in notice for notice in stranger.source.notices
+    )
     editor = tgw.edit(tmp_path / "model", trusted=True)  # the vocabulary lies outside of the model's folder
     assert notices_of_tables(editor) == []
     assert run(editor, Y) == FILLED

@@ -37,11 +37,11 @@ def two() -> Two:
 )
 def test_a_second_input_is_given_as_a_spec(two: Two, signature: object) -> None:
     editor = tgw.edit(two, signature=signature)
-    module = editor.module()
+    module = editor.to_module()
     assert (
         module(X, OTHER).numpy().tolist() == module(x=X, other=OTHER).numpy().tolist() == two(X, OTHER).numpy().tolist()
     )
-    assert [v.path for v in two.variables] == list(editor.trainable_variables().ops)
+    assert [v.path for v in two.variables] == list(editor.find("is:trainable").ops)
 
 
 def test_the_refusal_is_the_call_that_works(two: Two) -> None:

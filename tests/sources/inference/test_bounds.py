@@ -99,12 +99,12 @@ def test_what_is_too_much_is_looked_at_and_never_given_to_tensorflow(
     given = []
     monkeypatch.setattr(c_api, "TF_GraphImportGraphDefWithResults", lambda *_: given.append("import"))
     editor = tgw.edit(graph_def)
-    (notice,) = editor.notices
+    (notice,) = editor.source.notices
     assert "so the graph can be looked at only" in notice
     assert len(notice) < 500
-    names = editor.index.names
+    names = editor._core.index.names
     assert len(names) == len(graph_def.node)
-    assert {editor.index.shape(op, 0) for op in range(len(names))} <= {None, ()}
+    assert {editor._core.index.shape(op, 0) for op in range(len(names))} <= {None, ()}
     with pytest.raises(NotRunnable, match="looked at only"):
         _ = editor.graph
     assert given == []
@@ -129,7 +129,7 @@ def test_an_edit_gives_no_op_too_many_tensors() -> None:
         editor.set_attr("u", "num", MANY)
     assert editor.history.done == ()
     editor = tgw.edit(EXCESSIVE["outputs"])
-    editor.replace_input("x:0", shape=[3, 4])  # its reader is not asked for two billion shapes
+    editor.passes.set_input("x:0", shape=[3, 4])  # its reader is not asked for two billion shapes
     editor.undo()
 
 
@@ -168,7 +168,7 @@ def test_large_constants_that_no_shape_hangs_on_are_taken_in() -> None:
 def test_a_shape_of_more_dimensions_than_there_can_be_is_not_known() -> None:
     x = node("x", "Placeholder", dtype=tf.float32, shape=v1.AttrValue(shape={"dim": [{"size": 1}] * 300}))
     editor = tgw.edit(graph_of(x, node("y", "Identity", "x", T=tf.float32)))
-    assert editor.index.shape(0, 0) is None
+    assert editor._core.index.shape(0, 0) is None
     editor.insert("x:0", "Identity")
     with pytest.raises(NotRunnable):
         _ = editor.graph
@@ -178,10 +178,10 @@ def test_scopes_lie_in_each_other_to_a_bounded_depth_and_the_rest_is_the_ops_own
     name = "a/" * 1000 + "x"
     assert len([*enclosing_scopes(name)]) == DEEPEST
     editor = tgw.edit(graph_of(node(name, "Placeholder", dtype=tf.float32), X))
-    tree = editor.index.scopes
+    tree = editor._core.index.scopes
     assert len(tree.names) == DEEPEST + 1
     assert max(map(len, tree.names)) == 2 * DEEPEST - 1
-    assert Op(editor.index, 0).scope == tree.names[-1]
+    assert Op(editor._core.index, 0).scope == tree.names[-1]
     editor.view.expand()
     assert name in editor.view.scene().names
 

@@ -46,7 +46,7 @@ def _with_initializers(index: GraphIndex) -> GraphIndex:
     )
 
 
-_EDITED_ONE = either("editor.function() is the edited one.", "Export saves the edited one.")
+_EDITED_ONE = either("editor.to_function() is the edited one.", "Export saves the edited one.")
 
 
 class OpenedFunction(NodeDefGraph):

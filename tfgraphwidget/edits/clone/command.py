@@ -324,7 +324,7 @@ class Clone(Command):
         try:
             check_free(target, *self.scopes, may_be_root=self.graph is not None)
         except NameTaken as error:
-            error.mends = self._elsewhere(index, target)
+            error.fixes = self._elsewhere(index, target)
             raise
         return _clone_source(self, index, target)
 
@@ -332,11 +332,11 @@ class Clone(Command):
         """The same into a scope that is free, if that can be done; nothing for several copies."""
         if self.into not in self.scopes or not is_scope_name(self.into):
             return ()
-        mend = replace(self, into=free_name(self.into, taken_names(target, self.into)))
+        fix = replace(self, into=free_name(self.into, taken_names(target, self.into)))
         with suppress(GraphEditError):
-            if mend.into != self.into:  # else it was refused for something else
-                mend._part(index, target)
-                return (mend,)
+            if fix.into != self.into:  # else it was refused for something else
+                fix._part(index, target)
+                return (fix,)
         return ()
 
     def check_options(self) -> None:
@@ -586,7 +586,7 @@ class Add(Command):
     variables of this graph, with their present values, which `sync()` of the result copies again.
 
     In a function that was opened itself (a `tf.function`, a Keras model), what is not connected becomes further
-    arguments and results: `editor.module()` and `editor.function()` take the first as keyword arguments. The new
+    arguments and results: `editor.to_module()` and `editor.to_function()` take the first as keyword arguments. The new
     variables are those of the module, trainable beside the old ones.
 
     Args:
@@ -645,7 +645,7 @@ class Add(Command):
         try:
             return self._clone(context).plan(context)
         except NameTaken as error:
-            error.mends = self.under_a_free_name(error)
+            error.fixes = self.under_a_free_name(error)
             raise
 
     def plan_edit(self, planner: Planner) -> Any:

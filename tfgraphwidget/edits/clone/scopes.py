@@ -63,12 +63,12 @@ def check_own_scope(command: Command, index: GraphIndex) -> None:
         index: The graph.
 
     Raises:
-        NameTaken: It is not; `mends` has the same command with a free one.
+        NameTaken: It is not; `fixes` has the same command with a free one.
     """
     try:
         check_free(index, getattr(command, "into", ""))
     except NameTaken as error:
-        error.mends = command.under_a_free_name(error)
+        error.fixes = command.under_a_free_name(error)
         raise
 
 

@@ -100,7 +100,7 @@ class Freeze(Command):
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> report = editor.freeze("net/logits:0")
-        >>> len(report.removed), editor.of_type("Const").ops
+        >>> len(report.removed), editor.ops(type="Const").ops
         (69, ('net/hidden/w_1', 'net/hidden/b_1', 'net/w_1'))
     """
 
@@ -247,11 +247,12 @@ class StripTraining(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> editor.strip_training("net/logits:0")
+        >>> editor.passes.strip_training("net/logits:0")
         <Edits: 51 ops removed>
     """
 
     keeps_values: ClassVar[bool] = True
+    method: ClassVar[str] = "passes.strip_training"
 
     outputs: kinds.Outputs
 

@@ -30,7 +30,7 @@ class ChangeBatchSize(Command):
 
     Args:
         size: The new batch size; None for any.
-        inputs: The placeholders; () for all that have the batch size, which is what most have.
+        inputs: The placeholders; None for all that have the batch size, which is what most have.
 
     Returns:
         What was changed, with the constants that held the old size.
@@ -42,7 +42,7 @@ class ChangeBatchSize(Command):
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> report = editor.passes.change_batch_size(8)
-        >>> editor.index.shape(editor.index.op("net/logits"), 0)
+        >>> editor._core.index.shape(editor._core.index.op("net/logits"), 0)
         (8, 3)
     """
 
@@ -98,9 +98,7 @@ def _batch_inputs(index: GraphIndex, inputs: tuple[str, ...]) -> tuple[list[int]
         if kind in REQUIRED_PLACEHOLDERS and index.dtypes(op)[0] not in HANDLE_DTYPES and index.shape(op, 0):
             shapes[op] = index.shape(op, 0)
     if not shapes:
-        raise GraphEditError(
-            "change_batch_size: no input has a first dimension; use " + editor_call("replace_input") + "."
-        )
+        raise GraphEditError("change_batch_size: no input has a first dimension; use " + editor_call("set_input") + ".")
     first = Counter((shape or (None,))[0] for shape in shapes.values()).most_common(1)[0][0]
     ops = [op for op, shape in shapes.items() if (shape or (None,))[0] == first]
     return ops, [op for op in shapes if op not in ops]

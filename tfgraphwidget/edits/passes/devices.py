@@ -29,7 +29,7 @@ class RemoveDevices(Pass):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> report = editor.place("net/hidden/Relu", "/cpu:0")
+        >>> report = editor.set_device("net/hidden/Relu", "/cpu:0")
         >>> editor.passes.remove_devices().changed
         ('net/hidden/Relu',)
     """

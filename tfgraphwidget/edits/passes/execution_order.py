@@ -32,7 +32,7 @@ class Sort(Command):
         >>> graph_def.node.extend(nodes)
         >>> editor = tgw.edit(graph_def)
         >>> report = editor.passes.sort()
-        >>> editor.index.is_sorted()
+        >>> editor._core.index.is_sorted()
         True
     """
 

@@ -44,7 +44,7 @@ class ObfuscateNames(Command):
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.edit(tgw.example().graph.as_graph_def())
         >>> report = editor.passes.obfuscate_names()
-        >>> editor.of_type("Relu").ops
+        >>> editor.ops(type="Relu").ops
         ('scope_1/scope_1/Relu_1',)
     """
 

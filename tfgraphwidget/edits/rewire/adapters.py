@@ -39,7 +39,7 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
     """
     if kind not in _ADAPTERS:
         choices = ", ".join(map(repr, _ADAPTERS))
-        raise GraphEditError(argument_value("mend", repr(kind)) + f" is not known; it is one of {choices}.")
+        raise GraphEditError(argument_value("adapter", repr(kind)) + f" is not known; it is one of {choices}.")
     adapters: dict[tuple[Tensor, object], int] = {}
     for slot, old, new in moves.given_inputs():
         setting = _ADAPTERS[kind](moves, slot, old, new)
@@ -53,12 +53,12 @@ def insert_adapters(moves: EdgeMoves, kind: str) -> None:
             "",
         )
         raise GraphEditError(
-            f"A {kind} fixes nothing here{ends}; " + either(f"leave mend={kind!r} out.", "leave mend empty.")
+            f"A {kind} fixes nothing here{ends}; " + either(f"leave adapter={kind!r} out.", "leave adapter empty.")
         )
 
 
 def possible_adapters(moves: EdgeMoves) -> tuple[AdapterType, ...]:
-    """The mends that could help: a Cast where dtypes differ, else what makes the static shapes the same.
+    """The fixes that could help: a Cast where dtypes differ, else what makes the static shapes the same.
 
     Args:
         moves: The edges that are moved.

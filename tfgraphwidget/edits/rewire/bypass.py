@@ -67,7 +67,7 @@ class Bypass(Rewire):
         what: The op, name scope or selection.
         by: The input to connect to, if several have the dtype and static shape of the output; or a dict
             {output: tensor to read instead}, for these outputs alone.
-        mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
+        adapter: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
         names: The names of the ops that are inserted.
         gradients: Bypass the gradient ops of the part, too, so that the graph goes on training: what read the
             gradient of its input reads that of its output. Nothing else happens where it has no gradients.
@@ -89,7 +89,7 @@ class Bypass(Rewire):
     what: kinds.Part
     by: Annotated[str | tuple[tuple[str, str], ...], kinds.Operand("object", _inputs, is_dict=True)] = ()
     _: KW_ONLY
-    mend: AdapterType = ""
+    adapter: AdapterType = ""
     names: kinds.Texts = ()
     gradients: bool = False
 
@@ -147,7 +147,7 @@ class Bypass(Rewire):
             ways = self._ways(moves, boundary)
         except GraphEditError as error:
             if not alone:  # the fixes name a tensor for all parts
-                error.mends = ()
+                error.fixes = ()
             raise
         for tensor, way in ways.items():
             moves.inputs.update(dict.fromkeys(boundary.leaving[tensor], way))

@@ -39,17 +39,17 @@ from tfgraphwidget.sentences import argument_value, editor_call, either
 class Rewire(Command):
     """A command that moves edges.
 
-    `mend` is put between a reader and a tensor that does not fit it. `names` are those of the ops that are added, in
+    `adapter` is put between a reader and a tensor that does not fit it. `names` are those of the ops that are added, in
     their order; the rest get free ones.
     """
 
-    mend: AdapterType = ""
+    adapter: AdapterType = ""
     names: tuple[str, ...] = ()
 
     @property
     def adds(self) -> bool:
         """Whether it may add ops."""
-        return bool(self.mend)
+        return bool(self.adapter)
 
     @abstractmethod
     def edge_moves(self, context: PlanContext) -> EdgeMoves:
@@ -89,17 +89,19 @@ class Rewire(Command):
         except GraphEditError:
             return ()
         return (
-            () if self.mend else tuple(_replace_fields(self, mend=kind) for kind in adapters.possible_adapters(moves))
+            ()
+            if self.adapter
+            else tuple(_replace_fields(self, adapter=kind) for kind in adapters.possible_adapters(moves))
         )
 
     def fix_label(self) -> str:
         """A few words for a button."""
-        return f"Insert a {self.mend}" if self.mend else ""
+        return f"Insert a {self.adapter}" if self.adapter else ""
 
     def _plan_moves(self, context: PlanContext) -> EdgeMoves:
         moves = self.edge_moves(context)
-        if self.mend:
-            adapters.insert_adapters(moves, self.mend)
+        if self.adapter:
+            adapters.insert_adapters(moves, self.adapter)
         moves.check_names()
         validation.check(moves)
         return moves
@@ -190,9 +192,9 @@ class Reroute(_ConsumerCommand):
         old: A tensor, or a list, which is taken pairwise and all at once. An op stands for its outputs, "^op" for
             its control edges.
         to: The tensor, or list of as many, that the consumers read instead.
-        only: The ops, name scopes or selection that may be changed; () for all.
+        only: The ops, name scopes or selection that may be changed; None for all.
         never: The ops, name scopes or selection that may not be changed.
-        mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
+        adapter: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
         names: The names of the ops that are inserted.
 
     Returns:
@@ -213,7 +215,7 @@ class Reroute(_ConsumerCommand):
     _: KW_ONLY
     only: kinds.Consumers = ()
     never: kinds.Consumers = ()
-    mend: AdapterType = ""
+    adapter: AdapterType = ""
     names: kinds.Texts = ()
 
     def sentence(self) -> str:
@@ -244,9 +246,9 @@ class Swap(_ConsumerCommand):
         b: Another one.
         what: Of ops, scopes and selections: "outputs" (their consumers), "inputs" (what they read), or "both".
             They are exchanged pairwise, in their order.
-        only: The ops, name scopes or selection that may be changed; () for all.
+        only: The ops, name scopes or selection that may be changed; None for all.
         never: The ops, name scopes or selection that may not be changed.
-        mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
+        adapter: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
         names: The names of the ops that are inserted.
 
     Returns:
@@ -270,7 +272,7 @@ class Swap(_ConsumerCommand):
     _: KW_ONLY
     only: kinds.Consumers = ()
     never: kinds.Consumers = ()
-    mend: AdapterType = ""
+    adapter: AdapterType = ""
     names: kinds.Texts = ()
 
     def sentence(self) -> str:
@@ -367,7 +369,7 @@ class Connect(Rewire):
         k: The number of the input. Without it, the tensors go to the inputs one by one if they are equally many,
             or one tensor to the only input that fits. Where an op of a file reads fewer tensors than its type
             takes, this may be the next one; where it reads more, `connect([], op, k)` takes one away.
-        mend: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
+        adapter: An op to insert where dtypes or shapes differ: "Cast", "Reshape" or "Transpose".
         names: The names of the ops that are inserted.
 
     Returns:
@@ -387,7 +389,7 @@ class Connect(Rewire):
     target: kinds.PartOrTensor
     k: int | None = None
     _: KW_ONLY
-    mend: AdapterType = ""
+    adapter: AdapterType = ""
     names: kinds.Texts = ()
 
     def sentence(self) -> str:

@@ -310,7 +310,7 @@ _DEVICE = re.compile(
 
 @register
 @dataclass(frozen=True)
-class Place(Command):
+class SetDevice(Command):
     """Set the device of ops, and of ops that are colocated with them.
 
     Args:
@@ -326,7 +326,7 @@ class Place(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> report = editor.place(editor.scope("net/hidden"), "/device:CPU:0")
+        >>> report = editor.set_device(editor.ops(scope="net/hidden"), "/device:CPU:0")
         >>> len(editor.find("device:CPU"))
         17
     """
@@ -485,10 +485,10 @@ def has_negative_shape(node: NodeDef) -> bool:
 
 @register
 @dataclass(frozen=True)
-class Trainable(Command):
+class SetTrainable(Command):
     """Make variables the only trainable ones; optimizers use these by default.
 
-    In a function's body it is so for the variables that the body reads. `editor.module()`, `function()` and
+    In a function's body it is so for the variables that the body reads. `editor.to_module()`, `function()` and
     `save` have variables that are trainable as asked; those of the original stay what they are.
 
     Of a name scope or a selection it takes the variables that were made to be trained: no moving averages, step

@@ -126,7 +126,7 @@ def _run_in_frames(
         raise GraphEditError(
             f"The function makes state ({state}), which cannot be initialized inside of a loop or branch, "
             f"where {name!r} lies; "
-            + in_cell("let it read state that editor.grow makes outside, or choose a tensor outside."),
+            + in_cell("let it read state that editor.call makes outside, or choose a tensor outside."),
             [name],
         )
     deepest, of = max(inside, key=lambda pair: len(frames.contexts.path(pair[0])))

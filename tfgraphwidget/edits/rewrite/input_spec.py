@@ -1,4 +1,4 @@
-"""ReplaceInput: change the dtype or shape of a placeholder, and the constants that hold its old sizes.
+"""SetInput: change the dtype or shape of a placeholder, and the constants that hold its old sizes.
 
 Its name stays, since that is what people feed. What follows from its shape is found by `rewrite.resizing`.
 """
@@ -6,7 +6,7 @@ Its name stays, since that is what people feed. What follows from its shape is f
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 from tfgraphwidget.edits import operand_kinds as kinds
 from tfgraphwidget.edits.command import Command, brief_value
@@ -26,19 +26,19 @@ _SAME: Literal["same"] = "same"
 
 @register
 @dataclass(frozen=True)
-class ReplaceInput(Command):
-    """Change the shape or dtype of a placeholder: `editor.replace_input("x:0", tf.TensorSpec([None, 320, 3]))`.
+class SetInput(Command):
+    """Change the shape or dtype of a placeholder: `editor.passes.set_input("x:0", tf.TensorSpec([None, 320, 3]))`.
 
     The placeholder keeps its name, except that another dtype in a live graph needs a new placeholder.
 
     Args:
         tensor: The placeholder.
         spec: A tf.TensorSpec, a shape or a dtype; or use `shape` and `dtype`.
-        shape: The new shape.
+        shape: The new shape; `tf.TensorShape(None)` for an unknown rank.
         dtype: The new dtype.
         fix: Rewrite constants that contain the old size, as the shape of a Reshape may. Without it, `constants` of
             the result lists them.
-        mend: "Cast" casts another dtype back for the consumers.
+        adapter: "Cast" casts another dtype back for the consumers.
 
     Returns:
         What was changed, with the new shapes.
@@ -49,17 +49,19 @@ class ReplaceInput(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> report = editor.replace_input("x:0", [16, 4])
-        >>> editor.producing(dtype="float*", shape=[16, 3]).ops[0]
+        >>> report = editor.passes.set_input("x:0", [16, 4])
+        >>> editor.ops(dtype="float*", shape=[16, 3]).ops[0]
         'net/logits'
     """
 
+    method: ClassVar[str] = "passes.set_input"
+
     tensor: str
     _: KW_ONLY
-    shape: Shape | Literal["same"] = _SAME
+    shape: Annotated[Shape | Literal["same"], kinds.Operand(none_text="tf.TensorShape(None)")] = _SAME
     dtype: str = ""
     fix: bool = False
-    mend: Literal["", "Cast"] = ""
+    adapter: Literal["", "Cast"] = ""
 
     @classmethod
     def from_call(
@@ -69,14 +71,15 @@ class ReplaceInput(Command):
         tensor: TensorLike,
         spec: object = None,
         *,
-        shape: object = _SAME,
-        dtype: DTypeLike | None = "",
+        shape: object = None,
+        dtype: DTypeLike | None = None,
         fix: bool = False,
-        mend: Literal["", "Cast"] = "",
+        adapter: Literal["", "Cast"] = "",
     ) -> Command:
         """The command of a call, which may have the shape and dtype of a tf.TensorSpec or an array."""
-        new_shape, new_dtype = resolver.shape_and_dtype(spec, shape, dtype)
-        return cls(resolver.tensor(tensor), shape=new_shape, dtype=new_dtype, fix=fix, mend=mend)
+        size = _SAME if shape is None else shape
+        new_shape, new_dtype = resolver.shape_and_dtype(spec, size, "" if dtype is None else dtype)
+        return cls(resolver.tensor(tensor), shape=new_shape, dtype=new_dtype, fix=fix, adapter=adapter)
 
     def sentence(self) -> str:
         """The sentence that describes the edit."""
@@ -104,12 +107,12 @@ class ReplaceInput(Command):
         )
         if old[0] is None:
             return patch
-        mends = () if self.fix else (replace(self, fix=True),)
-        return Resizing(context, op, _sizes(old[0], spec[0]), self.fix, mends).run(patch)
+        fixes = () if self.fix else (replace(self, fix=True),)
+        return Resizing(context, op, _sizes(old[0], spec[0]), self.fix, fixes).run(patch)
 
     def fix_label(self) -> str:
         """A few words for a button."""
-        return "Insert a Cast" if self.mend else "Change the shape, and the constants too" if self.fix else ""
+        return "Insert a Cast" if self.adapter else "Change the shape, and the constants too" if self.fix else ""
 
     def _cast(
         self, index: GraphIndex, op: int, dtypes: tuple[str, str], rewriter: ConsumerRewriter
@@ -118,12 +121,12 @@ class ReplaceInput(Command):
         name, reading, (old, new) = index.names[op], readers(index, (op, 0)), dtypes
         if old == new or not reading:
             return ()
-        if self.mend != "Cast":
+        if self.adapter != "Cast":
             first = index.names[reading[0]]
             raise GraphEditError(
                 f"Op {first!r} reads {name!r} as {old}, and it is to be {new}; keep the dtype.",
                 [first, name],
-                [replace(self, mend="Cast")],
+                [replace(self, adapter="Cast")],
             )
         names_in_use = index.used_names()
         node = type(index.nodes[op])(name=free_name(f"{name}/Cast", names_in_use), op="Cast", input=[name])

@@ -114,7 +114,7 @@ class Insert(Command):
         into: The name scope of the new ops, in place of `name`.
         name: The name of the new op ("net/act"), or of the name scope of several; None for that of the function,
             in the scope of the op that they follow.
-        only: The consumers that are changed: ops, name scopes, a selection; () for all.
+        only: The consumers that are changed: ops, name scopes, a selection; None for all.
         never: The consumers that are not changed.
         spec: At a placeholder: a tf.TensorSpec of what is fed from then on; the function goes before the input.
         attributes: Attributes of the op type, or keyword arguments of the function, by name.

@@ -132,7 +132,7 @@ class ReplaceAll(Command):
     Example:
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
-        >>> removed = editor.strip_training("net/logits:0")
+        >>> removed = editor.passes.strip_training("net/logits:0")
         >>> report = editor.replace_all("Relu(x)", "LeakyRelu(x, alpha=0.1)", into="leaky")
         >>> print(report)
         replaced 1 of 1 match

@@ -68,7 +68,7 @@ class Replace(Command):
         >>> report = editor.replace("net/hidden/Relu", tf.nn.elu, into="body", remove=True)
         >>> report.added, report.removed
         (('body/Elu',), ('net/hidden/Relu',))
-        >>> editor.of_type("Elu").ops
+        >>> editor.ops(type="Elu").ops
         ('body/Elu',)
     """
 

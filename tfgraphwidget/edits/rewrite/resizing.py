@@ -77,7 +77,7 @@ class Resizing:
         op: The placeholder; of several one whose size stands for those of all.
         sizes: The dimensions of it that were known and are others.
         fix: Whether constants that hold an old size are rewritten.
-        mends: What to suggest where an op refuses the new shapes.
+        fixes: What to suggest where an op refuses the new shapes.
         new: The functions that the edit makes; None for the outermost graph.
         ancestors: The functions that the body is in, itself included.
     """
@@ -88,12 +88,12 @@ class Resizing:
         op: int,
         sizes: Sizes,
         fix: bool,
-        mends: tuple[Command, ...] = (),
+        fixes: tuple[Command, ...] = (),
         new: _NewFunctions | None = None,
         ancestors: frozenset[str] = frozenset(),
     ) -> None:
         self.context, self.index, self.op, self.sizes = context, context.index, op, sizes
-        self.fix, self.mends = fix, mends
+        self.fix, self.fixes = fix, fixes
         names = {name.lower() for name in self.index.functions} | set(self.index.reserved)
         self.new = new or _NewFunctions(names)
         self.ancestors = ancestors | ({context.function} - {""})
@@ -122,10 +122,10 @@ class Resizing:
             stale, arrays = sizes, resized
             if not self._follow_calls(changes) and is_same:
                 break
-            mending = [one for one in stale.values() if one.proposed is not None] if self.fix else []
+            fixing = [one for one in stale.values() if one.proposed is not None] if self.fix else []
             others = (change for change in base.changed if change.name not in arrays)
             patch = replace(base, changed=(*others, *arrays.values()))
-            patch = SizeRewriter(self.index, self.op, patch, arguments).rewrite(mending) if mending else patch
+            patch = SizeRewriter(self.index, self.op, patch, arguments).rewrite(fixing) if fixing else patch
         else:
             name = self.index.names[self.op]
             raise GraphEditError(
@@ -282,7 +282,7 @@ class Resizing:
                 call.refusal = GraphEditError(
                     f"Function {reference.function!r}, which {node.name!r} calls: " + error.why,
                     [node.name],
-                    self.mends,
+                    self.fixes,
                 )
                 continue
             if patch is None:
@@ -327,7 +327,7 @@ class Resizing:
             return None
         # Of several arguments the one with the smallest size: those of the others may be multiples of it.
         op = min((op for op in sizes if sizes[op]), key=lambda op: min(was for _, was, _ in sizes[op]))
-        resizing = Resizing(inner, op, sizes[op], self.fix, self.mends, self.new, self.ancestors)
+        resizing = Resizing(inner, op, sizes[op], self.fix, self.fixes, self.new, self.ancestors)
         patch = resizing.run(Patch(changed=tuple(changed)))
         return inner.infer_shapes(index, patch)
 
@@ -352,7 +352,7 @@ class Resizing:
         if not unresolved or "still hold" in refusal.why:
             return refusal
         names = names_text(list(dict.fromkeys(one.op for one in unresolved)))
-        way = in_cell("fix=True rewrites what can be") if self.mends else "set it by " + editor_call("set_constant")
+        way = in_cell("fix=True rewrites what can be") if self.fixes else "set it by " + editor_call("set_constant")
         ops = (one.op for one in unresolved if not one.function)
         return GraphEditError(
             refusal.why.clause.partition("; choose")[0]
@@ -360,7 +360,7 @@ class Resizing:
             + way
             + ".",
             (*dict.fromkeys(ops), *refusal.ops),
-            self.mends,
+            self.fixes,
         )
 
 

@@ -1,12 +1,16 @@
 """Edits as JSON, for replay in another process.
 
-A document is `{"tfgraphwidget": 1, "edits": [...]}`, and an edit
+A document is `{"tfgraphwidget": 2, "edits": [...]}`, and an edit
 
-    {"verb": "reroute", "given": {"old": "a:0", "to": "b:0"}, "rooms": ["call:body"], "renew": "never"}
+    {"command": "reroute", "arguments": {"old": "a:0", "to": "b:0"}, "functions": ["call:body"], "renew": false}
 
-`verb` is that of a command in `edits.registry`, `given` holds its fields; those at their default are left out. `rooms`
-are the functions that were open, outermost first. `renew` is there when the session was left alone. Both may be
-missing, and so may `reserved` and `imported`, which are those of `edits.history.Step`. `packed` encodes the values.
+`command` is the verb of one in `edits.registry`, `arguments` holds its fields; those at their default are left out.
+`functions` are those that were open, outermost first. `renew` is there when the session was left alone. Both may be
+missing, and so may `reserved` and `imported`, which are those of `edits.history.Step`. The edits of a batch are
+
+    {"batch": "Prune the head", "edits": [...]}
+
+What version 0.2 wrote is read too, see `names_of_0_2`.
 
 Reading is strict: an unknown key, a value of the wrong type, or one more than a command takes is refused before
 anything is changed. Nothing in JSON is ever run as code.
@@ -35,9 +39,10 @@ import numpy as np
 from tfgraphwidget.argument_checks import value_text
 from tfgraphwidget.edits.command import Command
 from tfgraphwidget.edits.context import Array
-from tfgraphwidget.edits.history import Step
+from tfgraphwidget.edits.history import Batch, BatchStep, Step, group_batches
 from tfgraphwidget.edits.operand_kinds import operands_of
 from tfgraphwidget.edits.registry import commands, registration_of
+from tfgraphwidget.edits.serialization import names_of_0_2
 from tfgraphwidget.errors import GraphEditError, WrongType
 from tfgraphwidget.graph import GraphIndex, Part, Selection, ops
 from tfgraphwidget.naming import known_instead
@@ -249,7 +254,7 @@ _DECODERS: dict[str, Callable[[Mapping[str, Any]], object]] = {
 }
 
 
-VERSION = 1
+VERSION = 2
 _NAME = "tfgraphwidget"
 
 
@@ -260,18 +265,20 @@ class EditRecord:
     Attributes:
         kind: The class of the command.
         fields: Its fields; selections by name.
-        rooms: The functions to open, from the graph itself inward.
+        functions: The functions to open, from the graph itself inward.
         renew: Whether the session follows the edit.
         reserved: Names that new ops must not take.
         imported: Whether TensorFlow held the graph.
+        batch: The batch that the edit belongs to.
     """
 
     kind: type[Command]
     fields: Mapping[str, object]
-    rooms: tuple[str, ...] = ()
-    renew: Literal["always", "never"] = "always"
+    functions: tuple[str, ...] = ()
+    renew: bool = True
     reserved: tuple[str, ...] = ()
     imported: bool = False
+    batch: Batch | None = None
 
     @property
     def verb(self) -> str:
@@ -304,13 +311,23 @@ def records_of(steps: Iterable[Step]) -> list[dict[str, Json]]:
         steps: The steps, oldest first.
 
     Returns:
-        One JSON object for each.
+        One JSON object for each; those of a batch are in one.
 
     Raises:
         GraphEditError: An edit has what no file can hold (a Python function, another graph, a session), or its command
             is not registered. The error names the edit.
     """
-    return [_record_of(step, number) for number, step in enumerate(steps, 1)]
+    records: list[dict[str, Json]] = []
+    number = 0
+    for step in group_batches(steps):
+        own = step.steps if isinstance(step, BatchStep) else (step,)
+        edits: list[Any] = [_record_of(each, number + k) for k, each in enumerate(own, 1)]
+        number += len(own)
+        if isinstance(step, BatchStep):
+            records.append({"batch": step.name, "edits": edits})
+        else:
+            records.append(edits[0])
+    return records
 
 
 def document(edits: Sequence[Mapping[str, Json]]) -> str:
@@ -349,15 +366,15 @@ def record_of(command: Command, number: int = 1) -> dict[str, Json]:
         raise GraphEditError(
             f"Edit {number} ({verb}) cannot be written; save a script: " + editor_call("save", "'edits.py'") + "."
         )
-    return {"verb": verb, "given": fields_json}
+    return {"command": verb, "arguments": fields_json}
 
 
 def _record_of(step: Step, number: int) -> dict[str, Json]:
     edit = record_of(step.command, number)
     if len(step.path) > 1:
-        edit["rooms"] = list(step.path[1:])
+        edit["functions"] = list(step.path[1:])
     if not step.renewed:
-        edit["renew"] = "never"
+        edit["renew"] = False
     if step.reserved:
         edit["reserved"] = list(step.reserved)
     if step.imported:
@@ -414,7 +431,29 @@ def records_from(edits: object) -> tuple[EditRecord, ...]:
             "edits",
             f"A {type(edits).__name__} is no list of edits; give what " + editor_call("history.records", "") + " gave.",
         )
-    return tuple(_record_from(edit, number) for number, edit in enumerate(edits, 1))
+    return tuple(_records_from(edits))
+
+
+def _records_from(edits: Sequence[object]) -> Iterator[EditRecord]:
+    """The edits of a list, those of its batches too."""
+    number = 0
+    for edit in edits:
+        is_batch = isinstance(edit, dict) and "batch" in edit
+        batch, own = _batch_from(edit, number + 1) if is_batch else (None, [edit])
+        for each in own:
+            number += 1
+            yield dataclasses.replace(_record_from(names_of_0_2.with_names_of_today(each), number), batch=batch)
+
+
+def _batch_from(edit: Any, number: int) -> tuple[Batch, list[object]]:
+    """A batch and its edits, as they were written."""
+    if edit.keys() != {"batch", "edits"} or not isinstance(edit["batch"], str) or not isinstance(edit["edits"], list):
+        raise GraphEditError(
+            f"Edit {number} cannot be read: a batch has a name, 'batch', and a list of 'edits'; give what "
+            + editor_call("history.records", "")
+            + " returned."
+        )
+    return Batch(edit["batch"]), edit["edits"]
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -448,23 +487,24 @@ def _record_from(edit: object, number: int) -> EditRecord:
     registration = None
     try:
         if not isinstance(edit, dict):
-            raise NotDecodable("an edit is an object with 'verb' and 'given'")
-        _check_keys(edit, {"verb", "given"}, {"verb", "given", "rooms", "renew", "reserved", "imported"})
-        verb, fields_json, rooms, names = edit["verb"], edit["given"], edit.get("rooms", []), edit.get("reserved", [])
+            raise NotDecodable("an edit is an object with 'command' and 'arguments'")
+        required_keys = {"command", "arguments"}
+        _check_keys(edit, required_keys, {*required_keys, "functions", "renew", "reserved", "imported"})
+        verb, fields_json = edit["command"], edit["arguments"]
+        functions, names = edit.get("functions", []), edit.get("reserved", [])
         registration = registration_of(verb) if isinstance(verb, str) else None
         if registration is None:
-            raise NotDecodable(
-                f"{str(verb)[:40]!r} is no verb{known_instead(str(verb)[:40], sorted(commands()), 'verbs are')}"
-            )
+            name = str(verb)[:40]
+            raise NotDecodable(f"{name!r} is not a command{known_instead(name, sorted(commands()), 'commands are')}")
         if not isinstance(fields_json, dict):
-            raise NotDecodable("'given' is an object of the command's fields")
-        for key, value in (("rooms", rooms), ("reserved", names)):
+            raise NotDecodable("'arguments' is an object of the command's fields")
+        for key, value in (("functions", functions), ("reserved", names)):
             if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
                 raise NotDecodable(f"'{key}' are a list of names")
         if not isinstance(edit.get("imported", False), bool):
             raise NotDecodable("'imported' is true or false")
-        if edit.get("renew", "always") not in ("always", "never"):
-            raise NotDecodable("'renew' is 'always' or 'never'")
+        if not isinstance(edit.get("renew", True), bool):
+            raise NotDecodable("'renew' is true or false")
         fields = dict(_fields(registration.kind, fields_json))
     except (NotDecodable, RecursionError) as error:
         verb_text = "" if registration is None else f" ({registration.verb})"
@@ -474,7 +514,7 @@ def _record_from(edit: object, number: int) -> EditRecord:
             else ("; give what " + editor_call("history.records", "") + " returned.")
         )
         raise GraphEditError(f"Edit {number}{verb_text} cannot be read: {error}" + end) from None
-    options = tuple(rooms), edit.get("renew", "always"), tuple(names), edit.get("imported", False)
+    options = tuple(functions), edit.get("renew", True), tuple(names), edit.get("imported", False)
     return EditRecord(registration.kind, fields, *options)
 
 

@@ -14,6 +14,7 @@ import sysconfig
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import indent
 from types import CellType, FunctionType, ModuleType
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ import numpy as np
 from tfgraphwidget.edits.command import ValueWriter, literal
 from tfgraphwidget.edits.context import Array
 from tfgraphwidget.edits.entrance import Entrance
-from tfgraphwidget.edits.history import Step
+from tfgraphwidget.edits.history import Batch, Step
 from tfgraphwidget.graph import Part, call, lambda_of
 
 # Python functions and values as source code that makes them again in another process.  A function comes with the
@@ -326,8 +327,14 @@ def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str 
     writer = _ScriptWriter(file)
     writer.define("tgw", "import tfgraphwidget as tgw")
     body = [*f"editor = {opened}".splitlines(), ""]
-    is_imported, reserved = False, set[str]()
+    is_imported, reserved, renew = False, set[str](), True
+    batch: Batch | None = None
     for step in steps:
+        start = len(body)
+        if step.batch is not batch and step.batch is not None:
+            body.append(step.batch.line)
+            start += 1
+        batch = step.batch
         body += _moves(path, step.path)
         path = step.path
         if step.imported and not is_imported:
@@ -335,9 +342,13 @@ def script(opened: str, path: tuple[str, ...], steps: Sequence[Step], file: str 
         if more := [name for name in step.reserved if name not in reserved]:
             body.append(f"editor.history.reserve({literal(more)})")
         is_imported, reserved = is_imported or step.imported, reserved | set(more)
-        changed = bool(step.patch.changed)
-        call_text = step.command.code(writer, renewed=step.renewed or not changed, where=step.where)
+        if step.renewed != renew and (step.renewed or step.patch.changed):
+            renew = step.renewed
+            body.append(f"editor.renew = {renew}")
+        call_text = step.command.code(writer, where=step.where)
         body += [*writer.before(), call_text]
+        if batch is not None:
+            body[start:] = [indent(line, "    ") for line in body[start:]]
         writer.forget(step.command.result_name())
     head = sorted(writer.imports(body), key=lambda text: (text.startswith("from"), text))
     return Script("\n".join([*head, "", *body]).rstrip() + "\n", writer.arrays)

@@ -79,7 +79,7 @@ class EditScript:
 
 @dataclass(frozen=True)
 class EditRecords:
-    """Edits as JSON, which `editor.replay` reads, oldest first."""
+    """Edits as JSON, which `editor.history.replay` reads, oldest first."""
 
     steps: Sequence[Step]
 

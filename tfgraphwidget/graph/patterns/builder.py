@@ -16,6 +16,7 @@ import numpy as np
 from tfgraphwidget.argument_checks import names_its_call, value_text
 from tfgraphwidget.errors import GraphEditError, kind_and_reason
 from tfgraphwidget.graph.patterns.definition import Pattern
+from tfgraphwidget.graph.patterns.likeness import pattern_of
 from tfgraphwidget.graph.patterns.structure import (
     ANY,
     DEEPEST,
@@ -31,11 +32,12 @@ from tfgraphwidget.graph.patterns.structure import (
     invalid,
 )
 from tfgraphwidget.graph.patterns.text import parse, parse_statements
+from tfgraphwidget.graph.selection import Selection
 from tfgraphwidget.graph.tensors import parse_shape, shape_pattern
 
 
 @names_its_call
-def pattern(of: str | Callable[..., object] | Pattern) -> Pattern:
+def pattern(of: str | Callable[..., object] | Pattern | Selection) -> Pattern:
     """Make a pattern, a structure of ops that `editor.match` finds and `editor.replace_all` replaces.
 
     As text, an op is its type and its inputs: "BiasAdd(Conv2D(x, w=Const, padding='SAME'), b=Const)". Words in small
@@ -70,8 +72,12 @@ def pattern(of: str | Callable[..., object] | Pattern) -> Pattern:
         return of
     if isinstance(of, str):
         return parse(of)
+    if isinstance(of, Selection):
+        return pattern_of(of)
     if not callable(of):
-        raise invalid(f"{value_text(of)} is no pattern; write text, 'Relu(Conv2D(x, w))', or a function of op and x.")
+        raise invalid(
+            f"{value_text(of)} is not a pattern; write text, 'Relu(Conv2D(x, w))', or a function of op and x."
+        )
     return _build(of)
 
 

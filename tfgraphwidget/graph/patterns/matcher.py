@@ -274,7 +274,7 @@ class _Matcher:
                 f"Matching {str(self.pattern)[:80]!r} takes more than {self.most_steps:,} steps on this graph; "
                 + in_cell(
                     "name types or attributes where it has any tensor or any op, or search a part: "
-                    "within=editor.scope('…')."
+                    "within=editor.ops(scope='…')."
                 )
             )
 

@@ -28,7 +28,7 @@ from tfgraphwidget.tf_internals import is_keras_safe_mode
 
 @keras.saving.register_keras_serializable(package="tfgraphwidget")
 class ModuleLayer(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
-    """A tf.Module that a clone or `editor.module()` gave, as a layer; see `ModuleCopy.layer`.
+    """A tf.Module that a clone or `editor.to_module()` gave, as a layer; see `ModuleCopy.layer`.
 
     Args:
         module: The module, or what `tf.saved_model.load` returned for one.

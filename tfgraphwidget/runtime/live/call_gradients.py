@@ -61,7 +61,7 @@ def check_calls(graph: tf.Graph, changed: Iterable[NodeChange]) -> None:
                 either("tf.gradients", "TensorFlow")
                 + f" has differentiated op {edited.name!r} since, and let it call {', '.join(now)} in place of "
                 f"{', '.join(names_before)}; "
-                + either("call editor.refresh()", "refresh the graph")
+                + either("call editor.source.reload()", "refresh the graph")
                 + " to edit what it calls now.",
                 [edited.name],
             )

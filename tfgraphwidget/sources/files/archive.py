@@ -122,9 +122,7 @@ def _damage_refused(where: str) -> Iterator[None]:
 
 def _damage(where: str, what: str) -> Sentence:
     """The sentence on an archive that is damaged."""
-    return f"{where} is damaged ({what}); " + in_cell(
-        "write it again with editor.save('editor.tgw') or editor.to_bytes()."
-    )
+    return f"{where} is damaged ({what}); " + in_cell("write it again with editor.save('editor.tgw') or bytes(editor).")
 
 
 def describe_archive(container: Container) -> list[dict[str, object]]:
@@ -302,6 +300,6 @@ def _stored_tensor(stored: Checkpoint | None, key: str) -> StoredTensor:
 def _value(stored: Checkpoint | None, key: str) -> Any:
     if stored is None or key not in stored.shapes:
         raise GraphEditError(
-            f"The values of this editor lack {key!r}; " + in_cell("write it again with editor.to_bytes().")
+            f"The values of this editor lack {key!r}; " + in_cell("write it again with bytes(editor).")
         )
     return stored.value(key)

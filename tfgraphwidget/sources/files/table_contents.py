@@ -154,7 +154,7 @@ def _why_no_file(index: GraphIndex, op: int, folder: Path | None, trust: Trust) 
     if is_there or "://" in path:
         return empty(
             f"{file}, which is not beside the graph",
-            in_cell(f"if you trust the graph, set editor.trusted = True and run the op: {call})"),
+            in_cell(f"if you trust the graph, set editor.source.trusted = True and run the op: {call})"),
         )
     there = "put the file there and open the graph again, or run the op with the name of a file"
     return empty(f"{file}, which is not there", there + either(f": {with_path}", ""))

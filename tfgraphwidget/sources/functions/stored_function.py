@@ -125,9 +125,9 @@ def open_function_message(
         notices=filled_in,
         refusal=(
             "This is a function's graph, which no session runs: edits make a new function of it"
-            + either(" (editor.module())", "")
+            + either(" (editor.to_module())", "")
             + "; "
-            + in_cell("for what needs a session save that: tf.saved_model.save(editor.module(), path).")
+            + in_cell("for what needs a session save that: tf.saved_model.save(editor.to_module(), path).")
         ),
         structure=_read_structure(function["structure"]) if is_installed() else None,
         captures=FileCaptures(function["captures"], values, function["structure"]),

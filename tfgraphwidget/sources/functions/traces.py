@@ -42,7 +42,7 @@ def function_source(
     """
     refusal = (
         f"{title} is a function's graph, which no session runs: edits make a new function of it"
-        + either(" (editor.module())", "")
+        + either(" (editor.to_module())", "")
         + "; for what needs a session open "
         + (way_out or "a copy of it" + either(", tgw.edit(function.graph.as_graph_def()),", ""))
         + " instead."

@@ -718,7 +718,7 @@ class PictureReply:
 
 @dataclasses.dataclass(frozen=True)
 class LintFinding:
-    """What a rule has found: "error" or "warning", its code, a sentence, the ops, and an edit that mends it."""
+    """What a rule has found: "error" or "warning", its code, a sentence, the ops, and an edit that fixes it."""
 
     severity: str
     code: str
@@ -796,14 +796,14 @@ class EditOps:
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """Nothing has changed; `why` is one sentence, `ops` what to highlight, `mends` what would do instead.
+    """Nothing has changed; `why` is one sentence, `ops` what to highlight, `fixes` what would do instead.
 
     `argument` is the field of a form that the sentence is about, or "". `trust` would do instead, see `Trust`.
     """
 
     why: str
     ops: tuple[str, ...]
-    mends: tuple[Offer, ...] = ()
+    fixes: tuple[Offer, ...] = ()
     argument: str = ""
     trust: bool = False
 

@@ -361,7 +361,7 @@ class Describe:
 
 
 @dataclasses.dataclass(frozen=True)
-class Mend(EditRequest):
+class Fix(EditRequest):
     """Do what a refusal offered, by its line of Python."""
 
     line: str
@@ -569,7 +569,7 @@ ViewRequest = (
     | Pin
     | Unpin
 )
-Edit = Clone | Add | Undo | Redo | Change | Mend | Jump
+Edit = Clone | Add | Undo | Redo | Change | Fix | Jump
 Question = (
     Palette
     | Describe

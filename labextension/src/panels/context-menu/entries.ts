@@ -47,9 +47,9 @@ const EDITS: readonly EditCommand["verb"][] = [
   "bypass",
   "replace",
   "insert",
-  "replace_input",
+  "set_input",
   "set_constant",
-  "trainable",
+  "set_trainable",
   "rename",
   "remove",
 ];

@@ -22,9 +22,9 @@ export function createStatus(parts: Parts): HTMLElement {
     () => actions.dismiss(),
     icon(ICONS.close),
   );
-  const mends = element("span", { class: "tgw-mends", role: "group", "aria-label": "Suggested fixes" });
+  const fixes = element("span", { class: "tgw-fixes", role: "group", "aria-label": "Suggested fixes" });
   const size = element("span", { class: "tgw-size" });
-  const line = element("footer", { class: "tgw-status" }, alert, notice, mends, dismiss, size);
+  const line = element("footer", { class: "tgw-status" }, alert, notice, fixes, dismiss, size);
   line.insertBefore(createProgress(store), dismiss);
   let offered: Status | null = null;
   store.watch(["status", "working", "state", "kernelGone", "picking"], (screen) => {
@@ -37,9 +37,9 @@ export function createStatus(parts: Parts): HTMLElement {
     dismiss.hidden = kernelGone || !(status ?? picking);
     if (status === offered) return;
     offered = status;
-    releaseFocus(mends);
-    mends.replaceChildren(
-      ...(status?.mends ?? []).map((offer) => offerButton(offer, actions.edits)),
+    releaseFocus(fixes);
+    fixes.replaceChildren(
+      ...(status?.fixes ?? []).map((offer) => offerButton(offer, actions.edits)),
       ...(status?.trust ? [trustSwitch(parts)] : []),
       ...(status?.actions ?? []).map(({ text, title, act }) =>
         button({ class: "tgw-button", title }, act, text),
@@ -56,7 +56,7 @@ export function createStatus(parts: Parts): HTMLElement {
 /** A button for an edit, or a switch that it turns. */
 export function offerButton({ text, line, on }: Offer, edits: Edits): HTMLElement {
   const state = on === null ? {} : { role: "switch", "aria-checked": String(on) };
-  return taskButton({ class: "tgw-button", title: line, ...state }, () => edits.mend(line), text);
+  return taskButton({ class: "tgw-button", title: line, ...state }, () => edits.fix(line), text);
 }
 
 /** The progress of the kernel, and a Cancel button where an interrupt is possible. */

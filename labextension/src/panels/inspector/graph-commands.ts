@@ -115,7 +115,7 @@ function optimizeButton(parts: Parts): HTMLButtonElement {
       if (!(await parts.actions.edits.optimize())) return;
       const { status } = parts.store.value;
       const open = async () => {
-        if (await insertCell(control, "optimized = editor.optimized()\noptimized.editor")) return;
+        if (await insertCell(control, "optimized = editor.passes.grappler()\noptimized.editor")) return;
         parts.actions.showStatus({
           kind: "notice",
           text: "There is no notebook here for a cell; open the graph in one to see the optimized graph in its own widget.",

@@ -35,14 +35,14 @@ export function lintList(parts: Parts): HTMLElement {
   const check = async () => {
     const reply = await edits.lint(target.value());
     if (!reply) return;
-    const mend = async (line: string) => {
-      await edits.mend(line);
+    const fix = async (line: string) => {
+      await edits.fix(line);
       await check();
     };
     const rows = reply.findings.map((finding) =>
-      row(finding, () => edits.light(finding.sentence, finding.ops), mend),
+      row(finding, () => edits.light(finding.sentence, finding.ops), fix),
     );
-    signatures.replaceChildren(...reply.signatures.map((signature) => signatureRow(parts, signature, mend)));
+    signatures.replaceChildren(...reply.signatures.map((signature) => signatureRow(parts, signature, fix)));
     const asks =
       reply.findings.some(({ code }) => code === "untrusted") && parts.store.value.state?.untrusted;
     releaseFocus(question);
@@ -64,9 +64,9 @@ export function lintList(parts: Parts): HTMLElement {
 }
 
 /** A finding: its sentence frames its ops, and its fix is a button. */
-function row(finding: LintFinding, light: () => void, mend: (line: string) => Promise<void>): HTMLElement {
+function row(finding: LintFinding, light: () => void, fix: (line: string) => Promise<void>): HTMLElement {
   const { severity, code, sentence, fix } = finding;
-  const item = line(sentence, light, fix, mend);
+  const item = line(sentence, light, fix, fix);
   for (const [key, value] of [
     ["code", code],
     ["severity", severity],
@@ -79,13 +79,13 @@ function row(finding: LintFinding, light: () => void, mend: (line: string) => Pr
 function signatureRow(
   parts: Parts,
   { text, ops, edit, name }: SignatureRow,
-  mend: (line: string) => Promise<void>,
+  fix: (line: string) => Promise<void>,
 ): HTMLElement {
-  const item = line(text, () => parts.actions.edits.light(text, ops), edit, mend);
+  const item = line(text, () => parts.actions.edits.light(text, ops), edit, fix);
   if (name)
     item.append(
       button(
-        { class: "tgw-button tgw-mend", title: `Show what signature '${name}' computes` },
+        { class: "tgw-button tgw-fix", title: `Show what signature '${name}' computes` },
         () => void parts.actions.openSignature(name),
         "Open",
       ),
@@ -98,13 +98,13 @@ function line(
   text: string,
   light: () => void,
   edit: Offer | null,
-  mend: (line: string) => Promise<void>,
+  fix: (line: string) => Promise<void>,
 ): HTMLElement {
   const show = button({ class: "tgw-finding", title: "Frame its ops in the drawing" }, light, text);
   const item = element("li", {}, show);
   if (edit)
     item.append(
-      taskButton({ class: "tgw-button tgw-mend", title: edit.line }, () => mend(edit.line), edit.text),
+      taskButton({ class: "tgw-button tgw-fix", title: edit.line }, () => fix(edit.line), edit.text),
     );
   return item;
 }

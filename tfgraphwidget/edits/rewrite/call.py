@@ -20,11 +20,11 @@ from tfgraphwidget.tf_types import OpsLike
 
 @register(requested=False)  # a message of the browser cannot name a function
 @dataclass(frozen=True)
-class Grow(Command):
+class Call(Command):
     """Call a Python function on tensors of the graph, and initialize the variables and tables that it makes.
 
     In a function that was opened itself (a `tf.function`, a Keras model), what the function makes becomes a
-    further result: `editor.module()` returns it too, and its variables are trainable beside the old ones.
+    further result: `editor.to_module()` returns it too, and its variables are trainable beside the old ones.
 
     Args:
         at: The tensors, in the order of the function's parameters.
@@ -42,7 +42,7 @@ class Grow(Command):
         >>> import tfgraphwidget as tgw
         >>> editor = tgw.example()
         >>> import tensorflow as tf
-        >>> head = editor.grow("net/hidden/Relu:0", lambda hidden: tf.reduce_mean(hidden, axis=1), into="head")
+        >>> head = editor.call("net/hidden/Relu:0", lambda hidden: tf.reduce_mean(hidden, axis=1), into="head")
         >>> head, head.outputs.shape
         (<GrowthResult 'head': 2 ops, 0 variables>, TensorShape([None]))
     """
