@@ -52,6 +52,7 @@ lint-python: .venv/.test
 	ruff format --check .
 	mypy
 	python .ci/words.py
+	python .ci/prose.py
 
 lint-page: .venv/.test
 	cd labextension && npm run lint && npm run typecheck
