@@ -1,44 +1,25 @@
-"""Words that docstrings, messages, comments and names do not use: each with what to write. `make lint` runs this.
+"""How modules, classes, functions, variables and fields are named, and what to write. `make lint` runs this.
 
 python .ci/words.py          # lists them by file and line, and exits with 1 if there are any
 python .ci/words.py --count  # how often each occurs
+
+Words of docs, docstrings, comments and messages are checked by .ci/prose.py.
 """
 
 from __future__ import annotations
 
 import ast
-import io
+import gc
 import re
 import sys
-import tokenize
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 NOT_OURS = ("graph_editor",)  # names, parameters and sentences of tf.contrib.graph_editor
-
-WORDS = {
-    r"whoever|who(?= gives)": "name the actor: you, the editor, TensorFlow",
-    r"what nobody reads|nobody reads": "unused output, output without consumers",
-    r"nobody|somebody": "name the actor, or use the passive",
-    r"(?:is|are|was) told (?:of|by|that)|tells? of": "is reported, lists, shows",
-    r"lets? go of|takes? along|taken along": "removes, also copies",
-    r"comes? along": "is copied too",
-    r"anew(?!:)": "again",
-    r"dear(?:est|er)?": "expensive",
-    r"the very": "the same, byte for byte",
-    r"keeps? the books": "bookkeeping ops",
-    r"lacks? for": "is missing",
-    r"rooms(?!:)": "function bodies",
-    r"strangers?": "untrusted, unknown",
-    r"stands? for itself|one stands": "is, is placed",
-    r"at the first question|first asked for": "on first use",
-    r"colours?|coloured|colouring": "color",
-    r"(?:optim|initial|normal|minim|maxim|recogn|organ|serial|visual|summar)is(?:e[sdr]?|ers|ing|ations?)": "-ize",
-    r"behaviours?|centres?|neighbours?|catalogues?|grey": "American spelling, as in TensorFlow",
-}
 
 BRITISH = re.compile(
     r"colours?|coloured|colouring|behaviours?|centred?|neighbours?|catalogues?|grey"
@@ -111,47 +92,11 @@ FIELDS = {  # "module.Class.name": the reason why it stays
     "widget.protocol.requests.Toggle.seen": "of the messages to the page",
 }
 
-PATTERN = re.compile("|".join(rf"(?P<w{k}>\b(?:{word})\b)" for k, word in enumerate(WORDS)), re.IGNORECASE)
 
-
-def prose(path: Path) -> Iterator[tuple[int, str]]:
-    """(line, text) of each comment and of each string with a space in it: docstrings and sentences."""
-    text = path.read_text(encoding="utf-8")
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
-            yield node.lineno, node.value
-
-
-def plain(text: str) -> str:
-    """The text without what is quoted as code: names between backticks and quotation marks, and examples."""
-    text = re.sub(r"^\s*(?:>>>|\.\.\.) .*$", "", text, flags=re.MULTILINE)
-    return re.sub(r"`[^`\n]*`|\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)", lambda quoted: " " * len(quoted[0]), text)
-
-
-def script_prose(path: Path) -> Iterator[tuple[int, str]]:
-    """(line, text) of the comments and sentences of a TypeScript module."""
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        for match in re.finditer(r"//.*|^\s*\*.*|/\*.*|`[^`]*`|\"[^\"]*\"", line):
-            if " " in match[0]:
-                yield number, match[0].strip('`"')
-
-
-def findings() -> Iterator[tuple[str, int, str, str]]:
-    """(file, line, what is written, what to write) of each word."""
-    advice = list(WORDS.values())
-    scripts = [(path, script_prose) for path in sorted((ROOT / "labextension" / "src").rglob("*.ts"))]
-    modules = [(path, prose) for path in sorted((ROOT / "tfgraphwidget").rglob("*.py"))]
-    for path, read in (*modules, *scripts):
-        if set(NOT_OURS) & set(path.parts):
-            continue
-        for line, text in read(path):
-            bare = plain(text)
-            for match in PATTERN.finditer(bare):
-                at = line + bare.count("\n", 0, match.start())
-                yield str(path.relative_to(ROOT)), at, match[0], advice[int((match.lastgroup or "w0")[1:])]
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The syntax tree of a module, parsed once for all checks."""
+    return ast.parse(path.read_text("utf-8"))
 
 
 def participles() -> Iterator[tuple[str, int, str, str]]:
@@ -159,7 +104,7 @@ def participles() -> Iterator[tuple[str, int, str, str]]:
     package = ROOT / "tfgraphwidget"
     for path in sorted(package.rglob("*.py")):
         module = ".".join(path.relative_to(package).with_suffix("").parts)
-        defined = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, DEFINITIONS)]
+        defined = [node for node in ast.walk(parsed(path)) if isinstance(node, DEFINITIONS)]
         for name, line in ((path.stem, 1), *((node.name, node.lineno) for node in defined)):
             is_allowed = module in PARTICIPLES or f"{module}.{name}" in PARTICIPLES
             if PARTICIPLE.fullmatch(name[:1].lower() + name[1:]) and not is_allowed:
@@ -187,7 +132,7 @@ def participle_fields() -> Iterator[tuple[str, int, str, str]]:
         module = ".".join(path.relative_to(package).with_suffix("").parts)
         fields = {
             (owner.name, name, line)
-            for owner in ast.walk(ast.parse(path.read_text("utf-8")))
+            for owner in ast.walk(parsed(path))
             if isinstance(owner, ast.ClassDef)
             for name, line in fields_of(owner)
             if name.strip("_") in PARTICIPLE_FIELDS and f"{module}.{owner.name}.{name}" not in FIELDS
@@ -219,7 +164,7 @@ def participle_variables() -> Iterator[tuple[str, int, str, str]]:
         module = ".".join(path.relative_to(package).with_suffix("").parts)
         names = {
             (name, line)
-            for function, name, line in variables(ast.parse(path.read_text("utf-8")))
+            for function, name, line in variables(parsed(path))
             if name.strip("_") in PARTICIPLE_VARIABLES and f"{module}.{function}.{name}" not in VARIABLES
         }
         for name, line in sorted(names, key=lambda each: each[1]):
@@ -241,7 +186,8 @@ def spellings() -> Iterator[tuple[str, int, str, str]]:
 
 def main() -> int:
     """Print the findings."""
-    rows = [*findings(), *participles(), *participle_variables(), *participle_fields(), *spellings()]
+    gc.disable()  # the syntax trees stay until the end, and going through them takes half the time
+    rows = [*participles(), *participle_variables(), *participle_fields(), *spellings()]
     if "--count" in sys.argv:
         for word, count in Counter(word.lower() for _, _, word, _ in rows).most_common():
             print(count, word)  # noqa: T201

@@ -15,7 +15,7 @@ import pytest
 import tfgraphwidget
 
 MARKER = "no_tensorflow"
-_SKIPPED = frozenset({".git", ".venv", "node_modules", "__pycache__"})
+_SKIPPED = frozenset({".git", ".venv", ".venv-pure", "node_modules", "__pycache__"})
 
 
 @cache

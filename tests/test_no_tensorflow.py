@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -54,3 +55,12 @@ def test_what_needs_tensorflow_fails_in_such_a_run(code, sentence):
     )
     done = subprocess.run([sys.executable, "-c", blocked], cwd=ROOT, capture_output=True, text=True, check=False)
     assert sentence in done.stderr.splitlines()[-1]
+
+
+def test_the_environment_of_make_test_pure_is_asked_for_no_tensorflow():
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    extra = re.search(r"^test-pure = \[(.*?)^\]", project, re.MULTILINE | re.DOTALL)
+    assert extra
+    packages = re.findall(r'^  "([\w-]+)', extra[1], re.MULTILINE)
+    assert "pytest" in packages
+    assert not {"tensorflow", "tfgraphwidget", "tf2onnx", "tensorboard"} & set(packages)  # nor for another extra

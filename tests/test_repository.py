@@ -116,3 +116,18 @@ def test_the_citation_names_the_version_of_the_package():
     version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     assert version
     assert f"\nversion: {version[1]}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_the_changelog_has_the_form_of_keep_a_changelog():
+    lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if len(line) > 100] == []
+    versions = [line for line in lines if line.startswith("## ")]
+    assert versions[0] == "## [Unreleased]"
+    dates = [re.fullmatch(r"## \[\d+\.\d+\.\d+\] - (\d{4}-\d{2}-\d{2})", line) for line in versions[1:]]
+    assert all(dates)
+    assert sorted((date[1] for date in dates), reverse=True) == [date[1] for date in dates]
+    sections = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+    for version in "\n".join(lines).split("\n## ")[1:]:
+        headings = re.findall(r"^### (.*)$", version, re.MULTILINE)
+        assert headings == [name for name in sections if name in headings]
+        assert "- " not in re.split(r"^### ", version, maxsplit=1, flags=re.MULTILINE)[0].partition("\n")[2]

@@ -147,7 +147,7 @@ def error_classes() -> str:
     lines = [
         "# Errors",
         "",
-        "Every refusal is a `tgw.GraphEditError`: one sentence that names the object, the problem and the way out.",
+        "Every refusal is a `tgw.GraphEditError`: one sentence that names the object, the problem and the fix.",
         "Nothing has changed then. `error.ops` are the ops that it is about, `error.fixes` edits that would do",
         "instead.",
         "",

@@ -42,8 +42,8 @@ with tf.Graph().as_default() as graph:
     tf.identity(loss, name="reported")
     tf.identity(total, name="sum")
 borders = tgw.edit(graph)
-borders.open("net")
-borders.open("net/dense")
+borders.view.expand("net")
+borders.view.expand("net/dense")
 borders.widget.height = 600
 
 def places(editor, source, target):
