@@ -446,7 +446,7 @@ type Items = Pick<Frame, "warned" | "edited" | "barred" | "hits" | "hitCounts" |
 type Named = Pick<Screen, "warned" | "edited" | "hitNames" | "hitOps" | "hitCounts">;
 type Refused = ReadonlyMap<string, string> | null;
 
-export class NamedItems {
+class NamedItems {
   #by: readonly unknown[] = [];
   #items: Items = {
     warned: new Set(),
@@ -492,7 +492,7 @@ function closedItems(scene: Scene, names: readonly string[]): number[] {
 // The position of an item on the canvas, where it can be clicked.
 
 /** The middle of an op or closed scope, the middle of what is in view of an open scope's header; and the whole size. */
-export function handleOf(scene: Scene, item: number, camera: Camera, viewport: Viewport): Box {
+function handleOf(scene: Scene, item: number, camera: Camera, viewport: Viewport): Box {
   const { x, y, width, height } = boxOf(scene.box, item);
   const open = at(scene.kind, item) === OPEN;
   const corner = toScreen(camera, x, y);
@@ -508,6 +508,6 @@ export function handleOf(scene: Scene, item: number, camera: Camera, viewport: V
 }
 
 /** Whether a world point in an open scope is below its header. */
-export function isBelowHeader(scene: Scene, item: number, point: Point): boolean {
+function isBelowHeader(scene: Scene, item: number, point: Point): boolean {
   return at(scene.kind, item) === OPEN && point.y > boxOf(scene.box, item).y + HEADER;
 }

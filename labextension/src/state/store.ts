@@ -20,7 +20,7 @@ export type Mode = "look" | "input" | "output";
 export type Tool = "pan" | Shape;
 /** A tab of the side panel. */
 export type PanelTab = "clone" | "op" | "history" | "costs";
-export interface StatusAction {
+interface StatusAction {
   readonly text: string;
   readonly title: string;
   act(): void;
@@ -51,13 +51,13 @@ export interface Connection {
 }
 
 /** A form waits for an op to be clicked; the status line shows the prompt `ask`. */
-export interface Picking {
+interface Picking {
   readonly ask: string;
   take(op: string): void;
 }
 
 /** A scope is marked by some of its tensors, which the user ticks. */
-export interface Ticking {
+interface Ticking {
   readonly item: number;
   readonly side: "inputs" | "outputs";
   readonly tensors: readonly BoundaryTensor[];

@@ -158,7 +158,7 @@ function panelButton({ store }: Parts, panelId: string): HTMLElement {
 // Roving tabindex: the toolbar is one Tab stop, and arrow keys move inside it.
 
 /** Buttons of a toolbar, in the order of the page; a text field between them keeps its own arrows and its own stop. */
-export function makeRoving(toolbar: HTMLElement): void {
+function makeRoving(toolbar: HTMLElement): void {
   const stops = () =>
     [...toolbar.querySelectorAll<HTMLButtonElement>("button")].filter(
       (made) => made.getAttribute("role") === null && !made.closest(".tgw-popup, .tgw-dropdown"),

@@ -185,7 +185,7 @@ function totalOf(total: CostRow): HTMLElement {
 }
 
 /** How much of the total: "12 %"; "" where nothing is known. */
-export function shareText(value: number, total: number): string {
+function shareText(value: number, total: number): string {
   if (value <= 0 || total <= 0) return "";
   const percent = (100 * value) / total;
   if (percent < 0.1) return "< 0.1 %";

@@ -116,7 +116,7 @@ export function wordsOf(query: string, key: "name" | "type"): string[] {
 }
 
 /** The text with the first place of each word in bold. */
-export function highlight(text: string, words: readonly string[]): (Node | string)[] {
+function highlight(text: string, words: readonly string[]): (Node | string)[] {
   return boldParts(text, words).map(({ bold, part }) => (bold ? element("b", {}, part) : part));
 }
 

@@ -252,7 +252,7 @@ class Search {
 }
 
 /** A query for what matches a regular expression; names have no spaces, which would end it. */
-export function regexQuery(text: string): string {
+function regexQuery(text: string): string {
   const expression = text.trim();
   if (expression === "" || /^\/\S+\/$/.test(expression)) return expression;
   return `/${expression.replace(/\s/g, "\\s")}/`;
