@@ -14,7 +14,7 @@ import { createBreadcrumb } from "./panels/controls/breadcrumb";
 import { createHelp } from "./panels/controls/help";
 import { createLegend } from "./panels/controls/legend";
 import { makeWay } from "./panels/controls/make-way";
-import { createPopupMenu, isPopupOpen, watchPopups } from "./panels/controls/menus";
+import { isPopupOpen, Popover, watchPopups } from "./panels/controls/menus";
 import {
   createAnnouncer,
   createEmptyMessage,
@@ -177,9 +177,15 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const { store, stage, actions } = parts;
   const tooltip = createTooltip(parts);
   const body = host.parentElement ?? host;
-  const menu = createPopupMenu();
+  const menu = new Popover("");
   const say = (status: Status) => actions.showStatus(status);
-  const dragConnect = new DragConnect({ store, stage, edits: actions.edits, say, menu: menu.show });
+  const dragConnect = new DragConnect({
+    store,
+    stage,
+    edits: actions.edits,
+    say,
+    menu: (title, items, point) => void menu.showMenu(title, [{ items }], point),
+  });
   host.append(
     tooltip.root,
     ...(parts.readOnly ? [] : [createOutputPort(parts, dragConnect, tooltip), createTickList(parts)]),

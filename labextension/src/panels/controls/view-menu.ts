@@ -3,8 +3,9 @@ import { available, type Binding, bindingOf, type KeyContext, keyText } from "..
 import { NavigationCursor } from "../../interaction/keyboard-nav";
 import type { Parts } from "../../interaction/parts";
 import type { Tool } from "../../state/store";
+import { ICONS, icon } from "../dom";
 import { TOOLS } from "./drag-tools";
-import { createDropdown, type MenuItem } from "./menus";
+import { createMenu, Dropdown, type MenuItem, type MenuSection } from "./menus";
 
 export function createViewMenu(parts: Parts): HTMLElement {
   const { store } = parts;
@@ -25,7 +26,7 @@ export function createViewMenu(parts: Parts): HTMLElement {
   });
   const bound = (keys: readonly string[], more: Partial<MenuItem> = {}) =>
     available(keys.map(bindingOf), parts).map((binding) => ({ ...itemOf(binding, context), ...more }));
-  return createDropdown("View", "View options", [
+  const sections: readonly MenuSection[] = [
     { title: "Drag mode", items: TOOLS.map(tool) },
     { title: "Scopes", items: bound(["E", "C"]) },
     {
@@ -38,7 +39,15 @@ export function createViewMenu(parts: Parts): HTMLElement {
       ],
     },
     { title: "More", items: bound(["X", "r"], { narrow: true }) },
-  ]);
+  ];
+  const title = "View options";
+  const opener = {
+    attributes: { class: "tgw-mode tgw-opener", title },
+    children: ["View", icon(ICONS.chevron)],
+  };
+  const menu = () => createMenu({ "aria-label": title }, sections, () => dropdown.close());
+  const dropdown = new Dropdown("", opener, menu);
+  return dropdown.root;
 }
 
 function itemOf(binding: Binding, context: KeyContext): MenuItem {
