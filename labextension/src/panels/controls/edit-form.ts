@@ -15,6 +15,7 @@ import {
 import { type ApplyOp, opForm } from "../forms/op-form";
 import { replaceAllForm, searchedPattern } from "../forms/replace-all-form";
 import { NO_SIGNATURE, signatureForm, signatureNames } from "../forms/signature-form";
+import { suggest } from "./combobox";
 import { createEditPreview } from "./edit-preview";
 import { formFoot, labeledField, TEXT } from "./form-fields";
 
@@ -154,7 +155,7 @@ function proposals(
 ): HTMLElement[] {
   if (!(input instanceof HTMLInputElement)) return [];
   if (tensor) return completion(input, parts);
-  return words ? [wordList(input, words)] : [];
+  return words ? [suggest(input, words)] : [];
 }
 
 /** Fill a list with the signatures that there are; without any there is nothing to apply. */
@@ -188,15 +189,9 @@ function prefixOf(prefix: string, input: HTMLElement): HTMLElement {
   return element("span", { class: "tgw-prefix", id, title: prefix }, element("bdi", {}, prefix));
 }
 
-function wordList(input: HTMLInputElement, words: readonly string[]): HTMLElement {
-  const list = element("datalist", { id: uniqueId() }, ...words.map((value) => element("option", { value })));
-  input.setAttribute("list", list.id);
-  return list;
-}
-
 /** Tensors of ops with the text in their name; and a button that takes the op that is clicked next. */
 export function completion(input: HTMLInputElement, { store, actions }: Parts): HTMLElement[] {
-  const list = wordList(input, []);
+  const list = suggest(input);
   let timer = 0;
   input.addEventListener("input", () => {
     clearTimeout(timer);

@@ -2,8 +2,9 @@
 import type { Parts } from "../../interaction/parts";
 import type { Feed, FeedField, Feeds } from "../../protocol/messages";
 import { browseButton } from "../controls/browse-button";
+import { suggest } from "../controls/combobox";
 import { formFoot, selectField, TEXT } from "../controls/form-fields";
-import { element, releaseFocus, scrollToShow, setAttributes, uniqueId, whileBusy } from "../dom";
+import { element, releaseFocus, scrollToShow, setAttributes, whileBusy } from "../dom";
 import { withDrawnShapes } from "../shape-text";
 
 /** What is run: the outputs of an op, "" for the selected ones; or all, to measure the time. */
@@ -142,11 +143,7 @@ function feedRow({ tensor, dtype, shape, feed, variables }: FeedField, parts: Pa
   const low = input("low", String(feed.low), "From");
   const high = input("high", String(feed.high), "To");
   const source = input("source", feed.source, "Variable of the notebook, or path of the file");
-  const names = element(
-    "datalist",
-    { id: uniqueId() },
-    ...variables.map((value) => element("option", { value })),
-  );
+  const names = suggest(source, variables);
   const file = { title: "Choose a .npy file", kind: "file", suffix: ".npy" } as const;
   const browse = element("div", { class: "tgw-feed-browse" }, ...browseButton(source, parts, file));
   const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });

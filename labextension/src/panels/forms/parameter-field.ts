@@ -1,6 +1,7 @@
 // A field for a parameter of an op type or a function: a switch, a list of the allowed values, or a text that is checked.
 import { quote } from "../../interaction/edits";
 import type { Parameter } from "../../protocol/messages";
+import { suggest } from "../controls/combobox";
 import { TEXT } from "../controls/form-fields";
 import { breakableName, element, setAttributes, uniqueId } from "../dom";
 
@@ -125,13 +126,7 @@ function textControl({ kind, many, default: preset, required }: Parameter): Cont
   input.placeholder = required ? hintOf(kind, many) : "";
   const text = () => input.value.trim();
   if (kind !== "type" || many) return { input, others: [], initial, text };
-  const list = element(
-    "datalist",
-    { id: uniqueId() },
-    ...DTYPES.map((value) => element("option", { value })),
-  );
-  input.setAttribute("list", list.id);
-  return { input, others: [list], initial, text };
+  return { input, others: [suggest(input, DTYPES)], initial, text };
 }
 
 function hintOf(kind: Parameter["kind"], many: boolean): string {

@@ -2,9 +2,10 @@
 import type { Parts } from "../../interaction/parts";
 import type { Joint } from "../../protocol/messages";
 import { browseButton } from "../controls/browse-button";
+import { suggest } from "../controls/combobox";
 import { completion } from "../controls/edit-form";
 import { formFoot, labeledField, TEXT } from "../controls/form-fields";
-import { element, uniqueId, whileBusy } from "../dom";
+import { element, whileBusy } from "../dom";
 
 export interface OtherGraphForm {
   readonly name: string;
@@ -121,9 +122,9 @@ interface SourceField {
 
 /** Which graph: a variable is chosen from the list, or the path of a file typed or browsed for. */
 function sourceField(parts: Parts, source: string): SourceField {
-  const list = element("datalist", { id: uniqueId() });
-  const attributes = { ...TEXT, class: "tgw-input tgw-mono", name: "source", required: true, list: list.id };
+  const attributes = { ...TEXT, class: "tgw-input tgw-mono", name: "source", required: true };
   const input = element("input", attributes);
+  const list = suggest(input);
   input.value = source;
   void parts.actions.edits.sources().then((sources) => {
     list.replaceChildren(
