@@ -8,6 +8,8 @@ import type { Edits } from "./edits";
 
 /** An entry of a menu. */
 export interface Choice {
+  /** The name by which it is found in its menu, whatever its text is. */
+  readonly id: string;
   readonly text: string;
   /** Why the kernel will refuse it, or "". */
   readonly why?: string;
@@ -48,6 +50,7 @@ export class DragConnect {
       this.cancel();
       if (targets.outputs.length === 0) say({ kind: "refused", text: `"${op}" has no output tensor.` });
       const take = (name: string) => ({
+        id: name,
         text: name,
         act: () => this.begin(op, point, name),
       });
@@ -96,6 +99,7 @@ export class DragConnect {
       menu(
         "Which input?",
         slots.map(({ tensor: replaced, why }, k) => ({
+          id: `input-${k}`,
           text: `Input ${k}, replaces ${replaced}`,
           why,
           act: () => connect(k),

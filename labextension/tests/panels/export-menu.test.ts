@@ -27,8 +27,10 @@ test("neighbors that are refused for the same reason have it below them once", (
   const groups = groupsOf(formats);
   expect([...groups.keys()]).toEqual(["Model", "Edits"]);
   const model = groups.get("Model") ?? [];
-  const runs = runsOf(model.map(({ kind, refused }) => ({ text: kind, why: refused, act: () => {} })));
-  expect(runs.map((run) => run.map(({ text }) => text))).toEqual([
+  const runs = runsOf(
+    model.map(({ kind, refused }) => ({ id: kind, text: kind, why: refused, act: () => {} })),
+  );
+  expect(runs.map((run) => run.map(({ id }) => id))).toEqual([
     ["graph"],
     ["saved_model", "frozen"],
     ["onnx"],

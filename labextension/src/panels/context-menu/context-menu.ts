@@ -132,7 +132,7 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     // The kernel was busy: what it allows is added, unless a form has taken the place of the menu.
     const late = await finding;
     if (!isOpen() || !body.contains(list)) return;
-    const focused = list.querySelector(":focus")?.textContent;
+    const focused = list.querySelector(":focus")?.getAttribute("data-command");
     root.focus({ preventScroll: true }); // it closes when the focus leaves it
     showMenu(title, entries(late), focused);
     setAttributes(root, { "aria-busy": "false" });
@@ -175,7 +175,9 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     popover.origin = null;
     const act = (form: OtherGraphForm) => () => otherGraph(form, path);
     const name = path.slice(path.lastIndexOf("/") + 1);
-    showMenu(name, [[ADD_MODEL, COMPARE_WITH].map((form) => ({ text: `${form.name} …`, act: act(form) }))]);
+    showMenu(name, [
+      [ADD_MODEL, COMPARE_WITH].map((form) => ({ id: form.verb, text: `${form.name} …`, act: act(form) })),
+    ]);
   };
 
   const cancelPick = (event: KeyboardEvent) => {

@@ -1,6 +1,8 @@
 // The menu: entries in sections, chosen with the pointer or with keys. A dropdown shows one below a button, a popover shows
 // one at a point of the drawing; both can show a form in its place.
 import type { Choice } from "../../interaction/drag-connect";
+import { type CommandId, commandOf, runCommand, shortcutOf } from "../../interaction/key-bindings";
+import type { Parts } from "../../interaction/parts";
 import type { Point } from "../../render/camera/camera";
 import {
   type Attributes,
@@ -52,6 +54,12 @@ export interface MenuSection {
   readonly items: readonly MenuItem[];
 }
 
+/** The entry of a command that has a key, with its text unless `more` has another. */
+export function commandItem(id: CommandId, parts: Parts, more: Partial<MenuItem> = {}): MenuItem {
+  const act = () => runCommand(id, parts);
+  return { id, text: commandOf(id).what, key: shortcutOf(id), act, ...more };
+}
+
 /** A menu, which `close` closes before an entry acts. */
 export function createMenu(
   attributes: Attributes,
@@ -99,7 +107,7 @@ function createRun(run: readonly MenuItem[], close: () => void): HTMLElement[] {
   return [...entries, reason];
 }
 
-function createItem({ text, key, note, narrow, checked, act }: MenuItem, close: () => void): HTMLElement {
+function createItem({ id, text, key, note, narrow, checked, act }: MenuItem, close: () => void): HTMLElement {
   const choose = () => {
     close();
     act();
@@ -109,6 +117,7 @@ function createItem({ text, key, note, narrow, checked, act }: MenuItem, close: 
       class: narrow ? "tgw-menu-item tgw-narrow" : "tgw-menu-item",
       role: checked ? "menuitemcheckbox" : "menuitem",
       tabindex: -1,
+      "data-command": id,
       "aria-keyshortcuts": key || undefined,
       "aria-checked": checked && String(checked()),
     },
@@ -286,7 +295,7 @@ export class Popover {
     this.#move();
   }
 
-  /** Show a menu, with the focus on the first entry, or on the one of a text. */
+  /** Show a menu, with the focus on the first entry, or on the one of an id. */
   showMenu(
     title: string,
     sections: readonly MenuSection[],
@@ -296,7 +305,7 @@ export class Popover {
     const menu = createMenu({ "aria-labelledby": this.#heading.id }, sections, () => this.close());
     this.show(title, menu, point);
     const items = itemsOf(menu);
-    const first = items.find(({ textContent }) => textContent === focused) ?? items[0];
+    const first = items.find(({ dataset }) => dataset["command"] === focused) ?? items[0];
     first?.focus({ preventScroll: true });
     return menu;
   }

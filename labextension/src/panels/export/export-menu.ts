@@ -32,6 +32,7 @@ export function createExportMenu(parts: Parts): HTMLElement {
     const refuse = () =>
       actions.showStatus({ kind: "refused", text: `${label} cannot be saved now: ${refused}.` });
     return {
+      id: format.kind,
       text: label,
       note: suffix === "/" ? "folder" : suffix,
       why: refused,
