@@ -95,21 +95,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
   const parts = { store, stage, actions, readOnly: settings.readOnly ?? false };
   assemble(root, host, parts);
   connect(root, host, parts);
-  store.watch(
-    [
-      "state",
-      "scene",
-      "pending",
-      "drawn",
-      "status",
-      "camera",
-      "connecting",
-      "picking",
-      "working",
-      "kernelGone",
-    ],
-    (screen) => writeAttributes(root, screen),
-  );
+  store.watch(ATTRIBUTE_FIELDS, (screen) => writeAttributes(root, screen));
   Object.assign(root, { tfgraphwidget: probe(parts) });
   const unwatch = channel.watch?.((gone) => {
     store.set({ kernelGone: gone });
@@ -265,8 +251,23 @@ function focusCloneForm(root: HTMLElement, { store }: Parts): void {
   name?.select();
 }
 
+/** What the attributes of the root element tell. */
+const ATTRIBUTE_FIELDS = [
+  "state",
+  "scene",
+  "pending",
+  "drawn",
+  "status",
+  "camera",
+  "connecting",
+  "picking",
+  "working",
+  "kernelGone",
+] as const;
+type Written = Pick<Screen, (typeof ATTRIBUTE_FIELDS)[number]>;
+
 /** Write the state to attributes of the root element, for tests and debugging. */
-function writeAttributes(root: HTMLElement, screen: Screen): void {
+function writeAttributes(root: HTMLElement, screen: Written): void {
   setAttributes(root, {
     "data-status": statusOf(screen),
     "data-revision": screen.state?.revision,
@@ -287,7 +288,7 @@ function setInert(root: HTMLElement, gone: boolean): void {
     control.toggleAttribute("inert", gone);
 }
 
-function statusOf({ state, status, pending, drawn, kernelGone }: Screen): string {
+function statusOf({ state, status, pending, drawn, kernelGone }: Written): string {
   if (kernelGone) return "gone";
   if (pending > 0) return state ? "busy" : "loading";
   if (status?.kind === "refused" || status?.kind === "error") return status.kind;

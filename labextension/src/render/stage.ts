@@ -39,6 +39,23 @@ const STILL = 24;
 /** Pixels beside an edge at which it is hit. */
 const EDGE_REACH = 5;
 
+/** What the canvas shows. */
+const DRAWN_FIELDS = [
+  "camera",
+  "hover",
+  "hoverEdge",
+  "picked",
+  "paint",
+  "scene",
+  "warned",
+  "edited",
+  "controls",
+  "hitNames",
+  "hitOps",
+  "hitCounts",
+  "hit",
+] as const;
+
 export class Stage {
   readonly canvas: HTMLCanvasElement;
   readonly #host: HTMLElement;
@@ -72,26 +89,9 @@ export class Stage {
       () => cancelAnimationFrame(this.#scheduled),
       () => clearTimeout(this.#idle),
       watchTheme(() => this.#onThemeChange()),
+      store.watch(DRAWN_FIELDS, () => this.schedule()),
+      store.watch(["connecting"], ({ connecting }) => this.#setRefused(connecting?.refused ?? null)),
     );
-    store.watch(
-      [
-        "camera",
-        "hover",
-        "hoverEdge",
-        "picked",
-        "paint",
-        "scene",
-        "warned",
-        "edited",
-        "controls",
-        "hitNames",
-        "hitOps",
-        "hitCounts",
-        "hit",
-      ],
-      () => this.schedule(),
-    );
-    store.watch(["connecting"], ({ connecting }) => this.#setRefused(connecting?.refused ?? null));
   }
 
   close(): void {

@@ -118,11 +118,11 @@ export function createCostTable(parts: Parts): HTMLElement {
       void load();
     }
   });
-  store.watch(["state"], ({ tab, state }) => {
-    if (tab === "costs" && state) void load();
+  store.watch(["state"], ({ state }) => {
+    if (store.value.tab === "costs" && state) void load();
   });
-  store.watch(["picked"], ({ tab, picked }) => {
-    if (tab === "costs" && !mark() && picked !== "") void load();
+  store.watch(["picked"], ({ picked }) => {
+    if (store.value.tab === "costs" && !mark() && picked !== "") void load();
   });
   return root;
 }

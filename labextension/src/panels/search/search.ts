@@ -87,11 +87,12 @@ class Search {
       // A pattern made of ops is there to be changed, and to be stepped through.
       if (query.startsWith("pattern:")) this.#field.input.focus();
     });
-    parts.store.watch(["found", "scene"], ({ found, hitCounts }) => {
-      if (found || hitCounts.length > 0) void parts.actions.countHits();
+    parts.store.watch(["found", "scene"], ({ found }) => {
+      if (found || parts.store.value.hitCounts.length > 0) void parts.actions.countHits();
     });
     let graph = "";
-    parts.store.watch(["state"], ({ state, found, query }) => {
+    parts.store.watch(["state"], ({ state }) => {
+      const { found, query } = parts.store.value;
       // After an edit there may be others, or as many with other names.
       const now = `${state?.ops} ${state?.code}`;
       if (found && now !== graph) void parts.actions.search(query, found.hits.length > FIRST ? MOST : FIRST);
@@ -296,7 +297,7 @@ function stepper(parts: Parts): HTMLElement {
     arrow("Previous match (Shift+Enter, Shift+F3)", -1, "m4 10 4-4 4 4"),
     arrow("Next match (Enter, F3)", 1, "m4 6 4 4 4-4"),
   );
-  parts.store.watch(["found", "hit"], (screen) => {
+  parts.store.watch(["found", "hit", "hitNames"], (screen) => {
     group.hidden = screen.hitNames.length === 0;
     place.textContent = placeText(screen);
   });
