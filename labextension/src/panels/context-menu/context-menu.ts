@@ -6,7 +6,7 @@ import type { InspectReply } from "../../protocol/messages";
 import { labelOf, type Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
 import { commandForm, type EditCommand, showForm } from "../controls/edit-form";
-import { isAroundBox, markedAt } from "../controls/meanings";
+import { markedAt, unmarked } from "../controls/meanings";
 import { Popover } from "../controls/menus";
 import { element, focusAround, setAttributes } from "../dom";
 import { feedForm, runWithFeeds } from "../forms/feed-form";
@@ -144,8 +144,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const inside = stage.isInside(item, point);
     const edge = stage.edgeAt(point);
     // A badge of a box, such as ×174, is beside it; a frame, or what is stacked below a scope, lies where lines begin.
-    const [beside, meanings] = item <= 0 || inside ? markedAt(parts, -1, point) : [item, []];
-    const marked = edge >= 0 && isAroundBox(meanings) ? 0 : beside;
+    const beside = item <= 0 || inside ? markedAt(parts, -1, point) : unmarked(item);
+    const marked = edge >= 0 && beside.isAround ? 0 : beside.item;
     const hit = marked > 0 ? { item: marked, edge: -1, inside: false } : { item, edge, inside };
     await open(targetAt(hit, scene, paint, state), point);
   };
