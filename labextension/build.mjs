@@ -30,8 +30,9 @@ const result = await build({
   metafile: true,
   write: false,
 });
-// esbuild joins, terser shrinks. It does nothing "unsafe" here, nor with pure_getters, which would drop a property that is
-// read for its effect: the 0.9 % that they save could change what the page does.
+// esbuild joins, terser shrinks. It does nothing "unsafe" here, nor with pure_getters, which would
+// drop a property that is read for its effect: the 0.9 % that they save could change what the page
+// does.
 const shrunk = await minify(result.outputFiles[0].text, {
   module: true,
   ecma: 2020,

@@ -54,7 +54,8 @@ export interface Gesture {
 const STEP = 60;
 const ARROWS: readonly Arrow[] = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
 
-// The commands by their ids, the names by which menus, buttons and tests know them, whatever their texts and keys are.
+// The commands by their ids, the names by which menus, buttons and tests know them, whatever their
+// texts and keys are.
 
 const OPEN_AND_SELECT = {
   activate: {
@@ -245,7 +246,10 @@ export function commandOf(id: CommandId): Binding {
   return COMMANDS[id];
 }
 
-/** Do what the key of a command does; those that need more of the page than `Parts` have buttons of their own. */
+/**
+ * Do what the key of a command does; those that need more of the page than `Parts` have buttons of
+ * their own.
+ */
 export function runCommand(id: CommandId, parts: Parts): unknown {
   const none = () => undefined;
   return commandOf(id).act({ ...parts, find: none, menu: none, clone: none, cursor: new NavigationCursor() });

@@ -184,7 +184,7 @@ const EMPTY: Screen = {
 
 type Listener = (screen: Screen) => void;
 
-/** An observable value: listeners name the slice that they depend on and are called once per change. */
+/** An observable value: listeners name their slice of it and are called once per change. */
 export class Store {
   #value: Screen = EMPTY;
   readonly #listeners = new Set<{ fields: readonly (keyof Screen)[]; listener: Listener }>();
@@ -203,8 +203,9 @@ export class Store {
   }
 
   /**
-   * Call `listener` now and whenever one of `fields` has another value, until the function that is returned is called. It
-   * gets these fields; what it reads besides, without waiting for it, is in `value`.
+   * Call `listener` now and whenever one of `fields` has another value, until the function that is
+   * returned is called. It gets these fields; what it reads besides, without waiting for it, is in
+   * `value`.
    */
   watch<Field extends keyof Screen>(
     fields: readonly Field[],

@@ -43,7 +43,7 @@ export interface ContextMenu {
 /** `cloneForm` leads to the form that clones the selection. */
 export function createContextMenu(parts: Parts, cloneForm: () => void): ContextMenu {
   const { store, stage, actions } = parts;
-  /** Incremented each time it is opened or closed, so that what comes late does not open it again. */
+  /** Counts how often it was opened or closed: what comes late does not open it again. */
   let turn = 0;
   let place: Point = { x: 0, y: 0 };
   let subject = "";
@@ -52,8 +52,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     turn += 1;
     if (store.value.picking) store.set({ picking: null }); // the form that waits for a click is closed
   };
-  // Nothing else has the focus, as when another window is looked at: what was typed is not lost. And a form stays that waits
-  // for a click on an op.
+  // Nothing else has the focus, as when another window is looked at: what was typed is not lost.
+  // And a form stays that waits for a click on an op.
   const stays = (focused: EventTarget | null) =>
     (focused === null && body.querySelector("form") !== null) || store.value.picking !== null;
   const popover = new Popover("tgw-context", { closed, stays });

@@ -1,4 +1,5 @@
-// A combobox: a text field that keeps the focus, and a list of options below it through which the arrow keys move.
+// A combobox: a text field that keeps the focus, and a list of options below it through which the
+// arrow keys move.
 import { type Attributes, element, setAttributes, uniqueId } from "../dom";
 import { TEXT } from "./form-fields";
 

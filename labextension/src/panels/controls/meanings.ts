@@ -187,7 +187,7 @@ interface MarkedItem {
   readonly item: number;
   /** The meanings of its marks at the point. */
   readonly meanings: readonly string[];
-  /** Whether all of these lie around its box, where its lines begin: frames, and the stack below. */
+  /** Whether all of these lie around its box, where lines begin: frames, and the stack below. */
   readonly isAround: boolean;
 }
 
@@ -195,7 +195,10 @@ export function unmarked(item: number): MarkedItem {
   return { item, meanings: [], isAround: false };
 }
 
-/** The item of which a mark is at a point of the canvas, also beside its box; else the one that is given. */
+/**
+ * The item of which a mark is at a point of the canvas, also beside its box; else the one that is
+ * given.
+ */
 export function markedAt({ store, stage }: Parts, item: number, point: Point): MarkedItem {
   const { scene, paint, camera } = store.value;
   if (!scene || !paint) return unmarked(item);

@@ -1,5 +1,5 @@
-// The menu: entries in sections, chosen with the pointer or with keys. A dropdown shows one below a button, a popover shows
-// one at a point of the drawing; both can show a form in its place.
+// The menu: entries in sections, chosen with the pointer or with keys. A dropdown shows one below a
+// button, a popover shows one at a point of the drawing; both can show a form in its place.
 import type { Choice } from "../../interaction/drag-connect";
 import { type CommandId, commandOf, runCommand, shortcutOf } from "../../interaction/key-bindings";
 import type { Parts } from "../../interaction/parts";
@@ -162,7 +162,10 @@ function handleMenuKey(event: KeyboardEvent, menu: HTMLElement, close: () => voi
   event.stopPropagation();
 }
 
-/** Call `left` when the focus leaves an element, unless that waits for the application's dialog of files. */
+/**
+ * Call `left` when the focus leaves an element, unless that waits for the application's dialog of
+ * files.
+ */
 function onFocusLeft(root: HTMLElement, left: (to: EventTarget | null) => void): void {
   root.addEventListener("focusout", ({ relatedTarget }) => {
     const isInside = relatedTarget instanceof Node && root.contains(relatedTarget);
@@ -176,7 +179,7 @@ export class Dropdown {
   readonly #opener: HTMLButtonElement;
   readonly #popup: HTMLElement;
   readonly #content: () => HTMLElement | null | Promise<HTMLElement | null>;
-  /** Incremented each time it is opened or closed, so that what comes late does not open it again. */
+  /** Counts how often it was opened or closed: what comes late does not open it again. */
   #turn = 0;
 
   /** `content` makes what the button opens: a menu, or null if there is none now. */
@@ -243,7 +246,10 @@ export class Dropdown {
     });
   }
 
-  /** Inside of the widget: moved to the right where the button is too far at the left, and no higher than there is room. */
+  /**
+   * Inside of the widget: moved to the right where the button is too far at the left, and no higher
+   * than there is room.
+   */
   #place(): void {
     const { style } = this.#popup;
     style.right = "";
@@ -255,13 +261,19 @@ export class Dropdown {
   }
 }
 
-/** What a popover does besides: `stays` says whether it is open without the focus, which has gone to an element or null. */
+/**
+ * What a popover does besides: `stays` says whether it is open without the focus, which has gone to
+ * an element or null.
+ */
 interface PopoverNeeds {
   readonly closed?: () => void;
   readonly stays?: (focused: EventTarget | null) => boolean;
 }
 
-/** A menu, or a form in its place, at a point of the drawing. It has the focus while it is open, and gives it back. */
+/**
+ * A menu, or a form in its place, at a point of the drawing. It has the focus while it is open, and
+ * gives it back.
+ */
 export class Popover {
   readonly root: HTMLElement;
   readonly body = element("div", {});

@@ -5,7 +5,7 @@ import type { Frame } from "./frame";
 import { cachedForScene } from "./incident-edges";
 import { shorten } from "./typesetter";
 
-/** No text is smaller than this, in CSS pixels; where nominal text would be, scopes have signposts. */
+/** No text is smaller, in CSS pixels; where nominal text would be, scopes have signposts. */
 export const LEGIBLE = 9;
 /** A name of fewer letters tells nothing. */
 const LEAST_LETTERS = 3;

@@ -27,17 +27,26 @@ const BESIDE_BADGE = 7;
 /** At a smaller zoom, signs would hide the boxes. */
 const LEAST_SIGN = 0.3;
 
-/** Where a part is cut: above an op that reads an input, or below its source; below an output. `border` 0 is the upper one. */
+/**
+ * Where a part is cut: above an op that reads an input, or below its source; below an output.
+ * `border` 0 is the upper one.
+ */
 const BOUNDARY_MARKS = [
   { bit: INPUT_MARK, text: "in", down: 1, border: 0, color: "inputMark" },
   { bit: SOURCE_MARK, text: "in", down: 1, border: 1, color: "inputMark" },
   { bit: OUTPUT_MARK, text: "out", down: -1, border: 1, color: "outputMark" },
 ] as const;
-/** From the border of a box to the middle of such a mark: outside, since a colored box is full of its two lines. */
+/**
+ * From the border of a box to the middle of such a mark: outside, since a colored box is full of
+ * its two lines.
+ */
 const BOUNDARY_OUTSIDE = 7;
 const BOUNDARY_HEIGHT = 16;
 
-/** The signs by what they say, of each the codes from 1 on: differences on the left border (`side` 0), probes on the right. */
+/**
+ * The signs by what they say, of each the codes from 1 on: differences on the left border (`side`
+ * 0), probes on the right.
+ */
 const SIGNS = [
   { field: "differs", side: 0, beside: BESIDE_BADGE, letters: "+~", colors: ["added", "changed"] },
   { field: "probed", side: 1, beside: 0, letters: "✓!", colors: ["inputMark", "warned"] },
