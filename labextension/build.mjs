@@ -30,19 +30,13 @@ const result = await build({
   metafile: true,
   write: false,
 });
-// esbuild joins, terser shrinks: it saves another 3 %.
+// esbuild joins, terser shrinks. It does nothing "unsafe" here, nor with pure_getters, which would
+// drop a property that is read for its effect: the 0.9 % that they save could change what the page
+// does.
 const shrunk = await minify(result.outputFiles[0].text, {
   module: true,
   ecma: 2020,
-  // "unsafe": String(x) becomes ""+x, new Array() becomes [], which is the same unless somebody redefines those.
-  compress: {
-    passes: 6,
-    pure_getters: true,
-    unsafe: true,
-    unsafe_arrows: true,
-    hoist_funs: true,
-    lhs_constants: false,
-  },
+  compress: { passes: 3 },
   format: { comments: /^!|@license/ },
 });
 const code = Buffer.from((await licenseComment(here, result.metafile)) + shrunk.code, "utf8");

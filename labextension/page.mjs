@@ -26,7 +26,7 @@ export async function buildPage(here, plugins) {
   });
   const shrunk = await minify(result.outputFiles[0].text, {
     ecma: 2020,
-    compress: { passes: 3, pure_getters: true, unsafe_arrows: true },
+    compress: { passes: 3 },
     // It stands between <script> and </script>.
     format: { comments: /^!|@license/, inline_script: true, ascii_only: true },
   });

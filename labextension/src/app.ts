@@ -14,7 +14,7 @@ import { createBreadcrumb } from "./panels/controls/breadcrumb";
 import { createHelp } from "./panels/controls/help";
 import { createLegend } from "./panels/controls/legend";
 import { makeWay } from "./panels/controls/make-way";
-import { createPopupMenu, isPopupOpen, watchPopups } from "./panels/controls/menus";
+import { isPopupOpen, Popover, watchPopups } from "./panels/controls/menus";
 import {
   createAnnouncer,
   createEmptyMessage,
@@ -66,7 +66,7 @@ export interface View {
 
 /** Controls that need the kernel; text in the panel can still be read and copied. */
 const KERNEL_CONTROLS =
-  ".tgw-panel :is(button, input, select, textarea):not(.tgw-heading-button, [title='Copy the lines'])," +
+  ".tgw-panel :is(button, input, select, textarea):not(.tgw-heading-button, [data-command='copy'])," +
   ".tgw-search, .tgw-mode[data-mode], .tgw-asks, .tgw-legend select, .tgw-path";
 
 /** For tests that use a real mouse: the position on the page where an item can be clicked. */
@@ -95,21 +95,7 @@ export function createView(el: HTMLElement, channel: Channel, settings: Settings
   const parts = { store, stage, actions, readOnly: settings.readOnly ?? false };
   assemble(root, host, parts);
   connect(root, host, parts);
-  store.watch(
-    [
-      "state",
-      "scene",
-      "pending",
-      "drawn",
-      "status",
-      "camera",
-      "connecting",
-      "picking",
-      "working",
-      "kernelGone",
-    ],
-    (screen) => writeAttributes(root, screen),
-  );
+  store.watch(ATTRIBUTE_FIELDS, (screen) => writeAttributes(root, screen));
   Object.assign(root, { tfgraphwidget: probe(parts) });
   const unwatch = channel.watch?.((gone) => {
     store.set({ kernelGone: gone });
@@ -177,9 +163,15 @@ function connect(root: HTMLElement, host: HTMLElement, parts: Parts): void {
   const { store, stage, actions } = parts;
   const tooltip = createTooltip(parts);
   const body = host.parentElement ?? host;
-  const menu = createPopupMenu();
+  const menu = new Popover("");
   const say = (status: Status) => actions.showStatus(status);
-  const dragConnect = new DragConnect({ store, stage, edits: actions.edits, say, menu: menu.show });
+  const dragConnect = new DragConnect({
+    store,
+    stage,
+    edits: actions.edits,
+    say,
+    menu: (title, items, point) => void menu.showMenu(title, [{ items }], point),
+  });
   host.append(
     tooltip.root,
     ...(parts.readOnly ? [] : [createOutputPort(parts, dragConnect, tooltip), createTickList(parts)]),
@@ -259,8 +251,23 @@ function focusCloneForm(root: HTMLElement, { store }: Parts): void {
   name?.select();
 }
 
+/** What the attributes of the root element tell. */
+const ATTRIBUTE_FIELDS = [
+  "state",
+  "scene",
+  "pending",
+  "drawn",
+  "status",
+  "camera",
+  "connecting",
+  "picking",
+  "working",
+  "kernelGone",
+] as const;
+type Written = Pick<Screen, (typeof ATTRIBUTE_FIELDS)[number]>;
+
 /** Write the state to attributes of the root element, for tests and debugging. */
-function writeAttributes(root: HTMLElement, screen: Screen): void {
+function writeAttributes(root: HTMLElement, screen: Written): void {
   setAttributes(root, {
     "data-status": statusOf(screen),
     "data-revision": screen.state?.revision,
@@ -281,7 +288,7 @@ function setInert(root: HTMLElement, gone: boolean): void {
     control.toggleAttribute("inert", gone);
 }
 
-function statusOf({ state, status, pending, drawn, kernelGone }: Screen): string {
+function statusOf({ state, status, pending, drawn, kernelGone }: Written): string {
   if (kernelGone) return "gone";
   if (pending > 0) return state ? "busy" : "loading";
   if (status?.kind === "refused" || status?.kind === "error") return status.kind;

@@ -6,12 +6,14 @@ import type { Stage } from "../render/stage";
 import type { Status, Store } from "../state/store";
 import type { Edits } from "./edits";
 
-/** An entry of the popup menu at the pointer. */
-export interface MenuEntry {
+/** An entry of a menu. */
+export interface Choice {
+  /** The name by which it is found in its menu, whatever its text is. */
+  readonly id: string;
   readonly text: string;
   /** Why the kernel will refuse it, or "". */
-  readonly why: string;
-  choose(): void;
+  readonly why?: string;
+  readonly act: () => unknown;
 }
 
 interface DragContext {
@@ -20,7 +22,7 @@ interface DragContext {
   readonly edits: Pick<Edits, "targets" | "change">;
   say(status: Status): void;
   /** Let the user choose. */
-  menu(title: string, entries: readonly MenuEntry[], point: Point): void;
+  menu(title: string, choices: readonly Choice[], point: Point): void;
 }
 
 export class DragConnect {
@@ -48,9 +50,9 @@ export class DragConnect {
       this.cancel();
       if (targets.outputs.length === 0) say({ kind: "refused", text: `"${op}" has no output tensor.` });
       const take = (name: string) => ({
+        id: name,
         text: name,
-        why: "",
-        choose: () => void this.begin(op, point, name),
+        act: () => this.begin(op, point, name),
       });
       if (targets.outputs.length > 1) menu("Which tensor?", targets.outputs.map(take), point);
     }
@@ -96,7 +98,12 @@ export class DragConnect {
     else
       menu(
         "Which input?",
-        slots.map((slot, k) => entryOf(slot, k, () => connect(k))),
+        slots.map(({ tensor: replaced, why }, k) => ({
+          id: `input-${k}`,
+          text: `Input ${k}, replaces ${replaced}`,
+          why,
+          act: () => connect(k),
+        })),
         point,
       );
   }
@@ -107,8 +114,4 @@ export function onlySlot(slots: readonly Slot[]): number {
   if (slots.length === 1) return 0; // the kernel says why it cannot, and what would do
   const legal = slots.flatMap(({ why }, k) => (why === "" ? [k] : []));
   return legal.length === 1 ? (legal[0] ?? -1) : -1;
-}
-
-function entryOf({ tensor, why }: Slot, k: number, choose: () => void): MenuEntry {
-  return { text: `Input ${k}, replaces ${tensor}`, why, choose };
 }

@@ -10,7 +10,7 @@ import {
   cameraShowing,
   enclosingItem,
   firstChild,
-  type NavigationCursor,
+  NavigationCursor,
   stepOf,
 } from "./keyboard-nav";
 import { deliverPick } from "./op-picker";
@@ -54,69 +54,160 @@ export interface Gesture {
 const STEP = 60;
 const ARROWS: readonly Arrow[] = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
 
+// The commands by their ids, the names by which menus, buttons and tests know them, whatever their
+// texts and keys are.
+
+const OPEN_AND_SELECT = {
+  activate: {
+    keys: ["Enter"],
+    what: "Expand or collapse a scope, or open a function",
+    drawing: true,
+    act: (context) =>
+      deliverPick(context.store, pickedItem(context)) ||
+      context.actions.activate(pickedItem(context), context.stage.anchorAt(pickedItem(context))),
+  },
+  "activate-all-inside": {
+    keys: ["Shift+Enter"],
+    what: "Expand or collapse a scope and all inside",
+    drawing: true,
+    act: (context) =>
+      context.actions.toggle(pickedItem(context), context.stage.anchorAt(pickedItem(context)), true),
+  },
+  "toggle-selected": {
+    keys: [" ", "Ctrl+Enter"],
+    what: "Add to or remove from the selection",
+    drawing: true,
+    act: (context) => context.actions.toggleSelected(pickedItem(context)),
+  },
+  "open-menu": {
+    keys: ["Shift+F10", "ContextMenu"],
+    what: "Open the context menu",
+    drawing: true,
+    act: ({ menu }) => menu(),
+  },
+  "mark-input": {
+    keys: ["i"],
+    what: "Mark as input",
+    kernel: true,
+    act: (context) => context.actions.mark(pickedItem(context), "inputs"),
+  },
+  "mark-output": {
+    keys: ["o"],
+    what: "Mark as output",
+    kernel: true,
+    act: (context) => context.actions.mark(pickedItem(context), "outputs"),
+  },
+  hide: {
+    keys: ["h"],
+    what: "Hide the selection or the current item",
+    act: (context) => hide(context, "hide"),
+  },
+  "hide-others": { keys: ["H"], what: "Hide everything else", act: (context) => hide(context, "only") },
+  box: { keys: ["b"], what: "Draw boxes", act: ({ actions }) => actions.setTool("box") },
+  lasso: { keys: ["l"], what: "Draw lassos", act: ({ actions }) => actions.setTool("lasso") },
+  cancel: { keys: ["Escape"], what: "Cancel", act: ({ actions }) => actions.cancel() },
+} satisfies Record<string, Binding>;
+
+const EDIT = {
+  clone: {
+    keys: ["c"],
+    what: "Clone the selection, or the current item",
+    kernel: true,
+    act: ({ clone }) => clone(),
+  },
+  remove: {
+    keys: ["Delete"],
+    what: "Remove the selection or the current item",
+    kernel: true,
+    act: (h) => h.actions.removeSelected(),
+  },
+  undo: { keys: ["Ctrl+z"], what: "Undo", kernel: true, act: ({ actions }) => actions.edits.undo() },
+  redo: {
+    keys: ["Ctrl+y", "Ctrl+Shift+z"],
+    what: "Redo",
+    kernel: true,
+    act: ({ actions }) => actions.edits.redo(),
+  },
+  compare: {
+    keys: ["X"],
+    what: "Toggle colors of changes",
+    kernel: true,
+    act: ({ actions }) => actions.edits.compare(),
+  },
+} satisfies Record<string, Binding>;
+
+const VIEW = {
+  find: { keys: ["/"], what: "Find ops", act: ({ find }) => find() },
+  "next-match": {
+    keys: ["F3", "Ctrl+g"],
+    what: "Go to the next match",
+    act: (context) => stepHit(context, 1),
+  },
+  "previous-match": {
+    keys: ["Shift+F3", "Ctrl+Shift+g"],
+    what: "Go to the previous match",
+    act: (context) => stepHit(context, -1),
+  },
+  "show-hidden": { keys: ["A"], what: "Show hidden ops", act: showAll },
+  fit: { keys: ["f"], what: "Show the whole graph", act: ({ stage }) => stage.fit() },
+  "zoom-in": { keys: ["+", "="], what: "Zoom in", act: zoomBy(1.4) },
+  "zoom-out": { keys: ["-"], what: "Zoom out", act: zoomBy(1 / 1.4) },
+  "expand-all": {
+    keys: ["E"],
+    what: "Expand all scopes",
+    act: ({ actions }) => actions.changeView({ type: "expand_all", everything: true }),
+  },
+  "collapse-all": {
+    keys: ["C"],
+    what: "Collapse all scopes",
+    act: ({ actions }) => actions.changeView({ type: "expand_all", everything: false }),
+  },
+  "flip-direction": {
+    keys: ["D"],
+    what: "Toggle direction: down or right",
+    kernel: true,
+    act: flipDirection,
+  },
+  "reset-layout": { keys: ["U"], what: "Reset layout, or unpin the current item", kernel: true, act: unpin },
+  "control-edges": {
+    keys: ["t"],
+    what: "Toggle control edges",
+    act: ({ store }) => store.set({ controls: !store.value.controls }),
+  },
+  minimap: {
+    keys: ["m"],
+    what: "Toggle minimap",
+    act: ({ store }) => store.set({ minimap: !store.value.minimap }),
+  },
+  refresh: {
+    keys: ["r"],
+    what: "Refresh: read the graph again",
+    kernel: true,
+    act: ({ actions }) => actions.refresh(),
+  },
+  leave: {
+    keys: ["Backspace", "Alt+ArrowUp"],
+    what: "Go back to the calling graph",
+    act: ({ actions }) => actions.leave(),
+  },
+  help: {
+    keys: ["?"],
+    what: "Show keys and gestures",
+    act: ({ store }) => store.set({ helping: !store.value.helping }),
+  },
+} satisfies Record<string, Binding>;
+
+export type CommandId = keyof typeof OPEN_AND_SELECT | keyof typeof EDIT | keyof typeof VIEW;
+
+const COMMANDS: Readonly<Record<CommandId, Binding>> = { ...OPEN_AND_SELECT, ...EDIT, ...VIEW };
+
 /** Lower-case letters apply to the current item or the selection, other characters to the whole view. */
 export const GROUPS: readonly Group[] = [
   {
     title: "Navigate",
     bindings: [...ARROWS.map(walkBinding), enterBinding(), leaveBinding(), ...ARROWS.map(panBinding)],
   },
-  {
-    title: "Open and select",
-    bindings: [
-      {
-        keys: ["Enter"],
-        what: "Expand or collapse a scope, or open a function",
-        drawing: true,
-        act: (context) =>
-          deliverPick(context.store, pickedItem(context)) ||
-          context.actions.activate(pickedItem(context), context.stage.anchorAt(pickedItem(context))),
-      },
-      {
-        keys: ["Shift+Enter"],
-        what: "Expand or collapse a scope and all inside",
-        drawing: true,
-        act: (context) =>
-          context.actions.toggle(pickedItem(context), context.stage.anchorAt(pickedItem(context)), true),
-      },
-      {
-        keys: [" ", "Ctrl+Enter"],
-        what: "Add to or remove from the selection",
-        drawing: true,
-        act: (context) => context.actions.toggleSelected(pickedItem(context)),
-      },
-      {
-        keys: ["Shift+F10", "ContextMenu"],
-        what: "Open the context menu",
-        drawing: true,
-        act: ({ menu }) => menu(),
-      },
-      {
-        keys: ["i"],
-        what: "Mark as input",
-        kernel: true,
-        act: (context) => context.actions.mark(pickedItem(context), "inputs"),
-      },
-      {
-        keys: ["o"],
-        what: "Mark as output",
-        kernel: true,
-        act: (context) => context.actions.mark(pickedItem(context), "outputs"),
-      },
-      {
-        keys: ["h"],
-        what: "Hide the selection or the current item",
-        act: (context) => hide(context, "hide"),
-      },
-      { keys: ["H"], what: "Hide everything else", act: (context) => hide(context, "only") },
-      { keys: ["b"], what: "Draw boxes", act: ({ actions }) => actions.setTool("box") },
-      { keys: ["l"], what: "Draw lassos", act: ({ actions }) => actions.setTool("lasso") },
-      {
-        keys: ["Escape"],
-        what: "Cancel",
-        act: ({ actions }) => actions.cancel(),
-      },
-    ],
-  },
+  { title: "Open and select", bindings: Object.values(OPEN_AND_SELECT) },
   {
     title: "Change the selection",
     bindings: SELECTION_COMMANDS.filter(({ key }) => key).map(({ key, verb, what }) => ({
@@ -125,90 +216,8 @@ export const GROUPS: readonly Group[] = [
       act: ({ actions }) => actions.derive(verb),
     })),
   },
-  {
-    title: "Edit",
-    bindings: [
-      {
-        keys: ["c"],
-        what: "Clone the selection, or the current item",
-        kernel: true,
-        act: ({ clone }) => clone(),
-      },
-      {
-        keys: ["Delete"],
-        what: "Remove the selection or the current item",
-        kernel: true,
-        act: (h) => h.actions.removeSelected(),
-      },
-      { keys: ["Ctrl+z"], what: "Undo", kernel: true, act: ({ actions }) => actions.edits.undo() },
-      {
-        keys: ["Ctrl+y", "Ctrl+Shift+z"],
-        what: "Redo",
-        kernel: true,
-        act: ({ actions }) => actions.edits.redo(),
-      },
-      {
-        keys: ["X"],
-        what: "Toggle colors of changes",
-        kernel: true,
-        act: ({ actions }) => actions.edits.compare(),
-      },
-    ],
-  },
-  {
-    title: "View",
-    bindings: [
-      { keys: ["/"], what: "Find ops", act: ({ find }) => find() },
-      { keys: ["F3", "Ctrl+g"], what: "Go to the next match", act: (context) => stepHit(context, 1) },
-      {
-        keys: ["Shift+F3", "Ctrl+Shift+g"],
-        what: "Go to the previous match",
-        act: (context) => stepHit(context, -1),
-      },
-      { keys: ["A"], what: "Show hidden ops", act: showAll },
-      { keys: ["f"], what: "Show the whole graph", act: ({ stage }) => stage.fit() },
-      { keys: ["+", "="], what: "Zoom in", act: zoomBy(1.4) },
-      { keys: ["-"], what: "Zoom out", act: zoomBy(1 / 1.4) },
-      {
-        keys: ["E"],
-        what: "Expand all scopes",
-        act: ({ actions }) => actions.changeView({ type: "expand_all", everything: true }),
-      },
-      {
-        keys: ["C"],
-        what: "Collapse all scopes",
-        act: ({ actions }) => actions.changeView({ type: "expand_all", everything: false }),
-      },
-      { keys: ["D"], what: "Toggle direction: down or right", kernel: true, act: flipDirection },
-      { keys: ["U"], what: "Reset layout, or unpin the current item", kernel: true, act: unpin },
-      {
-        keys: ["t"],
-        what: "Toggle control edges",
-        act: ({ store }) => store.set({ controls: !store.value.controls }),
-      },
-      {
-        keys: ["m"],
-        what: "Toggle minimap",
-        act: ({ store }) => store.set({ minimap: !store.value.minimap }),
-      },
-      {
-        keys: ["r"],
-        what: "Refresh: read the graph again",
-        kernel: true,
-        act: ({ actions }) => actions.refresh(),
-      },
-      {
-        keys: ["Backspace", "Alt+ArrowUp"],
-        what: "Go back to the calling graph",
-        act: ({ actions }) => actions.leave(),
-      },
-      {
-        keys: ["?"],
-        what: "Show keys and gestures",
-        act: ({ store }) => store.set({ helping: !store.value.helping }),
-      },
-    ],
-  },
+  { title: "Edit", bindings: Object.values(EDIT) },
+  { title: "View", bindings: Object.values(VIEW) },
 ];
 
 export const GESTURES: readonly Gesture[] = [
@@ -233,19 +242,32 @@ export const BINDINGS: ReadonlyMap<string, Binding> = new Map(
   GROUPS.flatMap(({ bindings }) => bindings.flatMap((each) => each.keys.map((key) => [key, each] as const))),
 );
 
-/** The binding with this key; throws if there is none. */
-export function bindingOf(key: string): Binding {
-  const binding = BINDINGS.get(key);
-  if (!binding) throw new Error(`No binding has the key ${key}.`);
-  return binding;
+export function commandOf(id: CommandId): Binding {
+  return COMMANDS[id];
 }
 
-/** The entries that are available: without a kernel, those that do not need one. */
+/**
+ * Do what the key of a command does; those that need more of the page than `Parts` have buttons of
+ * their own.
+ */
+export function runCommand(id: CommandId, parts: Parts): unknown {
+  const none = () => undefined;
+  return commandOf(id).act({ ...parts, find: none, menu: none, clone: none, cursor: new NavigationCursor() });
+}
+
+/** Without a kernel, what needs one is not there. */
+export function isAvailable(
+  { kernel }: { readonly kernel?: true },
+  { readOnly }: Pick<Parts, "readOnly">,
+): boolean {
+  return !(readOnly && kernel);
+}
+
 export function available<T extends { readonly kernel?: true }>(
   all: readonly T[],
-  { readOnly }: Pick<Parts, "readOnly">,
+  parts: Pick<Parts, "readOnly">,
 ): readonly T[] {
-  return readOnly ? all.filter(({ kernel }) => !kernel) : all;
+  return all.filter((each) => isAvailable(each, parts));
 }
 
 const WORDS: Record<string, string> = {
@@ -266,12 +288,17 @@ export function keyCaps(chord: string): string[] {
   return [...parts, ...capital, WORDS[key] ?? (key.length === 1 ? key.toUpperCase() : key)];
 }
 
-/** What a control with this key says in its tooltip: "Zoom in (+)". */
-export function titleOf(key: string, what = bindingOf(key).what): string {
-  return `${what} (${keyText(key)})`;
+/** The key of a command as a menu shows it: "Shift+E". */
+export function shortcutOf(id: CommandId): string {
+  return keyText(commandOf(id).keys[0] ?? "");
 }
 
-/** A key as a menu shows it: "Shift+E". */
+/** What the button of a command says in its tooltip: "Zoom in (+)". */
+export function titleOf(id: CommandId, what = commandOf(id).what): string {
+  return `${what} (${shortcutOf(id)})`;
+}
+
+/** "Ctrl+Shift+z" → "Ctrl+Shift+Z". */
 export function keyText(chord: string): string {
   return keyCaps(chord).join("+");
 }

@@ -1,6 +1,6 @@
 // Dispatches key presses anywhere in the widget, except in text fields, to key-bindings.ts.
 import { hasControl } from "../render/gestures/pointer";
-import { BINDINGS, type KeyContext } from "./key-bindings";
+import { BINDINGS, isAvailable, type KeyContext } from "./key-bindings";
 import { NavigationCursor } from "./keyboard-nav";
 import type { Parts } from "./parts";
 
@@ -37,7 +37,7 @@ export function actionFor(
   drawing: boolean,
 ): (() => unknown) | undefined {
   const binding = BINDINGS.get(chordOf(event));
-  if (!binding || (binding.kernel && context.readOnly)) return undefined;
+  if (!binding || !isAvailable(binding, context)) return undefined;
   return drawing || !binding.drawing ? () => binding.act(context) : undefined;
 }
 

@@ -165,7 +165,7 @@ export function createFileToolbar(
 }
 
 /** Give the tab another name than the file has; Jupyter would take that for a wish to rename the file. */
-export function setLabel(widget: Widget, label: string): void {
+function setLabel(widget: Widget, label: string): void {
   Signal.disconnectBetween(widget.title, widget);
   widget.title.label = label;
 }

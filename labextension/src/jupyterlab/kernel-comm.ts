@@ -21,7 +21,7 @@ const UNHEARD = 500;
 const GRACE = 1000;
 
 /** A request of tfgraphwidget/jupyterlab/comm_handler.py, without its id. */
-export interface KernelRequest extends JSONObject {
+interface KernelRequest extends JSONObject {
   type: string;
 }
 export interface KernelReply extends JSONObject {

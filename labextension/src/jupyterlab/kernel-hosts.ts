@@ -30,7 +30,7 @@ interface HostTab extends Widget {
 }
 
 /** What shows the widgets of our own documents. */
-export const documentRendermimes = new WeakMap<ISessionContext, IRenderMimeRegistry>();
+const documentRendermimes = new WeakMap<ISessionContext, IRenderMimeRegistry>();
 
 /**
  * The tab whose connection carries widgets. A page has one such connection for each kernel: of two tabs on the same

@@ -191,7 +191,7 @@ async function waitUntilShown(find: () => Element | null, isOver: () => boolean)
 
 let isWorn = false;
 
-export function injectStyles(): void {
+function injectStyles(): void {
   if (isWorn) return;
   const style = document.createElement("style");
   style.textContent = css + files;

@@ -9,7 +9,7 @@ import type { GraphPanel } from "./graph-panel";
 import { graphIcon } from "./icon";
 import { withLazyBundle } from "./lazy-loader";
 
-export const OPEN = "tfgraphwidget:open";
+const OPEN = "tfgraphwidget:open";
 
 type PanelTab = MainAreaWidget<GraphPanel>;
 interface OpenArguments extends ReadonlyPartialJSONObject {

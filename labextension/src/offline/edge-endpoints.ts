@@ -336,7 +336,7 @@ export interface Piece {
 }
 
 /** Per piece how far it goes down, and how much taller all of it is. */
-export function pushDown(pieces: readonly Piece[]): { drop: Float64Array; growth: number } {
+function pushDown(pieces: readonly Piece[]): { drop: Float64Array; growth: number } {
   const drop = new Float64Array(pieces.length);
   if (pieces.every(({ growth }) => growth <= 0)) return { drop, growth: 0 };
   const order = [...pieces.keys()].sort((a, b) => yOf(pieces, a) - yOf(pieces, b));
@@ -414,7 +414,7 @@ const ASPECT = 1.6;
  * The block of the children that are `loose`, or null when they do not stand apart: none of `others` may overlap it. Their
  * sizes now are `width` and `height` per child.
  */
-export function packBlock(
+function packBlock(
   boxes: readonly Box[],
   loose: readonly number[],
   others: readonly Box[],

@@ -3,7 +3,7 @@
 import type { Legend } from "../protocol/messages";
 
 /** What TensorFlow says of an op type. */
-export interface Documentation {
+interface Documentation {
   readonly summary: string;
   readonly about: string;
   readonly arguments: [string, string, string][];

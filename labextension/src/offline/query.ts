@@ -1,7 +1,7 @@
 // The query language of the search box. Python twin: tfgraphwidget/graph/query.py.
 import { Refusal } from "./refusal";
 
-export type Kind = "plain" | "glob" | "regex";
+type Kind = "plain" | "glob" | "regex";
 
 export interface Term {
   /** "" is a word, which is found in names and types. */
@@ -11,7 +11,7 @@ export interface Term {
   readonly negated: boolean;
 }
 
-export const KEYS = ["name", "type", "dtype", "shape", "attr", "device", "scope", "is"] as const;
+const KEYS = ["name", "type", "dtype", "shape", "attr", "device", "scope", "is"] as const;
 const MOST_TERMS = 50;
 const LONGEST = 4000;
 
@@ -148,7 +148,7 @@ function translateRegex(pattern: string): string {
 }
 
 /** Whether a text, or a part of it after a slash, matches the pieces with any text between them. */
-export function matchesGlob(pieces: readonly string[], text: string): boolean {
+function matchesGlob(pieces: readonly string[], text: string): boolean {
   const [first = "", ...middle] = pieces;
   const last = middle.pop() ?? "";
   const start = text.startsWith(first) ? 0 : text.indexOf(`/${first}`) + 1;

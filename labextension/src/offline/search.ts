@@ -185,7 +185,7 @@ function textCodes(
 // What a query says of attributes: "attr:padding=SAME". The twin of tfgraphwidget/graph/op_predicates.py.
 
 /** Which ops have the attribute of a term, with its value when it has one; where an op leaves it out, by its default. */
-export function attributeTest(graph: Graph, { value }: Term): (op: number) => boolean {
+function attributeTest(graph: Graph, { value }: Term): (op: number) => boolean {
   const sign = value.indexOf("=");
   const [name, wanted] = sign < 0 ? [value, ""] : [value.slice(0, sign), value.slice(sign + 1)];
   const holds = sign < 0 ? null : valueMatcher(wanted);
@@ -216,7 +216,7 @@ function valueMatcher(value: string): (text: string) => boolean {
 const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/;
 
 /** A value as it is compared: in small letters, without spaces and quotes, numbers in the shortest way. */
-export function normalizeValue(text: string): string {
+function normalizeValue(text: string): string {
   const low = foldCase(text.trim());
   if (/^(\?|\d+)([x×](\?|\d+))+$/.test(low)) return `[${low.split(/[x×]/).join(",")}]`;
   if (!["[]", "()"].includes(`${low.slice(0, 1)}${low.slice(-1)}`)) return shortNumber(low);

@@ -1,6 +1,6 @@
 // Creates elements. Text is always set as text, because names and attributes come from untrusted files.
-type Attributes = Record<string, string | number | boolean | undefined>;
-type Child = Node | string;
+export type Attributes = Record<string, string | number | boolean | undefined>;
+export type Child = Node | string;
 
 /** An element with attributes ("class", "aria-label", …; true is the empty attribute, false and undefined none). */
 export function element<T extends keyof HTMLElementTagNameMap>(

@@ -39,6 +39,23 @@ const STILL = 24;
 /** Pixels beside an edge at which it is hit. */
 const EDGE_REACH = 5;
 
+/** What the canvas shows. */
+const DRAWN_FIELDS = [
+  "camera",
+  "hover",
+  "hoverEdge",
+  "picked",
+  "paint",
+  "scene",
+  "warned",
+  "edited",
+  "controls",
+  "hitNames",
+  "hitOps",
+  "hitCounts",
+  "hit",
+] as const;
+
 export class Stage {
   readonly canvas: HTMLCanvasElement;
   readonly #host: HTMLElement;
@@ -72,26 +89,9 @@ export class Stage {
       () => cancelAnimationFrame(this.#scheduled),
       () => clearTimeout(this.#idle),
       watchTheme(() => this.#onThemeChange()),
+      store.watch(DRAWN_FIELDS, () => this.schedule()),
+      store.watch(["connecting"], ({ connecting }) => this.#setRefused(connecting?.refused ?? null)),
     );
-    store.watch(
-      [
-        "camera",
-        "hover",
-        "hoverEdge",
-        "picked",
-        "paint",
-        "scene",
-        "warned",
-        "edited",
-        "controls",
-        "hitNames",
-        "hitOps",
-        "hitCounts",
-        "hit",
-      ],
-      () => this.schedule(),
-    );
-    store.watch(["connecting"], ({ connecting }) => this.#setRefused(connecting?.refused ?? null));
   }
 
   close(): void {
@@ -446,7 +446,7 @@ type Items = Pick<Frame, "warned" | "edited" | "barred" | "hits" | "hitCounts" |
 type Named = Pick<Screen, "warned" | "edited" | "hitNames" | "hitOps" | "hitCounts">;
 type Refused = ReadonlyMap<string, string> | null;
 
-export class NamedItems {
+class NamedItems {
   #by: readonly unknown[] = [];
   #items: Items = {
     warned: new Set(),
@@ -492,7 +492,7 @@ function closedItems(scene: Scene, names: readonly string[]): number[] {
 // The position of an item on the canvas, where it can be clicked.
 
 /** The middle of an op or closed scope, the middle of what is in view of an open scope's header; and the whole size. */
-export function handleOf(scene: Scene, item: number, camera: Camera, viewport: Viewport): Box {
+function handleOf(scene: Scene, item: number, camera: Camera, viewport: Viewport): Box {
   const { x, y, width, height } = boxOf(scene.box, item);
   const open = at(scene.kind, item) === OPEN;
   const corner = toScreen(camera, x, y);
@@ -508,6 +508,6 @@ export function handleOf(scene: Scene, item: number, camera: Camera, viewport: V
 }
 
 /** Whether a world point in an open scope is below its header. */
-export function isBelowHeader(scene: Scene, item: number, point: Point): boolean {
+function isBelowHeader(scene: Scene, item: number, point: Point): boolean {
   return at(scene.kind, item) === OPEN && point.y > boxOf(scene.box, item).y + HEADER;
 }

@@ -78,7 +78,7 @@ function matchesText({ total, scopes, hits, why }: SearchReply, { replaceable }:
 }
 
 /** "3 of 37"; before the first step the number of hits. */
-export function placeText({ found, hit }: Screen): string {
+export function placeText({ found, hit }: Pick<Screen, "found" | "hit">): string {
   if (!found) return "";
   return hit < 0 ? formatCount(found.total) : `${formatCount(hit + 1)} of ${formatCount(found.total)}`;
 }

@@ -20,7 +20,7 @@ export type Mode = "look" | "input" | "output";
 export type Tool = "pan" | Shape;
 /** A tab of the side panel. */
 export type PanelTab = "clone" | "op" | "history" | "costs";
-export interface StatusAction {
+interface StatusAction {
   readonly text: string;
   readonly title: string;
   act(): void;
@@ -51,13 +51,13 @@ export interface Connection {
 }
 
 /** A form waits for an op to be clicked; the status line shows the prompt `ask`. */
-export interface Picking {
+interface Picking {
   readonly ask: string;
   take(op: string): void;
 }
 
 /** A scope is marked by some of its tensors, which the user ticks. */
-export interface Ticking {
+interface Ticking {
   readonly item: number;
   readonly side: "inputs" | "outputs";
   readonly tensors: readonly BoundaryTensor[];
@@ -184,10 +184,10 @@ const EMPTY: Screen = {
 
 type Listener = (screen: Screen) => void;
 
-/** An observable value: listeners name the fields they depend on and are called once per change. */
+/** An observable value: listeners name their slice of it and are called once per change. */
 export class Store {
   #value: Screen = EMPTY;
-  readonly #listeners: { fields: readonly (keyof Screen)[]; listener: Listener }[] = [];
+  readonly #listeners = new Set<{ fields: readonly (keyof Screen)[]; listener: Listener }>();
 
   get value(): Screen {
     return this.#value;
@@ -202,10 +202,19 @@ export class Store {
     }
   }
 
-  /** Call `listener` now and whenever one of `fields` has another value. */
-  watch(fields: readonly (keyof Screen)[], listener: Listener): void {
-    this.#listeners.push({ fields, listener });
+  /**
+   * Call `listener` now and whenever one of `fields` has another value, until the function that is
+   * returned is called. It gets these fields; what it reads besides, without waiting for it, is in
+   * `value`.
+   */
+  watch<Field extends keyof Screen>(
+    fields: readonly Field[],
+    listener: (slice: Pick<Screen, Field>) => void,
+  ): () => void {
+    const entry = { fields, listener: listener as Listener };
+    this.#listeners.add(entry);
     listener(this.#value);
+    return () => this.#listeners.delete(entry);
   }
 }
 

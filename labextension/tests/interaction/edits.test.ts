@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { DragConnect, type MenuEntry, onlySlot } from "../../src/interaction/drag-connect";
+import { type Choice, DragConnect, onlySlot } from "../../src/interaction/drag-connect";
 import {
   commandsFor,
   commandsForPart,
@@ -232,13 +232,13 @@ describe("dragging from a port", () => {
     const { store, actions } = await opened();
     const change = vi.fn(async () => true);
     const targets = vi.fn(async () => answers.shift() ?? null);
-    const menus: (readonly MenuEntry[])[] = [];
+    const menus: (readonly Choice[])[] = [];
     const dragConnect = new DragConnect({
       store,
       stage: { itemAt: () => item },
       edits: { targets, change },
       say: (status) => actions.showStatus(status),
-      menu: (_, entries) => menus.push(entries),
+      menu: (_, choices) => menus.push(choices),
     });
     return { store, dragConnect, change, targets, menus };
   }
@@ -271,7 +271,7 @@ describe("dragging from a port", () => {
     await dragConnect.drop(HERE);
     expect(change).not.toHaveBeenCalled();
     expect(menus[0]?.map(({ text }) => text)).toEqual(["Input 0, replaces a:0", "Input 1, replaces b:0"]);
-    menus[0]?.[1]?.choose();
+    menus[0]?.[1]?.act();
     expect(change).toHaveBeenCalledWith("connect", ["input:0", "net"], { k: "1" });
   });
 
@@ -283,7 +283,7 @@ describe("dragging from a port", () => {
     );
     await dragConnect.begin("net", HERE);
     expect(store.value.connecting).toBeNull();
-    menus[0]?.[1]?.choose();
+    menus[0]?.[1]?.act();
     expect(targets).toHaveBeenLastCalledWith("net:1");
   });
 

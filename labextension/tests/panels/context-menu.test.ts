@@ -43,21 +43,23 @@ function world(change: Partial<State> = {}, coverage: number[] = [0, 0, 0, 0, 0]
   };
   const hit = (change: Partial<typeof NONE>) =>
     targetAt({ ...NONE, ...change }, scene, store.value.paint, store.value.state);
+  const entries = (target: Target, details: InspectReply | null = null) =>
+    entriesFor(target, details, context).flat();
   const texts = (target: Target, details: InspectReply | null = null) =>
     entriesFor(target, details, context).map((group) => group.map(({ text }) => text));
   const choose = async (
     target: Target,
-    text: string,
+    id: string,
     details: InspectReply | null = null,
     line: LineTensor | null = null,
   ) => {
     await entriesFor(target, details, context, line)
       .flat()
-      .find((entry) => entry.text === text)
+      .find((entry) => entry.id === id)
       ?.act();
     return asked.splice(0);
   };
-  return { store, scene, hit, texts, choose };
+  return { store, scene, hit, entries, texts, choose };
 }
 
 const relu = (change: Partial<InspectReply> = {}) =>
@@ -115,7 +117,7 @@ describe("what a menu lists", () => {
       ["Copy name", "Copy tensor name", "Values"],
       ["Find more like this"],
     ]);
-    expect(await choose(target, "Show in the drawing", relu())).toEqual([["reveal", "net/dense/w"]]);
+    expect(await choose(target, "reveal", relu())).toEqual([["reveal", "net/dense/w"]]);
     // An edit has removed it, or the kernel is busy.
     expect(texts(target)).toEqual([["Copy name"]]);
   });
@@ -188,10 +190,31 @@ describe("what a menu lists", () => {
   });
 });
 
+test("no two entries of a menu have the same id, and those of commands say their keys", () => {
+  const { hit, entries } = world({
+    undo: "editor.bypass('a')",
+    redo: "editor.bypass('b')",
+    selected_ops: 2,
+    hidden: 3,
+  });
+  const targets: Target[] = [
+    hit({ item: INPUT }),
+    hit({ item: CLOSED_SCOPE }),
+    { kind: "selection" },
+    { kind: "canvas" },
+  ];
+  for (const target of targets) {
+    const ids = entries(target, relu()).map(({ id }) => id);
+    expect(new Set(ids).size, String(ids)).toBe(ids.length);
+  }
+  const keys = Object.fromEntries(entries({ kind: "canvas" }).map(({ id, key }) => [id, key]));
+  expect(keys).toMatchObject({ undo: "Ctrl+Z", redo: "Ctrl+Y", fit: "F", "expand-all": "Shift+E" });
+});
+
 describe("what an entry does", () => {
   test("Clone selects the item, then leads to the form", async () => {
     const { hit, choose } = world();
-    const [select, form] = await choose(hit({ item: CLOSED_SCOPE }), "Clone …");
+    const [select, form] = await choose(hit({ item: CLOSED_SCOPE }), "clone");
     expect(select?.slice(0, 2)).toEqual(["selectRegion", { items: [], ops: [], scopes: ["net/dense"] }]);
     expect(form).toEqual(["cloneForm"]);
   });
@@ -199,10 +222,10 @@ describe("what an entry does", () => {
   test("an edit with arguments shows its form, another is made", async () => {
     const { hit, choose } = world();
     const target = hit({ item: INPUT });
-    expect(await choose(target, "Replace …", relu())).toEqual([
+    expect(await choose(target, "replace", relu())).toEqual([
       ["form", "replace", ["input"], { remove: "True" }],
     ]);
-    expect(await choose(target, "Bypass", relu())).toEqual([
+    expect(await choose(target, "bypass", relu())).toEqual([
       ["change", "bypass", ["input"], { gradients: "True" }],
     ]);
   });
@@ -212,10 +235,10 @@ describe("what an entry does", () => {
     const edge = { kind: "edge", edge: 0 } as const;
     const line = { tensor: "input:0", only: ["net/dense/a"] };
     const details = relu({ outputs: [tensor(["net/dense/a"])] });
-    expect(await choose(edge, "Insert on this edge …", details, line)).toEqual([
+    expect(await choose(edge, "insert", details, line)).toEqual([
       ["form", "insert", ["input:0"], { only: '["net/dense/a"]' }],
     ]);
-    expect(await choose(edge, "Go to net")).toEqual([["reveal", "net/"]]);
+    expect(await choose(edge, "go-to-consumer")).toEqual([["reveal", "net/"]]);
   });
 });
 

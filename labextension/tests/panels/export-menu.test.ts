@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { groupsOf, runsOf } from "../../src/panels/export/export-menu";
+import { runsOf } from "../../src/panels/controls/menus";
+import { groupsOf } from "../../src/panels/export/export-menu";
 import { fileName } from "../../src/panels/export/picture";
 import type { SaveFormat } from "../../src/protocol/messages";
 
@@ -25,8 +26,11 @@ test("neighbors that are refused for the same reason have it below them once", (
   ];
   const groups = groupsOf(formats);
   expect([...groups.keys()]).toEqual(["Model", "Edits"]);
-  const runs = runsOf(groups.get("Model") ?? []);
-  expect(runs.map((run) => run.map(({ kind }) => kind))).toEqual([
+  const model = groups.get("Model") ?? [];
+  const runs = runsOf(
+    model.map(({ kind, refused }) => ({ id: kind, text: kind, why: refused, act: () => {} })),
+  );
+  expect(runs.map((run) => run.map(({ id }) => id))).toEqual([
     ["graph"],
     ["saved_model", "frozen"],
     ["onnx"],

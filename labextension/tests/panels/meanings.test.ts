@@ -1,6 +1,6 @@
 // Whatever the drawer draws has its meaning in the legend.
 import { expect, test } from "vitest";
-import { meaningsAt, meaningsIn, meaningsOfEdge, meaningsOfFrames } from "../../src/panels/controls/meanings";
+import { framesAt, marksAt, meaningOf, meaningsIn, meaningsOfEdge } from "../../src/panels/controls/meanings";
 import { CLOSED, OP, OPEN, type Paint, type Scene } from "../../src/protocol/scene";
 import { decoded, drawnOf, type Picture, pictures } from "../render/recorder";
 
@@ -107,7 +107,10 @@ test("every field of a drawing that is drawn is in this test", () => {
 test("a mark under the pointer says what the legend says", () => {
   const box = { x: 100, y: 100, width: 80, height: 40 };
   const group = { ...scene, ...asClosed, members: each(scene.members, 8) };
-  const at = (x: number, y: number) => meaningsAt(group, paint, closed, { box, point: { x, y }, zoom: 1 });
+  const at = (x: number, y: number) =>
+    marksAt(group, paint, closed, { box, point: { x, y }, zoom: 1 }).map((mark) =>
+      meaningOf(mark, group, closed),
+    );
   expect(at(176, 100)).toEqual(["×8 on a box: a group of 8 siblings."]);
   expect(at(140, 143)).toEqual(["Stacked box: a closed scope; double-click it to open it."]);
   expect(at(140, 120)).toEqual([]);
@@ -140,7 +143,7 @@ test.each([
   const screen = { ...NONE, ...change };
   const item = scene.byKey.get("x") ?? -1;
   const at = (one: number, x: number, y: number) =>
-    meaningsOfFrames(scene, screen, one, { box, point: { x, y } });
+    framesAt(scene, screen, one, { box, point: { x, y } }).map((mark) => meaningOf(mark, scene, one));
   const [meaning = "", ...more] = at(item, 140, 97);
   expect(meaning.startsWith(begin), meaning).toBe(true);
   expect(more).toEqual([]);

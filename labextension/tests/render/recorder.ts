@@ -11,13 +11,13 @@ import { SceneIndex } from "../../src/render/hit-testing/scene-index";
 
 export type Shape = Record<string, unknown> & { kind: string };
 
-export interface Golden {
+interface Golden {
   themes: Record<string, [string, string]>;
   widths: Record<string, number>;
   cases: { name: string; fields: Field[]; buffer: string; shapes: Record<string, Shape[]> }[];
 }
 
-export const golden: Golden = JSON.parse(
+const golden: Golden = JSON.parse(
   readFileSync(new URL("../../../tests/golden/pictures.json", import.meta.url), "utf8"),
 );
 export const pictures = golden.cases.flatMap(({ name, ...rest }) =>

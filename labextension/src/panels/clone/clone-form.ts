@@ -147,7 +147,7 @@ export function cannotClone(state: State | null): string {
 
 type Options = Pick<CloneForm, "placeholders" | "reseed" | "times" | "device">;
 
-export class MoreOptions {
+class MoreOptions {
   readonly #placeholders = element("input", { type: "checkbox", name: "placeholders" });
   readonly #reseed = element("input", { type: "checkbox", name: "reseed" });
   readonly #times = element("input", {
@@ -267,7 +267,7 @@ export class StateModes {
   }
 }
 
-export class StateSwitches {
+class StateSwitches {
   readonly modes = new StateModes();
   readonly #summary = element("summary", { class: "tgw-fold" });
   readonly #search = element("input", {

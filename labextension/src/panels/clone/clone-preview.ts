@@ -35,7 +35,7 @@ export function headline({ ops, scopes }: ClonePreview): string {
 }
 
 /** Why a clone has more ops than the selection; "" if it has not. */
-export function surplusText({ ops, scopes }: ClonePreview, selected: number): string {
+function surplusText({ ops, scopes }: ClonePreview, selected: number): string {
   const each = ops / Math.max(scopes.length, 1);
   if (selected === 0 || each <= selected) return "";
   return ` ${plural(selected, "op")} selected; the other ${number(each - selected)} set their variables and state.`;

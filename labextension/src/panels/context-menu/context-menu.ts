@@ -5,11 +5,10 @@ import type { Parts } from "../../interaction/parts";
 import type { InspectReply } from "../../protocol/messages";
 import { labelOf, type Scene } from "../../protocol/scene";
 import type { Point } from "../../render/camera/camera";
-import { isBrowsing } from "../controls/browse-button";
 import { commandForm, type EditCommand, showForm } from "../controls/edit-form";
-import { isAroundBox, markedAt } from "../controls/meanings";
-import { handleMenuKey, menuItem, placeMenu } from "../controls/menus";
-import { element, focusAround, hasFocus, setAttributes, uniqueId } from "../dom";
+import { markedAt, unmarked } from "../controls/meanings";
+import { Popover } from "../controls/menus";
+import { element, focusAround, setAttributes } from "../dom";
 import { feedForm, runWithFeeds } from "../forms/feed-form";
 import { ADD_MODEL, COMPARE_WITH, type OtherGraphForm } from "../other-graphs/other-graphs";
 import { entriesFor, type MenuGroups, titleOf } from "./entries";
@@ -44,70 +43,42 @@ export interface ContextMenu {
 /** `cloneForm` leads to the form that clones the selection. */
 export function createContextMenu(parts: Parts, cloneForm: () => void): ContextMenu {
   const { store, stage, actions } = parts;
-  const id = uniqueId();
-  const heading = element("p", { class: "tgw-label", id });
-  const body = element("div", {});
-  // A click on its text leaves it open: it can have the focus.
-  const root = element("div", { class: "tgw-menu tgw-context", tabindex: -1, hidden: true }, heading, body);
+  /** Counts how often it was opened or closed: what comes late does not open it again. */
   let turn = 0;
   let place: Point = { x: 0, y: 0 };
   let subject = "";
-  /** What had the focus before a menu of a list, and has it again afterwards; else the drawing. */
-  let origin: HTMLElement | null = null;
 
-  const close = () => {
+  const closed = () => {
     turn += 1;
-    if (root.hidden) return;
-    const had = hasFocus(root);
-    root.hidden = true;
-    if (had) (origin?.isConnected ? origin : widget())?.focus({ preventScroll: true });
     if (store.value.picking) store.set({ picking: null }); // the form that waits for a click is closed
   };
-  const widget = () => root.closest<HTMLElement>(".tfgraphwidget");
-  const show = (title: string, content: HTMLElement) => {
-    heading.textContent = title;
-    body.replaceChildren(content);
-    root.hidden = false;
-    placeMenu(root, place.x, place.y);
-  };
-  /** Show entries, with the focus on the first or on the one of a text. */
+  // Nothing else has the focus, as when another window is looked at: what was typed is not lost.
+  // And a form stays that waits for a click on an op.
+  const stays = (focused: EventTarget | null) =>
+    (focused === null && body.querySelector("form") !== null) || store.value.picking !== null;
+  const popover = new Popover("tgw-context", { closed, stays });
+  const { root, body } = popover;
+  const close = () => popover.close();
   const showMenu = (title: string, groups: MenuGroups, focused?: string | null): HTMLElement => {
-    const list = element("div", { role: "menu", "aria-labelledby": id });
-    for (const group of groups)
-      list.append(
-        element(
-          "div",
-          { role: "group", class: "tgw-menu-group" },
-          ...group.map((item) => menuItem(item, close)),
-        ),
-      );
-    list.addEventListener("keydown", (event) => handleMenuKey(event, list, close));
-    show(title, list);
-    const buttons = [...list.querySelectorAll("button")];
-    const first = buttons.find(({ textContent }) => textContent === focused) ?? buttons[0];
-    first?.focus({ preventScroll: true });
-    return list;
+    const sections = groups.map((items) => ({ items }));
+    return popover.showMenu(title, sections, place, focused);
+  };
+  /** Show a form in the place of the menu. */
+  const showDialog = (name: string, form: HTMLFormElement, title = name, about = "") => {
+    const slot = element("div", { role: "dialog", "aria-label": name });
+    popover.show(title, slot, place, about);
+    showForm(slot, form);
   };
   const form = (command: EditCommand) => {
-    const slot = element("div", { role: "dialog", "aria-label": command.name });
-    show(`${command.name}: ${subject}`, slot);
-    heading.title = command.title;
-    showForm(slot, commandForm(command, parts, close));
+    const title = `${command.name}: ${subject}`;
+    showDialog(command.name, commandForm(command, parts, close), title, command.title);
   };
-  const otherGraph = ({ name, create }: OtherGraphForm, source = "") => {
-    const slot = element("div", { role: "dialog", "aria-label": name });
-    show(name, slot);
-    showForm(slot, create(parts, source, close));
-    placeMenu(root, place.x, place.y);
-  };
+  const otherGraph = ({ name, create }: OtherGraphForm, source = "") =>
+    showDialog(name, create(parts, source, close));
   const values = async (name: string) => {
     if (name !== "" && store.value.picked !== name) await actions.inspect(name); // where its value is shown
     const target = { name, measure: false };
-    return runWithFeeds(target, parts, (feeds) => {
-      const slot = element("div", { role: "dialog", "aria-label": "Feeds" });
-      show("Feeds", slot);
-      showForm(slot, feedForm(target, feeds, parts, close));
-    });
+    return runWithFeeds(target, parts, (feeds) => showDialog("Feeds", feedForm(target, feeds, parts, close)));
   };
   const context = {
     ...parts,
@@ -128,7 +99,7 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   const find = async (target: Target, scene: Scene): Promise<Found> => {
     if (target.kind !== "edge") {
       // A list of the panel stays as it is while its menu is open.
-      const ask = origin ? (key: string) => actions.describe(key) : inspect;
+      const ask = popover.origin ? (key: string) => actions.describe(key) : inspect;
       return { details: "key" in target ? await ask(target.key) : null, line: null };
     }
     const line = await lineTensor(scene, target.edge, (key) => actions.describe(key));
@@ -141,8 +112,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     turn += 1;
     const mine = turn;
     place = point;
-    origin = from;
-    widget()?.focus({ preventScroll: true });
+    popover.origin = from;
+    popover.widget?.focus({ preventScroll: true });
     const isOpen = () => mine === turn && store.value.scene === scene;
     // Keys are for the current item, which that of a list is not.
     const isElsewhere = from !== null && "key" in target;
@@ -161,7 +132,7 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     // The kernel was busy: what it allows is added, unless a form has taken the place of the menu.
     const late = await finding;
     if (!isOpen() || !body.contains(list)) return;
-    const focused = list.querySelector(":focus")?.textContent;
+    const focused = list.querySelector(":focus")?.getAttribute("data-command");
     root.focus({ preventScroll: true }); // it closes when the focus leaves it
     showMenu(title, entries(late), focused);
     setAttributes(root, { "aria-busy": "false" });
@@ -173,8 +144,8 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     const inside = stage.isInside(item, point);
     const edge = stage.edgeAt(point);
     // A badge of a box, such as ×174, is beside it; a frame, or what is stacked below a scope, lies where lines begin.
-    const [beside, meanings] = item <= 0 || inside ? markedAt(parts, -1, point) : [item, []];
-    const marked = edge >= 0 && isAroundBox(meanings) ? 0 : beside;
+    const beside = item <= 0 || inside ? markedAt(parts, -1, point) : unmarked(item);
+    const marked = edge >= 0 && beside.isAround ? 0 : beside.item;
     const hit = marked > 0 ? { item: marked, edge: -1, inside: false } : { item, edge, inside };
     await open(targetAt(hit, scene, paint, state), point);
   };
@@ -194,27 +165,21 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
     if (connecting || picking) return actions.cancel();
     if (!scene) return;
     const focused = focusAround(root);
-    const from = focused instanceof HTMLElement && widget()?.contains(focused) ? focused : widget();
+    const from =
+      focused instanceof HTMLElement && popover.widget?.contains(focused) ? focused : popover.widget;
     await open(name === "" ? { kind: "canvas" } : targetOf(name, scene), point, from);
   };
 
   const openDropped = (path: string, point: Point) => {
     place = point;
-    origin = null;
+    popover.origin = null;
     const act = (form: OtherGraphForm) => () => otherGraph(form, path);
     const name = path.slice(path.lastIndexOf("/") + 1);
-    showMenu(name, [[ADD_MODEL, COMPARE_WITH].map((form) => ({ text: `${form.name} …`, act: act(form) }))]);
+    showMenu(name, [
+      [ADD_MODEL, COMPARE_WITH].map((form) => ({ id: form.verb, text: `${form.name} …`, act: act(form) })),
+    ]);
   };
 
-  // A form grows with what is typed.
-  new ResizeObserver(() => !root.hidden && placeMenu(root, place.x, place.y)).observe(root);
-  root.addEventListener("focusout", (event) => {
-    const isInside = event.relatedTarget instanceof Node && root.contains(event.relatedTarget);
-    // Nothing else has the focus now, as when another window is looked at: what was typed is not lost.
-    const isLeft = event.relatedTarget === null && body.querySelector("form") !== null;
-    // A form that waits for a file, or for a click on an op, stays.
-    if (!isInside && !isLeft && !isBrowsing(root) && !store.value.picking) close();
-  });
   const cancelPick = (event: KeyboardEvent) => {
     if (event.key !== "Escape" || !store.value.picking) return;
     event.stopPropagation(); // the form is closed by the next Escape
@@ -224,7 +189,7 @@ export function createContextMenu(parts: Parts, cloneForm: () => void): ContextM
   store.watch(["picking"], ({ picking }) => {
     const focused = focusAround(root);
     // Not where the focus has gone to a cell, or to another view.
-    if (!picking && !root.hidden && widget()?.contains(focused) && !root.contains(focused))
+    if (!picking && !root.hidden && popover.widget?.contains(focused) && !root.contains(focused))
       body.querySelector("input")?.focus();
   });
   return { root, openAt, openHere, openNamed, openDropped };

@@ -1,6 +1,5 @@
 // The entries of a context menu: those that apply to its target. Each calls an action or an edit that exists elsewhere, too.
-import { bindingOf, keyText } from "../../interaction/key-bindings";
-import { NavigationCursor } from "../../interaction/keyboard-nav";
+import { type CommandId, shortcutOf } from "../../interaction/key-bindings";
 import type { LineTensor } from "../../interaction/line-tensor";
 import type { Parts } from "../../interaction/parts";
 import { hasSelection, type SelectionVerb, whyNot } from "../../interaction/selection-commands";
@@ -22,7 +21,7 @@ import { copyToClipboard } from "../controls/copy-button";
 import { aboutText } from "../controls/descriptions";
 import { commandsFor, commandsForPart, moveCommand } from "../controls/edit-commands";
 import { applyCommand, type EditCommand } from "../controls/edit-form";
-import type { MenuItem } from "../controls/menus";
+import { commandItem, type MenuItem } from "../controls/menus";
 import { ADD_MODEL, COMPARE_WITH, type OtherGraphForm } from "../other-graphs/other-graphs";
 import type { Target } from "./target";
 
@@ -53,6 +52,10 @@ const EDITS: readonly EditCommand["verb"][] = [
   "rename",
   "remove",
 ];
+
+/** The commands of the canvas. */
+const HISTORY_COMMANDS = ["undo", "redo"] as const;
+const VIEW_COMMANDS = ["fit", "expand-all", "collapse-all", "show-hidden", "leave", "minimap"] as const;
 
 const SELECTION_TEXTS: Partial<Record<SelectionVerb, string>> = {
   boundary: "Mark its inputs and outputs",
@@ -127,7 +130,10 @@ function opGroups(
 ): MenuGroups {
   const { actions, readOnly } = context;
   const name = scene.names[item] ?? "";
-  const enter = { text: "Open the function", key: "Enter", act: () => actions.enter(name) };
+  const enter = commandItem("activate", context, {
+    text: "Open the function",
+    act: () => actions.enter(name),
+  });
   return [
     at(scene.door, item) === 1 ? [enter] : [],
     readOnly ? [] : [...cloneEntries([name], [], context), ...markEntries(item, context)],
@@ -141,15 +147,15 @@ function opGroups(
 /** Of what is not drawn, as far as it is in this graph: what is marked or opened must be seen. */
 function nameGroups(name: string, details: InspectReply | null, context: MenuContext): MenuGroups {
   const { actions, readOnly } = context;
-  if (!details) return [[copy("Copy name", name, context)]];
+  if (!details) return [[copyName(name, context)]];
   const isScope = details.op_type === "";
   const [ops, scopes] = isScope ? [[], [name.replace(/\/$/, "")]] : [[name], []];
   return [
-    [{ text: "Show in the drawing", act: () => actions.reveal(name) }],
+    [{ id: "reveal", text: "Show in the drawing", act: () => actions.reveal(name) }],
     readOnly ? [] : cloneEntries(ops, scopes, context),
     readOnly ? [] : namedEdits(details, context),
     traceEntries(ops, scopes, context),
-    isScope ? [copy("Copy name", name, context)] : nameEntries(name, details, context),
+    isScope ? [copyName(name, context)] : nameEntries(name, details, context),
     [findMore([name], isScope ? scopesLike(name.replace(/\/$/, "")) : `type:${details.op_type}`, context)],
   ];
 }
@@ -157,11 +163,11 @@ function nameGroups(name: string, details: InspectReply | null, context: MenuCon
 /** Of an op: its name and those of its tensors, and their values. */
 function nameEntries(name: string, details: InspectReply | null, context: MenuContext): MenuItem[] {
   const [tensor, ...more] = details?.outputs ?? [];
-  const copies = [copy("Copy name", name, context)];
-  if (tensor) copies.push(copy("Copy tensor name", tensor.name, context));
-  for (const { name: other } of more.slice(0, 3)) copies.push(copy(`Copy ${portOf(other)}`, other, context));
-  const values = { text: "Values", act: () => context.values(name) };
-  return [...copies, ...(context.readOnly || !tensor ? [] : [values])];
+  const copies = [copyName(name, context)];
+  if (tensor) copies.push(copyTensorName(tensor.name, context));
+  for (const { name: other } of more.slice(0, 3))
+    copies.push(copy(`copy-${portOf(other)}`, `Copy ${portOf(other)}`, other, context));
+  return [...copies, ...(context.readOnly || !tensor ? [] : [valuesOf(name, context)])];
 }
 
 function scopeGroups(
@@ -183,15 +189,13 @@ function scopeGroups(
       : editEntries(commandsForPart([], at(scene.variables, item) > 0), context, select);
   return [
     [
-      { text: word, key: "Enter", act: toggle(false) },
-      { text: `${word} all inside`, key: "Shift+Enter", act: toggle(true) },
+      commandItem("activate", context, { text: word, act: toggle(false) }),
+      commandItem("activate-all-inside", context, { text: `${word} all inside`, act: toggle(true) }),
     ],
     readOnly ? [] : [...cloneEntries([], [name], context), ...markEntries(item, context)],
     readOnly ? [] : (edits ?? []),
     traceEntries([], [name], context),
-    kind === "scope"
-      ? [copy("Copy name", name, context), findMore([`${name}/`], scopesLike(name), context)]
-      : [],
+    kind === "scope" ? [copyName(name, context), findMore([`${name}/`], scopesLike(name), context)] : [],
   ];
 }
 
@@ -205,7 +209,7 @@ export function scopesLike(scope: string): string {
 function findMore(names: readonly string[], otherwise: string, context: MenuContext): MenuItem {
   const { actions, readOnly } = context;
   const act = () => (readOnly ? actions.search(otherwise) : actions.findLike(names, otherwise));
-  return { text: "Find more like this", act };
+  return { id: "find-like", text: "Find more like this", act };
 }
 
 function edgeGroups(
@@ -216,7 +220,8 @@ function edgeGroups(
 ): MenuGroups {
   const { actions, readOnly } = context;
   const [source, consumer] = endsOf(scene, edge);
-  const go = (item: number) => ({
+  const go = (id: string, item: number) => ({
+    id,
     text: `Go to ${short(labelOf(scene, item))}`,
     act: () => void actions.reveal(keyOf(scene, item)),
   });
@@ -228,50 +233,48 @@ function edgeGroups(
     what: [line.tensor],
     options: { only: JSON.stringify(line.only) },
   };
-  const values = { text: "Values", act: () => context.values(line?.details.name ?? "") };
   return [
-    [go(source), go(consumer)],
+    [go("go-to-source", source), go("go-to-consumer", consumer)],
     readOnly || !inserted ? [] : editEntries([inserted], context, undefined, ["insert"]),
-    line ? [copy("Copy tensor name", line.tensor, context), ...(readOnly ? [] : [values])] : [],
+    line
+      ? [copyTensorName(line.tensor, context), ...(readOnly ? [] : [valuesOf(line.details.name, context)])]
+      : [],
   ];
 }
 
 function selectionGroups(context: MenuContext): MenuGroups {
-  const { store, actions, readOnly } = context;
+  const { store, readOnly } = context;
   const { state } = store.value;
-  const values = { text: "Values", act: () => context.values("") };
   const expression = state?.expression ?? "";
   return [
     readOnly ? [] : [...cloneSelection("Clone …", context), ...deriveEntries(["boundary"], context)],
     readOnly ? [] : editEntries(commandsForPart([], (state?.selected_trainable ?? 0) > 0), context),
     [...deriveEntries(["upstream", "downstream", "grow", "path"], context), ...hideEntries("", context)],
     [
-      ...(readOnly ? [] : [values, findMore([], "", context)]),
-      ...(expression ? [copy("Copy as Python", expression, context)] : []),
-      { text: "Clear the selection", act: () => actions.clearSelection() },
+      ...(readOnly ? [] : [valuesOf("", context), findMore([], "", context)]),
+      ...(expression ? [copy("copy-as-python", "Copy as Python", expression, context)] : []),
+      clearEntry(context),
     ],
   ];
 }
 
 function canvasGroups(context: MenuContext): MenuGroups {
-  const { store, actions, readOnly } = context;
+  const { store, readOnly } = context;
   const { state } = store.value;
-  const inside = (state?.path.length ?? 1) > 1;
-  const clear = { text: "Clear the selection", act: () => actions.clearSelection() };
-  const undo = { text: "Undo", key: "Ctrl+Z", act: () => actions.edits.undo() };
-  const redo = { text: "Redo", key: "Ctrl+Y", act: () => actions.edits.redo() };
+  const useless = new Set<CommandId>();
+  if (!state?.hidden) useless.add("show-hidden");
+  if ((state?.path.length ?? 1) <= 1) useless.add("leave");
+  const commands = (ids: readonly CommandId[]) => ids.map((id) => commandItem(id, context));
   const isMarked = whyNot("clear", state) === "";
   return [
     readOnly ? [] : cloneSelection("Clone the selection …", context),
-    [...(!readOnly && state?.undo ? [undo] : []), ...(!readOnly && state?.redo ? [redo] : [])],
-    keyEntries(
-      ["f", "E", "C", ...(state?.hidden ? ["A"] : []), ...(inside ? ["Backspace"] : []), "m"],
-      context,
-    ),
-    [...deriveEntries(["invert"], context), ...(isMarked ? [clear] : [])],
+    readOnly ? [] : commands(HISTORY_COMMANDS.filter((id) => state?.[id])),
+    commands(VIEW_COMMANDS.filter((id) => !useless.has(id))),
+    [...deriveEntries(["invert"], context), ...(isMarked ? [clearEntry(context)] : [])],
     readOnly
       ? []
       : [ADD_MODEL, COMPARE_WITH].map((form) => ({
+          id: form.verb,
           text: `${form.name} …`,
           act: () => context.otherGraph(form),
         })),
@@ -296,23 +299,30 @@ function cloneEntries(ops: string[], scopes: string[], context: MenuContext): Me
   const isPart = (state?.inputs.length ?? 0) + (state?.outputs.length ?? 0) > 0;
   return [
     ...(isPart ? cloneSelection("Clone the selection …", context) : []),
-    { text: "Clone …", key: "C", act },
+    commandItem("clone", context, { text: "Clone …", act }),
   ];
 }
 
-function markEntries(item: number, { store, actions }: MenuContext): MenuItem[] {
+function markEntries(item: number, context: MenuContext): MenuItem[] {
+  const { store, actions } = context;
   const mark = at(store.value.paint?.mark ?? [], item);
   const text = (side: string, bits: number) => `${mark & bits ? "Unmark" : "Mark"} as ${side}`;
   return [
-    { text: text("input", INPUT_MARK | SOURCE_MARK), key: "I", act: () => actions.mark(item, "inputs") },
-    { text: text("output", OUTPUT_MARK), key: "O", act: () => actions.mark(item, "outputs") },
+    commandItem("mark-input", context, {
+      text: text("input", INPUT_MARK | SOURCE_MARK),
+      act: () => actions.mark(item, "inputs"),
+    }),
+    commandItem("mark-output", context, {
+      text: text("output", OUTPUT_MARK),
+      act: () => actions.mark(item, "outputs"),
+    }),
   ];
 }
 
 function cloneSelection(text: string, { store, cloneForm }: MenuContext): MenuItem[] {
   const { state } = store.value;
   if (!state || state.selected_ops === 0 || cannotClone(state)) return [];
-  return [{ text, act: cloneForm }];
+  return [{ id: "clone-selection", text, act: cloneForm }];
 }
 
 /** The edits of a menu; `first` selects what they are of. */
@@ -331,16 +341,16 @@ function editEntries(
       else await applyCommand(command, context);
     };
     const text = command.fields ? `${command.name} …` : command.name;
-    return [{ text, act, ...(verb === "remove" ? { key: "Delete" } : {}) }];
+    return [{ id: verb, text, act, key: verb === "remove" ? shortcutOf("remove") : "" }];
   });
 }
 
 /** The edits of an op or a scope, which can be moved to another scope, too. */
 function namedEdits(details: InspectReply, context: MenuContext): MenuItem[] {
   const command = moveCommand(details);
-  const move = { text: `${command.name} …`, act: () => context.form(command) };
+  const move = { id: "move", text: `${command.name} …`, act: () => context.form(command) };
   const entries = editEntries(commandsFor(details), context);
-  return entries.flatMap((entry) => (entry.text === "Rename …" ? [entry, move] : [entry]));
+  return entries.flatMap((entry) => (entry.id === "rename" ? [entry, move] : [entry]));
 }
 
 function traceEntries(ops: string[], scopes: string[], context: MenuContext): MenuItem[] {
@@ -351,40 +361,53 @@ function traceEntries(ops: string[], scopes: string[], context: MenuContext): Me
   };
   const [name = ""] = [...ops, ...scopes.map((scope) => `${scope}/`)];
   return [
-    { text: "Upstream", act: trace("upstream") },
-    { text: "Downstream", act: trace("downstream") },
+    { id: "upstream", text: "Upstream", act: trace("upstream") },
+    { id: "downstream", text: "Downstream", act: trace("downstream") },
     ...hideEntries(name, context),
   ];
 }
 
-function hideEntries(name: string, { actions }: MenuContext): MenuItem[] {
+function hideEntries(name: string, context: MenuContext): MenuItem[] {
   const names = name === "" ? [] : [name];
-  return [{ text: "Hide", key: "H", act: () => actions.changeView({ type: "hide", verb: "hide", names }) }];
+  const act = () => context.actions.changeView({ type: "hide", verb: "hide", names });
+  return [commandItem("hide", context, { text: "Hide", act })];
 }
 
 function deriveEntries(verbs: readonly SelectionVerb[], { store, actions }: MenuContext): MenuItem[] {
   const { state } = store.value;
   const allowed = verbs.filter((verb) => whyNot(verb, state) === "");
   const useful = hasSelection(state) ? allowed : allowed.filter((verb) => verb !== "invert");
-  return useful.map((verb) => ({ text: SELECTION_TEXTS[verb] ?? verb, act: () => actions.derive(verb) }));
+  return useful.map((verb) => ({
+    id: verb,
+    text: SELECTION_TEXTS[verb] ?? verb,
+    act: () => actions.derive(verb),
+  }));
 }
 
-function keyEntries(keys: readonly string[], context: MenuContext): MenuItem[] {
-  const none = () => undefined;
-  const full = { ...context, find: none, menu: none, clone: none, cursor: new NavigationCursor() };
-  return keys.map((key) => {
-    const binding = bindingOf(key);
-    return { text: binding.what, key: keyText(key), act: () => binding.act(full) };
-  });
+function clearEntry({ actions }: MenuContext): MenuItem {
+  return { id: "clear", text: "Clear the selection", act: () => actions.clearSelection() };
 }
 
-function copy(text: string, value: string, { actions }: MenuContext): MenuItem {
+/** Run the graph for an op, or for the selected ones if the name is "". */
+function valuesOf(name: string, { values }: MenuContext): MenuItem {
+  return { id: "values", text: "Values", act: () => values(name) };
+}
+
+function copyName(name: string, context: MenuContext): MenuItem {
+  return copy("copy-name", "Copy name", name, context);
+}
+
+function copyTensorName(name: string, context: MenuContext): MenuItem {
+  return copy("copy-tensor-name", "Copy tensor name", name, context);
+}
+
+function copy(id: string, text: string, value: string, { actions }: MenuContext): MenuItem {
   const act = async () => {
     const done = await copyToClipboard(value);
     if (done) actions.showStatus({ kind: "notice", text: `Copied ${value}` });
     else actions.showStatus({ kind: "error", text: `The browser does not allow copying here: ${value}` });
   };
-  return { text, act };
+  return { id, text, act };
 }
 
 function selectNames(ops: string[], scopes: string[], { actions }: MenuContext): Promise<void> {

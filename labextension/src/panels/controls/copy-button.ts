@@ -5,7 +5,12 @@ import { button, element, ICONS, icon } from "../dom";
 export function copyTools(shown: HTMLElement, title: string, word = true): [HTMLElement, HTMLButtonElement] {
   const status = element("span", { role: "status", class: "tgw-none" });
   const copy = button(
-    { class: word ? "tgw-text-button" : "tgw-tool", title, "aria-label": word ? undefined : title },
+    {
+      class: word ? "tgw-text-button" : "tgw-tool",
+      title,
+      "aria-label": word ? undefined : title,
+      "data-command": "copy",
+    },
     async () => showBriefly(status, await copyText(shown)),
     icon(ICONS.copy),
     ...(word ? ["Copy"] : []),

@@ -89,7 +89,7 @@ export function edgeText(
   return [`${names(producers)} → ${names(consumers)}`, carries.filter(Boolean).join(" · ")];
 }
 
-export function edgesText(edges: number): string {
+function edgesText(edges: number): string {
   return `${edges.toLocaleString("en")} edge${edges === 1 ? "" : "s"}`;
 }
 

@@ -1,22 +1,13 @@
 // Edit buttons with inline forms below them. Enter applies, Escape closes.
 import { type ChangeVerb, type EditCall, type Options, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
-import {
-  button,
-  element,
-  ICONS,
-  icon,
-  releaseFocus,
-  scrollToShow,
-  taskButton,
-  uniqueId,
-  whileBusy,
-} from "../dom";
+import { button, element, ICONS, icon, releaseFocus, scrollToShow, taskButton, uniqueId } from "../dom";
 import { type ApplyOp, opForm } from "../forms/op-form";
 import { replaceAllForm, searchedPattern } from "../forms/replace-all-form";
 import { NO_SIGNATURE, signatureForm, signatureNames } from "../forms/signature-form";
+import { suggest } from "./combobox";
 import { createEditPreview } from "./edit-preview";
-import { formFoot, labeledField, TEXT } from "./form-fields";
+import { createForm, labeledField, submitButton, TEXT } from "./form-fields";
 
 export interface Field {
   readonly key: string;
@@ -83,13 +74,12 @@ export function inlineForm(
   call?: (values: Values) => EditCall,
 ): HTMLFormElement {
   const inputs = fields.map((field) => ({ field, input: inputOf(field) }));
-  const submit = element("button", { type: "submit", class: "tgw-button" }, "Apply");
-  const form = element("form", { class: "tgw-inline" });
+  const submit = submitButton("Apply");
+  const content: HTMLElement[] = [];
   for (const { field, input } of inputs) {
-    form.append(labeledField(field.label, input));
+    content.push(labeledField(field.label, input), ...proposals(field, input, parts));
     if (field.prefix) input.before(prefixOf(field.prefix, input));
-    form.append(...proposals(field, input, parts));
-    if (field.hint) form.append(element("p", { class: "tgw-hint" }, field.hint));
+    if (field.hint) content.push(element("p", { class: "tgw-hint" }, field.hint));
     if (input instanceof HTMLSelectElement) {
       const propose = proposal(
         input,
@@ -104,27 +94,21 @@ export function inlineForm(
   }
   const values = (): Values => Object.fromEntries(inputs.map(({ field, input }) => [field.key, input.value]));
   const preview = call && createEditPreview(parts, () => (form.checkValidity() ? call(values()) : null));
-  if (preview) {
-    form.append(preview.root);
-    form.addEventListener("input", () => preview.update());
-    preview.update(true);
-  }
+  if (preview) content.push(preview.root);
   const end = () => {
     preview?.close();
     close();
   };
-  form.append(formFoot(submit));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    void whileBusy(submit, async () => {
+  const form = createForm({
+    content,
+    buttons: [submit],
+    submit: async () => {
       if (await apply(values())) end();
-    });
+    },
+    close: end,
   });
-  form.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    event.stopPropagation();
-    end();
-  });
+  form.addEventListener("input", () => preview?.update());
+  preview?.update(true);
   return form;
 }
 
@@ -154,7 +138,7 @@ function proposals(
 ): HTMLElement[] {
   if (!(input instanceof HTMLInputElement)) return [];
   if (tensor) return completion(input, parts);
-  return words ? [wordList(input, words)] : [];
+  return words ? [suggest(input, words)] : [];
 }
 
 /** Fill a list with the signatures that there are; without any there is nothing to apply. */
@@ -188,15 +172,9 @@ function prefixOf(prefix: string, input: HTMLElement): HTMLElement {
   return element("span", { class: "tgw-prefix", id, title: prefix }, element("bdi", {}, prefix));
 }
 
-function wordList(input: HTMLInputElement, words: readonly string[]): HTMLElement {
-  const list = element("datalist", { id: uniqueId() }, ...words.map((value) => element("option", { value })));
-  input.setAttribute("list", list.id);
-  return list;
-}
-
 /** Tensors of ops with the text in their name; and a button that takes the op that is clicked next. */
 export function completion(input: HTMLInputElement, { store, actions }: Parts): HTMLElement[] {
-  const list = wordList(input, []);
+  const list = suggest(input);
   let timer = 0;
   input.addEventListener("input", () => {
     clearTimeout(timer);

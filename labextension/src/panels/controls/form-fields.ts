@@ -1,5 +1,5 @@
-// Labeled fields of a form.
-import { element, uniqueId } from "../dom";
+// A form, with labeled fields.
+import { type Attributes, type Child, element, uniqueId, whileBusy } from "../dom";
 
 export interface SelectField<T extends string> {
   readonly select: HTMLSelectElement;
@@ -29,9 +29,46 @@ export function checkboxField(label: string, box: HTMLInputElement): HTMLElement
   return element("label", { class: "tgw-tick" }, box, element("span", {}, label));
 }
 
-/** The buttons of a form, below its fields: in a small panel they stay in view. */
-export function formFoot(...buttons: HTMLButtonElement[]): HTMLElement {
-  return element("div", { class: "tgw-foot" }, ...buttons);
+interface FormNeeds {
+  readonly attributes?: Attributes;
+  readonly content: readonly Child[];
+  /** The button that Enter presses, and those beside it. */
+  readonly buttons: readonly [HTMLButtonElement, ...HTMLButtonElement[]];
+  /** Do what the form is for; its button is busy meanwhile. */
+  readonly submit: () => unknown;
+  /** Called by Escape. */
+  readonly close: () => void;
+}
+
+/** A form: Enter submits it, Escape closes it. */
+export function createForm({ attributes, content, buttons, submit, close }: FormNeeds): HTMLFormElement {
+  // In a small panel the buttons stay in view.
+  const foot = element("div", { class: "tgw-foot" }, ...buttons);
+  const form = element("form", { class: "tgw-inline", ...attributes }, ...content, foot);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void whileBusy(buttons[0], async () => submit());
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    close();
+  });
+  return form;
+}
+
+export function submitButton(text: string): HTMLButtonElement {
+  return element("button", { type: "submit", class: "tgw-button" }, text);
+}
+
+/** Why a form is refused: a line that is there while there is something to say. */
+export class ErrorLine {
+  readonly root = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
+
+  say(text: string): void {
+    this.root.textContent = text;
+    this.root.hidden = text === "";
+  }
 }
 
 export const TEXT = { class: "tgw-input", spellcheck: "false", autocomplete: "off" } as const;

@@ -35,6 +35,8 @@ interface Mark {
   readonly framed?: (screen: Marked) => readonly string[];
   /** Where on its box it is drawn; anywhere on the box if left out. */
   readonly place?: (box: Box, scale: number) => Box;
+  /** Whether it lies around its box, where lines begin. */
+  readonly around?: true;
 }
 
 const around = (x: number, y: number, reach: number): Box => ({
@@ -72,10 +74,9 @@ const stack = ({ x, y, width, height }: Box, scale: number): Box => ({
 const isBox = ({ kind }: Scene, item: number) => at(kind, item) !== OPEN;
 const covered = (paint: Paint, item: number, much: number) => at(paint.coverage, item) === much;
 
-const STACKED = "Stacked box: a closed scope; double-click it to open it.";
 // biome-ignore format: one mark per line
 const MARKS: readonly Mark[] = [
-  { meaning: STACKED, item: ({ kind }, _, item) => at(kind, item) === CLOSED, place: stack },
+  { meaning: "Stacked box: a closed scope; double-click it to open it.", item: ({ kind }, _, item) => at(kind, item) === CLOSED, place: stack, around: true },
   { meaning: "×# on a box: a group of # siblings.", number: ({ members }, item) => at(members, item), item: ({ members, kind }, _, item) => at(members, item) > 1 && at(kind, item) === CLOSED, place: upperRight },
   { meaning: "Dashed frame: a group of siblings, not a scope.", item: ({ members, kind }, _, item) => at(members, item) > 0 && at(kind, item) === OPEN },
   { meaning: "Arrow on a box, or double frame: it calls a function; double-click to open that.", item: ({ door, kind }, _, item) => at(door, item) === 1 || (at(door, item) === 2 && at(kind, item) === CLOSED) },
@@ -140,38 +141,37 @@ function numberOf({ number }: Mark, scene: Scene, itemOrEdge: number): number {
   return number?.(scene, itemOrEdge) ?? 0;
 }
 
-function meaningOf(mark: Mark, scene: Scene, itemOrEdge: number): string {
+export function meaningOf(mark: Mark, scene: Scene, itemOrEdge: number): string {
   if (!mark.number) return mark.meaning;
   return mark.meaning.replaceAll("#", String(numberOf(mark, scene, itemOrEdge)));
 }
 
-/** The meanings of the marks of an item; `box` is where it is, `point` the pointer. */
-export function meaningsAt(
+/** The marks of an item at a point; `box` is where it is, `point` the pointer. */
+export function marksAt(
   scene: Scene,
   paint: Paint,
   item: number,
   { box, point, zoom }: { box: Box; point: Point; zoom: number },
-): string[] {
+): Mark[] {
   const scale = Math.min(Math.max(zoom, 0.86), 1.4);
-  const found = MARKS.filter((mark) => mark.item?.(scene, paint, item)).filter(({ place }) =>
+  return MARKS.filter((mark) => mark.item?.(scene, paint, item)).filter(({ place }) =>
     isIn(place ? place(box, scale) : box, point),
   );
-  return found.map((mark) => meaningOf(mark, scene, item));
 }
 
 /** How far outside of a box, and inside, the pointer is on a frame around it, in CSS pixels. */
 const [BESIDE, WITHIN] = [8, 2];
 
-/** The meanings of the frames around an item, for a pointer on them. */
-export function meaningsOfFrames(
+/** The frames around an item, for a pointer on them. */
+export function framesAt(
   scene: Scene,
   screen: Marked,
   item: number,
   { box, point }: { box: Box; point: Point },
-): string[] {
+): Mark[] {
   if (!isIn(expandBox(box, BESIDE), point) || isIn(expandBox(box, -WITHIN), point)) return [];
   const isFramed = (name: string) => visibleItem(scene, name) === item;
-  return MARKS.filter(({ framed }) => framed?.(screen).some(isFramed)).map(({ meaning }) => meaning);
+  return MARKS.filter(({ framed }) => framed?.(screen).some(isFramed));
 }
 
 /** The meanings of the marks of an edge that are drawn at a zoom. */
@@ -183,26 +183,36 @@ export function meaningsOfEdge(scene: Scene, paint: Paint, edge: number, zoom: n
 /** How far outside of its box a mark may be, in CSS pixels. */
 const MARK_REACH = 18;
 
-/** The item of which a mark is at a point of the canvas, also beside its box, with the meanings of its marks there. */
-export function markedAt({ store, stage }: Parts, item: number, point: Point): [number, string[]] {
+interface MarkedItem {
+  readonly item: number;
+  /** The meanings of its marks at the point. */
+  readonly meanings: readonly string[];
+  /** Whether all of these lie around its box, where lines begin: frames, and the stack below. */
+  readonly isAround: boolean;
+}
+
+export function unmarked(item: number): MarkedItem {
+  return { item, meanings: [], isAround: false };
+}
+
+/**
+ * The item of which a mark is at a point of the canvas, also beside its box; else the one that is
+ * given.
+ */
+export function markedAt({ store, stage }: Parts, item: number, point: Point): MarkedItem {
   const { scene, paint, camera } = store.value;
-  if (!scene || !paint) return [item, []];
+  if (!scene || !paint) return unmarked(item);
   for (const one of item > 0 ? [item] : stage.itemsNear(point, MARK_REACH)) {
     const box = stage.screenBox(one);
     const found = [
-      ...meaningsAt(scene, paint, one, { box, point, zoom: camera.zoom }),
-      ...meaningsOfFrames(scene, store.value, one, { box, point }),
+      ...marksAt(scene, paint, one, { box, point, zoom: camera.zoom }),
+      ...framesAt(scene, store.value, one, { box, point }),
     ];
-    if (found.length > 0) return [one, found];
+    if (found.length === 0) continue;
+    const meanings = found.map((mark) => meaningOf(mark, scene, one));
+    return { item: one, meanings, isAround: found.every(({ framed, around }) => framed || around) };
   }
-  return [item, []];
-}
-
-/** Whether all that is marked there is what lies around a box, where its lines begin: frames, and the stack below. */
-export function isAroundBox(meanings: readonly string[]): boolean {
-  const isAround = (one: string) =>
-    MARKS.some(({ meaning, framed }) => meaning === one && (framed !== undefined || meaning === STACKED));
-  return meanings.length > 0 && meanings.every(isAround);
+  return unmarked(item);
 }
 
 function isIn({ x, y, width, height }: Box, point: Point): boolean {

@@ -11,6 +11,10 @@ import { trustQuestion, trustSwitch } from "./trust";
 const GONE: Status = { kind: "error", text: "The kernel was restarted or shut down: run the cell again." };
 const BUSY = "The kernel is running a cell; waiting for it to finish";
 
+/** What the status line tells. */
+const SHOWN = ["status", "working", "state", "kernelGone", "picking"] as const;
+type Shown = Pick<Screen, (typeof SHOWN)[number]>;
+
 export function createStatus(parts: Parts): HTMLElement {
   const { store, actions } = parts;
   // Both regions exist from the start: screen readers announce changes only of existing regions.
@@ -27,7 +31,7 @@ export function createStatus(parts: Parts): HTMLElement {
   const line = element("footer", { class: "tgw-status" }, alert, notice, fixes, dismiss, size);
   line.insertBefore(createProgress(store), dismiss);
   let offered: Status | null = null;
-  store.watch(["status", "working", "state", "kernelGone", "picking"], (screen) => {
+  store.watch(SHOWN, (screen) => {
     const { kernelGone, picking } = screen;
     const status = statusOf(screen);
     const bad = status?.kind === "refused" || status?.kind === "error";
@@ -92,12 +96,12 @@ function interrupt(from: Element, ask: boolean): boolean {
 }
 
 /** The previous status is not shown while a request is in progress. */
-function statusOf({ kernelGone, working, status }: Screen): Status | null {
+function statusOf({ kernelGone, working, status }: Shown): Status | null {
   if (kernelGone) return GONE;
   return working ? null : status;
 }
 
-function noticeText({ status, working, state, picking }: Screen): string {
+function noticeText({ status, working, state, picking }: Shown): string {
   if (working) return `${working.what || BUSY} …`;
   if (picking) return picking.ask;
   if (status) return status.text;
@@ -168,7 +172,8 @@ export function emptyText(state: State | null, readOnly = false): string {
 
 export function createAnnouncer({ store }: Parts): HTMLElement {
   const root = element("p", { class: "tgw-spoken", role: "status" });
-  store.watch(["picked"], ({ scene, paint, picked }) => {
+  store.watch(["picked"], ({ picked }) => {
+    const { scene, paint } = store.value;
     const item = scene?.byKey.get(picked) ?? -1;
     root.textContent = scene && item > 0 ? announcementText(scene, paint, item) : "";
   });

@@ -1,7 +1,6 @@
 // The toolbar: click and drag modes, search, refresh, zoom, view menu, full screen, help, side panel.
-import { bindingOf, titleOf } from "../../interaction/key-bindings";
+import { type CommandId, commandOf, runCommand, titleOf } from "../../interaction/key-bindings";
 import type { Parts } from "../../interaction/parts";
-import { zoomedAt } from "../../render/camera/camera";
 import type { Mode } from "../../state/store";
 import { button, disable, element, ICONS, icon, taskButton } from "../dom";
 import { createExportMenu } from "../export/export-menu";
@@ -17,16 +16,18 @@ const MODES: readonly { mode: Mode; text: string; shape: keyof typeof ICONS; tit
 ];
 
 export function createToolbar(parts: Parts, panelId: string): HTMLElement {
-  const { store, stage, actions } = parts;
-  const zoom = (factor: number) => stage.setCamera(zoomedAt(store.value.camera, factor, stage.middle));
   const tool = (
-    title: string,
+    id: CommandId,
     shape: keyof typeof ICONS,
-    act: () => unknown,
-    name = title,
+    name = commandOf(id).what,
     kind = "tgw-tool",
-  ) => button({ class: kind, title, "aria-label": name }, act, icon(ICONS[shape]));
-  const refresh = tool(titleOf("r"), "refresh", () => actions.refresh(), "Refresh", "tgw-tool tgw-asks");
+  ): HTMLElement =>
+    button(
+      { class: kind, title: titleOf(id), "aria-label": name, "data-command": id },
+      () => runCommand(id, parts),
+      icon(ICONS[shape]),
+    );
+  const refresh = tool("refresh", "refresh", "Refresh", "tgw-tool tgw-asks");
   const toolbar = element(
     "div",
     { class: "tgw-toolbar", role: "toolbar", "aria-label": "Graph editor" },
@@ -39,20 +40,15 @@ export function createToolbar(parts: Parts, panelId: string): HTMLElement {
       { class: "tgw-group tgw-wide" },
       ...(parts.readOnly ? [] : [changesButton(parts), refresh]),
     ),
-    element(
-      "div",
-      { class: "tgw-group tgw-widest" },
-      tool(titleOf("-"), "minus", () => zoom(1 / 1.4), "Zoom out"),
-      tool(titleOf("+"), "plus", () => zoom(1.4), "Zoom in"),
-    ),
+    element("div", { class: "tgw-group tgw-widest" }, tool("zoom-out", "minus"), tool("zoom-in", "plus")),
     element(
       "div",
       { class: "tgw-group" },
-      tool(titleOf("f"), "fit", () => stage.fit(), bindingOf("f").what),
+      tool("fit", "fit"),
       createViewMenu(parts),
       ...(parts.readOnly ? [] : [createExportMenu(parts)]),
       fullScreenButton(),
-      tool(titleOf("?"), "help", () => store.set({ helping: true }), "Help"),
+      tool("help", "help", "Help"),
       panelButton(parts, panelId),
     ),
   );
@@ -78,38 +74,35 @@ function modeButtons({ store, actions }: Parts): HTMLElement {
   return group;
 }
 
-function undoButtons({ store, actions: { edits } }: Parts): HTMLElement {
-  const tool = (name: string, act: () => unknown) =>
-    button(
-      { class: "tgw-tool tgw-asks", "aria-label": name },
-      act,
-      icon(ICONS[name === "Undo" ? "undo" : "redo"]),
-    );
-  const undo = tool("Undo", () => edits.undo());
-  const redo = tool("Redo", () => edits.redo());
-  store.watch(["state"], ({ state }) => {
+function undoButtons(parts: Parts): HTMLElement {
+  const tool = (id: "undo" | "redo") =>
+    button({ class: "tgw-tool tgw-asks", "data-command": id }, () => runCommand(id, parts), icon(ICONS[id]));
+  const undo = tool("undo");
+  const redo = tool("redo");
+  parts.store.watch(["state"], ({ state }) => {
     const done = state?.code.length ?? 0;
-    label(undo, "Undo", state?.undo ? (state.sentences[done - 1] ?? state.undo) : "", "Ctrl+z");
-    label(redo, "Redo", state?.redo ? (state.sentences[done] ?? state.redo) : "", "Ctrl+y");
+    label(undo, "undo", state?.undo ? (state.sentences[done - 1] ?? state.undo) : "");
+    label(redo, "redo", state?.redo ? (state.sentences[done] ?? state.redo) : "");
   });
   return element("div", { class: "tgw-group", role: "group", "aria-label": "History" }, undo, redo);
 }
 
 /** What a button would undo or redo, in words; a toolbar's button stays where the arrow keys come to. */
-function label(target: HTMLButtonElement, verb: string, what: string, key: string): void {
+function label(target: HTMLButtonElement, id: "undo" | "redo", what: string): void {
   disable(target, what === "");
-  target.title = what ? titleOf(key, `${verb}: ${what}`) : `Nothing to ${verb.toLowerCase()}`;
+  const verb = commandOf(id).what;
+  target.title = what ? titleOf(id, `${verb}: ${what}`) : `Nothing to ${id}`;
   target.setAttribute("aria-label", what ? `${verb}: ${what}` : verb);
 }
 
-function changesButton({ store, actions }: Parts): HTMLElement {
-  const title = titleOf("X", "Color the differences from the original graph");
+function changesButton(parts: Parts): HTMLElement {
+  const title = titleOf("compare", "Color the differences from the original graph");
   const control = taskButton(
-    { class: "tgw-tool tgw-toggle tgw-asks", title, "aria-label": "Changes" },
-    () => actions.edits.compare(),
+    { class: "tgw-tool tgw-toggle tgw-asks", title, "aria-label": "Changes", "data-command": "compare" },
+    async () => runCommand("compare", parts),
     icon(ICONS.changes),
   );
-  store.watch(["state"], ({ state }) =>
+  parts.store.watch(["state"], ({ state }) =>
     control.setAttribute("aria-pressed", String(state?.comparing ?? false)),
   );
   return control;
@@ -158,7 +151,7 @@ function panelButton({ store }: Parts, panelId: string): HTMLElement {
 // Roving tabindex: the toolbar is one Tab stop, and arrow keys move inside it.
 
 /** Buttons of a toolbar, in the order of the page; a text field between them keeps its own arrows and its own stop. */
-export function makeRoving(toolbar: HTMLElement): void {
+function makeRoving(toolbar: HTMLElement): void {
   const stops = () =>
     [...toolbar.querySelectorAll<HTMLButtonElement>("button")].filter(
       (made) => made.getAttribute("role") === null && !made.closest(".tgw-popup, .tgw-dropdown"),

@@ -7,7 +7,7 @@ import { tensorRoute } from "../../render/canvas/tensor-route";
 import type { Screen } from "../../state/store";
 import { breakableName, element } from "../dom";
 import { aboutText, edgeText, effectText } from "./descriptions";
-import { isAroundBox, markedAt, meaningsOfEdge } from "./meanings";
+import { markedAt, meaningsOfEdge, unmarked } from "./meanings";
 
 export interface Tooltip {
   readonly root: HTMLElement;
@@ -28,8 +28,8 @@ export function createTooltip(parts: Parts): Tooltip {
   const describe = (hovered: number, point: Point, edge: number): Content => {
     const { scene, paint, connecting } = store.value;
     if (!scene || !paint) return NOTHING;
-    const [item, meanings] = connecting ? [hovered, []] : markedAt(parts, hovered, point);
-    const isLine = hovered <= 0 && edge >= 0 && isAroundBox(meanings);
+    const { item, meanings, isAround } = connecting ? unmarked(hovered) : markedAt(parts, hovered, point);
+    const isLine = hovered <= 0 && edge >= 0 && isAround;
     if (item > 0 && !isLine) return { ...contentOf(scene, item, store.value), meanings };
     if (edge < 0) return NOTHING;
     const [title = "", ...ends] = edgeText(scene, edge, tensorRoute(scene, edge));

@@ -118,11 +118,11 @@ export function createCostTable(parts: Parts): HTMLElement {
       void load();
     }
   });
-  store.watch(["state"], ({ tab, state }) => {
-    if (tab === "costs" && state) void load();
+  store.watch(["state"], ({ state }) => {
+    if (store.value.tab === "costs" && state) void load();
   });
-  store.watch(["picked"], ({ tab, picked }) => {
-    if (tab === "costs" && !mark() && picked !== "") void load();
+  store.watch(["picked"], ({ picked }) => {
+    if (store.value.tab === "costs" && !mark() && picked !== "") void load();
   });
   return root;
 }
@@ -185,7 +185,7 @@ function totalOf(total: CostRow): HTMLElement {
 }
 
 /** How much of the total: "12 %"; "" where nothing is known. */
-export function shareText(value: number, total: number): string {
+function shareText(value: number, total: number): string {
   if (value <= 0 || total <= 0) return "";
   const percent = (100 * value) / total;
   if (percent < 0.1) return "< 0.1 %";

@@ -2,133 +2,54 @@
 import type { Outcome } from "../../interaction/exports";
 import type { Parts } from "../../interaction/parts";
 import type { Formats, SaveFormat } from "../../protocol/messages";
-import { browseButton, isBrowsing } from "../controls/browse-button";
+import { browseButton } from "../controls/browse-button";
 import { checkboxField, labeledField, selectField, TEXT } from "../controls/form-fields";
-import { handleMenuKey, limitHeight, menuItem } from "../controls/menus";
-import { button, element, hasFocus, ICONS, icon, setAttributes, uniqueId, whileBusy } from "../dom";
+import { createMenu, Dropdown, type MenuItem } from "../controls/menus";
+import { button, element, ICONS, icon, setAttributes, whileBusy } from "../dom";
 import { colorsOf, isPicture, savePicture, visibleArea } from "./picture";
 
 const TITLE = "Save the graph, the edits or a picture";
 
 export function createExportMenu(parts: Parts): HTMLElement {
-  return new ExportMenu(parts).root;
-}
-
-class ExportMenu {
-  readonly root: HTMLElement;
-  readonly #parts: Parts;
-  readonly #opener: HTMLButtonElement;
-  readonly #popup: HTMLElement;
-  /** Incremented each time it is opened or closed, so that a late reply does not open it again. */
-  #turn = 0;
-
-  constructor(parts: Parts) {
-    this.#parts = parts;
-    const id = uniqueId();
-    this.#popup = element("div", { class: "tgw-dropdown tgw-export", id, hidden: true });
-    this.#opener = button(
-      {
-        class: "tgw-mode tgw-opener tgw-asks",
-        title: TITLE,
-        "aria-label": "Export",
-        "aria-haspopup": "menu",
-        "aria-expanded": "false",
-        "aria-controls": id,
-      },
-      () => (this.#popup.hidden ? whileBusy(this.#opener, () => this.#open()) : this.#close()),
+  const { actions } = parts;
+  const opener = {
+    attributes: { class: "tgw-mode tgw-opener tgw-asks", title: TITLE, "aria-label": "Export" },
+    children: [
       icon(ICONS.save),
       element("span", { class: "tgw-opener-text" }, "Export"),
       icon(ICONS.chevron, "tgw-chevron"),
-    );
-    this.root = element("div", { class: "tgw-dropper" }, this.#opener, this.#popup);
-    this.root.addEventListener("focusout", ({ relatedTarget }) => {
-      const isInside = relatedTarget instanceof Node && this.root.contains(relatedTarget);
-      if (!isInside && !isBrowsing(this.#popup)) this.#close();
-    });
-    // A click on its text keeps it open.
-    this.#popup.addEventListener("mousedown", (event) => {
-      if (!(event.target instanceof Element && event.target.closest("button, input, label")))
-        event.preventDefault();
-    });
-  }
-
-  async #open(): Promise<void> {
-    this.#turn += 1;
-    const turn = this.#turn;
-    const formats = await this.#parts.actions.exports.formats();
-    if (formats && turn === this.#turn) this.#showMenu(formats);
-  }
-
-  #close(): void {
-    this.#turn += 1;
-    if (this.#popup.hidden) return;
-    const had = hasFocus(this.#popup);
-    this.#popup.hidden = true;
-    setAttributes(this.#opener, { "aria-expanded": "false" });
-    if (had) this.#opener.focus({ preventScroll: true });
-  }
-
-  #show(content: HTMLElement): void {
-    const before = [...this.#popup.children];
-    this.#popup.append(content);
-    this.#popup.hidden = false;
-    setAttributes(this.#opener, { "aria-expanded": "true" });
-    // While the old content is there: when it takes the focus with it, the menu closes.
-    const first = content.querySelector<HTMLElement>("input, button");
-    first?.focus({ preventScroll: true });
-    if (first instanceof HTMLInputElement) selectStem(first);
-    for (const old of before) old.remove();
-    this.#place();
-  }
-
-  /** Inside of the widget, where the button is too far at the left for it. */
-  #place(): void {
-    const { style } = this.#popup;
-    style.right = "";
-    const around = this.root.closest(".tfgraphwidget")?.getBoundingClientRect().left ?? 0;
-    const beyond = around + 4 - this.#popup.getBoundingClientRect().left;
-    if (beyond > 0) style.right = `${-beyond}px`;
-    limitHeight(this.#popup);
-  }
-
-  #showMenu(formats: Formats): void {
-    const list = element("div", { role: "menu", "aria-label": TITLE });
-    for (const [group, members] of groupsOf(formats.formats)) {
-      const heading = element("p", { class: "tgw-label", "aria-hidden": "true" }, group);
-      const content: HTMLElement[] = [heading];
-      for (const same of runsOf(members)) {
-        const why = same[0]?.refused ?? "";
-        const reason = why && element("p", { class: "tgw-reason", id: uniqueId() }, why);
-        content.push(...same.map((format) => this.#item(format, formats, reason ? reason.id : "")));
-        if (reason) content.push(reason);
-      }
-      list.append(element("div", { role: "group", "aria-label": group }, ...content));
-    }
-    list.addEventListener("keydown", (event) => handleMenuKey(event, list, () => this.#close()));
-    this.#show(list);
-  }
-
-  /** `reason`: the id of the element that says why it is refused. */
-  #item(format: SaveFormat, formats: Formats, reason: string): HTMLElement {
+    ],
+  };
+  const close = () => dropdown.close();
+  const showForm = (format: SaveFormat, formats: Formats) => {
+    const form = exportForm(parts, format, formats, dropdown.root, close);
+    dropdown.show(form);
+    const path = form.querySelector("input");
+    if (path) selectStem(path);
+  };
+  const entry = (format: SaveFormat, formats: Formats): MenuItem => {
     const { label, suffix, refused } = format;
-    const choose = () => {
-      if (!refused) return this.#showForm(format, formats);
-      this.#close();
-      const text = `${label} cannot be saved now: ${refused}.`;
-      this.#parts.actions.showStatus({ kind: "refused", text });
+    const refuse = () =>
+      actions.showStatus({ kind: "refused", text: `${label} cannot be saved now: ${refused}.` });
+    return {
+      id: format.kind,
+      text: label,
+      note: suffix === "/" ? "folder" : suffix,
+      why: refused,
+      act: refused ? refuse : () => showForm(format, formats),
     };
-    const item = menuItem({ text: label, key: suffix === "/" ? "folder" : suffix, act: choose }, () => {});
-    item.removeAttribute("aria-keyshortcuts");
-    if (refused) {
-      item.classList.add("tgw-barred");
-      setAttributes(item, { title: refused, "aria-describedby": reason });
-    }
-    return item;
-  }
-
-  #showForm(format: SaveFormat, formats: Formats): void {
-    this.#show(exportForm(this.#parts, format, formats, this.root, () => this.#close()));
-  }
+  };
+  const menu = async () => {
+    const formats = await actions.exports.formats();
+    if (!formats) return null;
+    const sections = [...groupsOf(formats.formats)].map(([title, members]) => ({
+      title,
+      items: members.map((format) => entry(format, formats)),
+    }));
+    return createMenu({ "aria-label": TITLE }, sections, close);
+  };
+  const dropdown = new Dropdown("tgw-export", opener, menu);
+  return dropdown.root;
 }
 
 /** The formats below their headings, in the order of the kernel. */
@@ -136,17 +57,6 @@ export function groupsOf(formats: readonly SaveFormat[]): Map<string, SaveFormat
   const groups = new Map<string, SaveFormat[]>();
   for (const format of formats) groups.set(format.group, [...(groups.get(format.group) ?? []), format]);
   return groups;
-}
-
-/** Neighbors that are refused for the same reason together, so that it stands below them once. */
-export function runsOf(formats: readonly SaveFormat[]): SaveFormat[][] {
-  const runs: SaveFormat[][] = [];
-  for (const format of formats) {
-    const last = runs.at(-1);
-    if (last?.[0]?.refused === format.refused) last.push(format);
-    else runs.push([format]);
-  }
-  return runs;
 }
 
 /** Enter saves; a file that is there is replaced after a second click. */

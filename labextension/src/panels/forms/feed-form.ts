@@ -2,8 +2,9 @@
 import type { Parts } from "../../interaction/parts";
 import type { Feed, FeedField, Feeds } from "../../protocol/messages";
 import { browseButton } from "../controls/browse-button";
-import { formFoot, selectField, TEXT } from "../controls/form-fields";
-import { element, releaseFocus, scrollToShow, setAttributes, uniqueId, whileBusy } from "../dom";
+import { suggest } from "../controls/combobox";
+import { createForm, ErrorLine, selectField, submitButton, TEXT } from "../controls/form-fields";
+import { element, releaseFocus, scrollToShow, setAttributes } from "../dom";
 import { withDrawnShapes } from "../shape-text";
 
 /** What is run: the outputs of an op, "" for the selected ones; or all, to measure the time. */
@@ -68,41 +69,24 @@ export function feedForm(
   close: () => void,
 ): HTMLFormElement {
   const rows = fields.map((field) => feedRow(field, parts));
-  const submit = element("button", { type: "submit", class: "tgw-button" }, "Run");
-  const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
-  const form = element(
-    "form",
-    { class: "tgw-inline tgw-feed-form", novalidate: true, "aria-label": "Feeds" },
-    ...rows.map(({ root }) => root),
-    error,
-    formFoot(submit),
-  );
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    void whileBusy(submit, async () => {
-      for (const row of rows) row.refuse("");
-      if (
-        await run(
-          target,
-          parts,
-          rows.map((row) => row.feed()),
-        )
-      )
-        return close();
-      const { status } = parts.store.value;
-      const row = rows.find(({ tensor }) => tensor === status?.argument);
-      row?.refuse(status?.text ?? "");
-      error.textContent = row ? "" : (status?.text ?? "");
-      error.hidden = row !== undefined || error.textContent === "";
-      parts.store.set({ status: null }); // the form says it
-    });
+  const error = new ErrorLine();
+  const submit = async () => {
+    for (const row of rows) row.refuse("");
+    const feeds = rows.map((row) => row.feed());
+    if (await run(target, parts, feeds)) return close();
+    const { status } = parts.store.value;
+    const row = rows.find(({ tensor }) => tensor === status?.argument);
+    row?.refuse(status?.text ?? "");
+    error.say(row ? "" : (status?.text ?? ""));
+    parts.store.set({ status: null }); // the form says it
+  };
+  return createForm({
+    attributes: { class: "tgw-inline tgw-feed-form", novalidate: true, "aria-label": "Feeds" },
+    content: [...rows.map(({ root }) => root), error.root],
+    buttons: [submitButton("Run")],
+    submit,
+    close,
   });
-  form.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    event.stopPropagation();
-    close();
-  });
-  return form;
 }
 
 const KINDS: Record<Feed["kind"], string> = {
@@ -142,14 +126,10 @@ function feedRow({ tensor, dtype, shape, feed, variables }: FeedField, parts: Pa
   const low = input("low", String(feed.low), "From");
   const high = input("high", String(feed.high), "To");
   const source = input("source", feed.source, "Variable of the notebook, or path of the file");
-  const names = element(
-    "datalist",
-    { id: uniqueId() },
-    ...variables.map((value) => element("option", { value })),
-  );
+  const names = suggest(source, variables);
   const file = { title: "Choose a .npy file", kind: "file", suffix: ".npy" } as const;
   const browse = element("div", { class: "tgw-feed-browse" }, ...browseButton(source, parts, file));
-  const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
+  const error = new ErrorLine();
   const range = element("span", { class: "tgw-feed-range" }, low, "to", high);
   const root = element(
     "div",
@@ -158,7 +138,7 @@ function feedRow({ tensor, dtype, shape, feed, variables }: FeedField, parts: Pa
     element("div", { class: "tgw-feed-line" }, kind.select, sizes, source, names),
     browse,
     range,
-    error,
+    error.root,
   );
   const update = () => {
     const chosen = kind.value();
@@ -191,8 +171,7 @@ function feedRow({ tensor, dtype, shape, feed, variables }: FeedField, parts: Pa
       source: source.value.trim(),
     }),
     refuse: (why) => {
-      error.textContent = why;
-      error.hidden = why === "";
+      error.say(why);
       const isRangeWrong = kind.value() === "random" && number(low) > number(high);
       const wrong = why === "" ? [] : isRangeWrong ? [low, high] : [sizes, source];
       for (const field of [sizes, source, low, high])

@@ -3,7 +3,7 @@ import { type EditCall, type Options, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { FormReply, LikelyType, OpType } from "../../protocol/messages";
 import { createEditPreview } from "../controls/edit-preview";
-import { formFoot, labeledField, TEXT } from "../controls/form-fields";
+import { createForm, ErrorLine, labeledField, submitButton, TEXT } from "../controls/form-fields";
 import { button, element, whileBusy } from "../dom";
 import { createOpSearch } from "./op-search";
 import { type ParameterField, parameterField } from "./parameter-field";
@@ -36,7 +36,7 @@ export function opForm(
   const { verb, key, initial } = target;
   const what = [...target.what];
   const details = element("div", { class: "tgw-op-parameters" });
-  const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
+  const error = new ErrorLine();
   let described: FormReply | null = null;
   let fields: readonly ParameterField[] = [];
   // What is typed there stays when another op type is described.
@@ -80,9 +80,7 @@ export function opForm(
   );
   search.input.name = key;
   search.input.value = initial;
-  const submit = keepFocus(
-    element("button", { type: "submit", class: "tgw-button" }, target.call ? "Replace all" : "Apply"),
-  );
+  const submit = keepFocus(submitButton(target.call ? "Replace all" : "Apply"));
   const callOf = (found: OpType | null): EditCall | null => {
     const name = search.input.value.trim();
     if (name === "") return null;
@@ -97,20 +95,6 @@ export function opForm(
   };
   let latest: OpType | null = null;
   const preview = target.call && createEditPreview(parts, () => callOf(latest));
-  const form = element(
-    "form",
-    { class: "tgw-inline tgw-op-form", novalidate: true },
-    ...(target.before ?? []),
-    likely,
-    labeledField(target.label ?? "Op type", search.input),
-    search.list,
-    ...(target.hint ? [element("p", { class: "tgw-hint" }, target.hint)] : []),
-    details,
-    names,
-    error,
-    ...(preview ? [preview.root] : []),
-    formFoot(submit),
-  );
   const end = () => {
     preview?.close();
     close();
@@ -118,8 +102,7 @@ export function opForm(
   const refuse = (why: string, argument = "") => {
     const field = fields.find(({ name }) => name === argument);
     field?.refuse(why);
-    error.textContent = field ? "" : why;
-    error.hidden = field !== undefined || why === "";
+    error.say(field ? "" : why);
   };
   const make = async (call: EditCall) => {
     if (await apply(call)) return end();
@@ -143,14 +126,22 @@ export function opForm(
     if (wrong.length > 0) return wrong[0]?.root.querySelector<HTMLElement>("input, select")?.focus();
     await make(call);
   };
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    void whileBusy(submit, run);
-  });
-  form.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    event.stopPropagation();
-    end();
+  const form = createForm({
+    attributes: { class: "tgw-inline tgw-op-form", novalidate: true },
+    content: [
+      ...(target.before ?? []),
+      likely,
+      labeledField(target.label ?? "Op type", search.input),
+      search.list,
+      ...(target.hint ? [element("p", { class: "tgw-hint" }, target.hint)] : []),
+      details,
+      names,
+      error.root,
+      ...(preview ? [preview.root] : []),
+    ],
+    buttons: [submit],
+    submit: run,
+    close: end,
   });
   form.addEventListener("input", () => {
     if (described) refuse("");

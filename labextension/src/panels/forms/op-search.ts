@@ -1,7 +1,7 @@
 // A field that finds op types and functions of the notebook: a combobox with a list below.
 import type { Parts } from "../../interaction/parts";
 import type { LikelyType, OpType, PaletteRequest } from "../../protocol/messages";
-import { TEXT } from "../controls/form-fields";
+import { Combobox } from "../controls/combobox";
 import { element, hasFocus, setAttributes, uniqueId } from "../dom";
 
 /** Milliseconds without a key before types are looked for. */
@@ -38,30 +38,14 @@ export function createOpSearch(
     "aria-label": "Op types",
     hidden: true,
   });
-  const input = element("input", {
-    ...TEXT,
-    class: "tgw-input tgw-mono",
-    role: "combobox",
-    "aria-expanded": "false",
-    "aria-controls": list.id,
-    "aria-autocomplete": "list",
-    placeholder: "Op type or function",
-  });
+  const field = new Combobox({ class: "tgw-input tgw-mono", placeholder: "Op type or function" }, list);
+  const { input } = field;
   let found: readonly OpType[] = [];
-  let active = -1;
   let timer = 0;
   let last: Promise<OpType | null> = Promise.resolve(null);
-  const mark = (to: number) => {
-    active = to;
-    for (const [k, option] of [...list.children].entries()) {
-      setAttributes(option, { "aria-selected": String(k === to) });
-      if (k === to) option.scrollIntoView({ block: "nearest" });
-    }
-    setAttributes(input, { "aria-activedescendant": list.children[to]?.id });
-  };
   const open = (isOpen: boolean) => {
     list.hidden = !(isOpen || palette) || found.length === 0;
-    setAttributes(input, { "aria-expanded": String(!list.hidden) });
+    field.expand(!list.hidden);
   };
   const pick = (type: OpType) => {
     input.value = type.name;
@@ -86,7 +70,7 @@ export function createOpSearch(
       }),
     );
     const exact = found.find(({ name }) => name === text) ?? null;
-    mark(-1);
+    field.reset();
     open(hasFocus(input) && exact === null);
     // The palette is at the end of the panel, and its list may be below what is to be seen of it.
     if (palette && hasFocus(input)) list.scrollIntoView({ block: "nearest" });
@@ -102,11 +86,12 @@ export function createOpSearch(
   input.addEventListener("focus", () => found.length === 0 && input.dispatchEvent(new Event("input")));
   input.addEventListener("blur", () => open(false));
   input.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const chosen = found[active];
+    const step = ({ ArrowDown: 1, ArrowUp: -1 } as const)[event.key];
+    const taken = field.taken();
+    const chosen = taken && found[field.options.indexOf(taken)];
     if (step) {
       open(true);
-      mark((active + step + found.length) % Math.max(found.length, 1));
+      field.move(step);
     } else if (event.key === "Enter" && !list.hidden && chosen) pick(chosen);
     else if (event.key === "Escape" && !list.hidden) open(false);
     else return;

@@ -21,7 +21,7 @@ export function createPaletteSection(parts: Parts): HTMLElement {
   return section("Op types", { class: "tgw-palette-section" }, [], createPalette(parts));
 }
 
-export function createPalette(parts: Parts): HTMLElement {
+function createPalette(parts: Parts): HTMLElement {
   const slot = element("div", { class: "tgw-form-slot" });
   // An op type that needs more than the tensor shows its form.
   const ask: Ask = (command) =>

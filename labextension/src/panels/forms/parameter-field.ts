@@ -1,7 +1,8 @@
 // A field for a parameter of an op type or a function: a switch, a list of the allowed values, or a text that is checked.
 import { quote } from "../../interaction/edits";
 import type { Parameter } from "../../protocol/messages";
-import { TEXT } from "../controls/form-fields";
+import { suggest } from "../controls/combobox";
+import { ErrorLine, TEXT } from "../controls/form-fields";
 import { breakableName, element, setAttributes, uniqueId } from "../dom";
 
 export interface ParameterField {
@@ -54,14 +55,12 @@ const LISTS: Partial<Record<Parameter["kind"], string>> = {
 export function parameterField(parameter: Parameter): ParameterField {
   const { name, about, required } = parameter;
   const control = controlOf(parameter);
-  const [id, error] = [
-    uniqueId(),
-    element("p", { class: "tgw-field-error", id: uniqueId(), role: "alert", hidden: true }),
-  ];
-  setAttributes(control.input, { id, name, "aria-describedby": error.id, title: about });
+  const id = uniqueId();
+  const error = new ErrorLine();
+  error.root.id = uniqueId();
+  setAttributes(control.input, { id, name, "aria-describedby": error.root.id, title: about });
   const refuse = (why: string) => {
-    error.textContent = why;
-    error.hidden = why === "";
+    error.say(why);
     setAttributes(control.input, { "aria-invalid": why === "" ? undefined : "true" });
   };
   const check = () => {
@@ -69,7 +68,7 @@ export function parameterField(parameter: Parameter): ParameterField {
     refuse(why);
     return why;
   };
-  control.input.addEventListener("input", () => !error.hidden && check());
+  control.input.addEventListener("input", () => !error.root.hidden && check());
   control.input.addEventListener("change", check);
   const label = element(
     "span",
@@ -78,7 +77,7 @@ export function parameterField(parameter: Parameter): ParameterField {
     required ? element("b", {}, " *") : "",
   );
   const row = element("label", { class: "tgw-row", for: id }, label, control.input);
-  const root = element("div", { class: "tgw-parameter" }, row, ...control.others, error);
+  const root = element("div", { class: "tgw-parameter" }, row, ...control.others, error.root);
   const value = () => {
     const text = control.text();
     return text === control.initial || text === "" ? "" : pythonOf(parameter, text);
@@ -125,13 +124,7 @@ function textControl({ kind, many, default: preset, required }: Parameter): Cont
   input.placeholder = required ? hintOf(kind, many) : "";
   const text = () => input.value.trim();
   if (kind !== "type" || many) return { input, others: [], initial, text };
-  const list = element(
-    "datalist",
-    { id: uniqueId() },
-    ...DTYPES.map((value) => element("option", { value })),
-  );
-  input.setAttribute("list", list.id);
-  return { input, others: [list], initial, text };
+  return { input, others: [suggest(input, DTYPES)], initial, text };
 }
 
 function hintOf(kind: Parameter["kind"], many: boolean): string {

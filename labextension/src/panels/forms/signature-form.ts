@@ -2,8 +2,15 @@
 import { type EditCall, quote } from "../../interaction/edits";
 import type { Parts } from "../../interaction/parts";
 import type { SignatureRow } from "../../protocol/messages";
-import { formFoot, labeledField, selectField, TEXT } from "../controls/form-fields";
-import { button, element, hasFocus, ICONS, icon, whileBusy } from "../dom";
+import {
+  createForm,
+  ErrorLine,
+  labeledField,
+  selectField,
+  submitButton,
+  TEXT,
+} from "../controls/form-fields";
+import { button, element, hasFocus, ICONS, icon } from "../dom";
 
 const SIDES = ["inputs", "outputs"] as const;
 type Side = (typeof SIDES)[number];
@@ -21,17 +28,12 @@ export const NO_SIGNATURE =
 /** Enter applies, Escape closes. */
 export function signatureForm(parts: Parts, close: () => void): HTMLFormElement {
   const body = element("div", { class: "tgw-ends" });
-  const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
-  const submit = element("button", { type: "submit", class: "tgw-button" }, "Apply");
-  const form = element("form", { class: "tgw-inline", novalidate: true }, body, error, formFoot(submit));
+  const error = new ErrorLine();
+  const button = submitButton("Apply");
   let shown: SignatureRow | null = null;
-  const refuse = (why: string) => {
-    error.textContent = why;
-    error.hidden = why === "";
-  };
   const show = (row: SignatureRow) => {
     shown = row;
-    refuse("");
+    error.say("");
     for (const old of body.querySelectorAll(".tgw-end-list, .tgw-subtitle")) old.remove();
     for (const side of SIDES)
       body.append(element("p", { class: "tgw-subtitle" }, capital(side)), endList(side, row[side]));
@@ -39,7 +41,7 @@ export function signatureForm(parts: Parts, close: () => void): HTMLFormElement 
   const fill = async () => {
     const rows = await namedSignatures(parts);
     const [first] = rows;
-    if (!first) return refuse(NO_SIGNATURE);
+    if (!first) return error.say(NO_SIGNATURE);
     if (rows.length > 1) {
       const names = Object.fromEntries(rows.map(({ name }, i) => [` ${i}`, name]));
       const field = selectField("name", names); // a space before numbers keeps the order
@@ -48,28 +50,25 @@ export function signatureForm(parts: Parts, close: () => void): HTMLFormElement 
     }
     show(first);
     // Where the focus was given to the form before it had fields.
-    if (hasFocus(submit)) body.querySelector<HTMLElement>("select, input")?.focus();
+    if (hasFocus(button)) body.querySelector<HTMLElement>("select, input")?.focus();
   };
   void fill();
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
+  const submit = async () => {
     if (!shown) return;
     const ends: Ends = { inputs: endsOf(body, "inputs"), outputs: endsOf(body, "outputs") };
     const why = problemOf(ends);
-    refuse(why);
+    error.say(why);
     if (why) return;
-    const calls = callsFor(shown, ends);
-    void whileBusy(submit, async () => {
-      if (await makeAll(parts, calls)) close();
-      else refuse(parts.store.value.status?.text ?? "");
-    });
+    if (await makeAll(parts, callsFor(shown, ends))) close();
+    else error.say(parts.store.value.status?.text ?? "");
+  };
+  return createForm({
+    attributes: { novalidate: true },
+    content: [body, error.root],
+    buttons: [button],
+    submit,
+    close,
   });
-  form.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    event.stopPropagation();
-    close();
-  });
-  return form;
 }
 
 async function namedSignatures({ actions: { edits } }: Parts): Promise<SignatureRow[]> {

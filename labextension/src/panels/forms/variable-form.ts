@@ -1,7 +1,7 @@
 // "As a variable in the notebook": a button beside a value, and the form that asks for the name.
 import type { Parts } from "../../interaction/parts";
-import { formFoot, labeledField, TEXT } from "../controls/form-fields";
-import { button, element, releaseFocus, scrollToShow, taskButton, whileBusy } from "../dom";
+import { createForm, ErrorLine, labeledField, submitButton, TEXT } from "../controls/form-fields";
+import { button, element, releaseFocus, scrollToShow, taskButton } from "../dom";
 import { withDrawnShapes } from "../shape-text";
 
 /** The button, and the slot of its form, for the value of a tensor, op or scope. */
@@ -30,7 +30,7 @@ function variableForm(name: string, proposed: string, parts: Parts, close: () =>
   const { store, actions } = parts;
   const input = element("input", { ...TEXT, class: "tgw-input tgw-mono", name: "variable" });
   input.value = proposed;
-  const error = element("p", { class: "tgw-field-error", role: "alert", hidden: true });
+  const error = new ErrorLine();
   const assign = async (overwrite: boolean) => {
     const variable = input.value.trim();
     const done = variable === "" ? null : await actions.edits.assign(name, variable, overwrite);
@@ -43,32 +43,20 @@ function variableForm(name: string, proposed: string, parts: Parts, close: () =>
         ),
       });
     }
-    error.textContent =
-      variable === "" ? "Give it a name." : done?.exists || (store.value.status?.text ?? "");
-    error.hidden = false;
+    error.say(variable === "" ? "Give it a name." : done?.exists || (store.value.status?.text ?? ""));
     store.set({ status: null }); // the form says it
     replace.hidden = !done;
   };
   const replace = button({ class: "tgw-button", hidden: true }, () => assign(true), "Replace it");
-  const submit = element("button", { type: "submit", class: "tgw-button" }, "Assign");
-  const form = element(
-    "form",
-    { class: "tgw-inline", novalidate: true },
-    labeledField("Variable", input),
-    error,
-    formFoot(submit, replace),
-  );
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    void whileBusy(submit, () => assign(false));
-  });
-  form.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    event.stopPropagation();
-    close();
-  });
   input.addEventListener("input", () => {
-    error.hidden = replace.hidden = true;
+    error.say("");
+    replace.hidden = true;
   });
-  return form;
+  return createForm({
+    attributes: { novalidate: true },
+    content: [labeledField("Variable", input), error.root],
+    buttons: [submitButton("Assign"), replace],
+    submit: () => assign(false),
+    close,
+  });
 }

@@ -37,7 +37,7 @@ export function summaryText(comparison: string, differs: boolean): string {
 }
 
 /** "12 ops added" */
-export function changeText({ kind, total }: Group): string {
+function changeText({ kind, total }: Group): string {
   return `${total.toLocaleString("en")} ${total === 1 ? "op" : "ops"} ${kind}`;
 }
 

@@ -72,7 +72,8 @@ const MOST_NAMES = 4;
 /** What the edit at the pointer changed, in words: where the panel lies over the drawing, the frames are below it. */
 function changedNames({ store }: Parts, steps: HTMLElement): HTMLElement {
   const line = element("p", { class: "tgw-changed-names", role: "status", hidden: true });
-  store.watch(["edited", "panelPlace"], ({ edited, panelPlace, scene }) => {
+  store.watch(["edited", "panelPlace"], ({ edited, panelPlace }) => {
+    const { scene } = store.value;
     const names = scene ? edited.filter((name) => !isGroup(scene, name)) : [];
     line.hidden = panelPlace !== "over" || names.length === 0 || !isPointedAt(steps);
     line.replaceChildren(...(line.hidden ? [] : [breakableName(changedText(names))]));

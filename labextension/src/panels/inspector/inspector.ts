@@ -146,7 +146,7 @@ export function contextText({ kind, name, ops }: ControlFlowContext): string {
   return `in ${kind} '${name}' (${sizeText(ops, 0)})`;
 }
 
-export function functionsAndContexts(
+function functionsAndContexts(
   { name, called_functions, contexts }: InspectReply,
   { actions }: Parts,
 ): HTMLElement[] {
@@ -174,7 +174,7 @@ interface TraceContext {
 }
 
 /** "Trace: Upstream · Downstream · Path to…"; a path begins at an op, so a scope has no third button. */
-export function traceButtons(name: string, parts: Parts): HTMLElement {
+function traceButtons(name: string, parts: Parts): HTMLElement {
   const tool = (text: string, title: string, act: () => unknown, ...before: Node[]) =>
     button({ class: "tgw-button", title, "aria-label": `Trace ${text.toLowerCase()}` }, act, ...before, text);
   const op = isOp(parts.store, name);

@@ -17,7 +17,8 @@ export function createOpDetails(parts: Parts): HTMLElement {
   const open = new Set(OPEN_FIRST);
   const again = (name: string) => actions.examine(name);
   let last = "";
-  store.watch(["details"], ({ details, examined }) => {
+  store.watch(["details"], ({ details }) => {
+    const { examined } = store.value;
     if (examined && examined.name !== details?.name) store.set({ examined: null });
     const key = details ? examinedKey(details) : "";
     if (details && key !== last) void actions.examine(details.name);

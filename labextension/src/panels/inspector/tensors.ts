@@ -16,7 +16,7 @@ const PEERS = 30;
 
 type Go = (name: string) => void;
 
-export function titledField(title: string, body: HTMLElement, ...tools: HTMLElement[]): HTMLElement {
+function titledField(title: string, body: HTMLElement, ...tools: HTMLElement[]): HTMLElement {
   const heading = element("h4", { class: "tgw-label" }, title);
   const head = tools.length > 0 ? element("div", { class: "tgw-titled" }, heading, ...tools) : heading;
   return element("div", { class: "tgw-field" }, head, body);

@@ -2,9 +2,10 @@
 import type { Parts } from "../../interaction/parts";
 import type { Joint } from "../../protocol/messages";
 import { browseButton } from "../controls/browse-button";
+import { suggest } from "../controls/combobox";
 import { completion } from "../controls/edit-form";
-import { formFoot, labeledField, TEXT } from "../controls/form-fields";
-import { element, uniqueId, whileBusy } from "../dom";
+import { createForm, labeledField, submitButton, TEXT } from "../controls/form-fields";
+import { element } from "../dom";
 
 export interface OtherGraphForm {
   readonly name: string;
@@ -42,15 +43,14 @@ const ADD = "Add";
 function compareForm(parts: Parts, source: string, close: () => void): HTMLFormElement {
   const { actions } = parts;
   const { field, input, browse } = sourceField(parts, source);
-  const submit = element("button", { type: "submit", class: "tgw-button" }, "Compare");
-  const form = element("form", { class: "tgw-inline" }, field, ...browse, hint(HINT), formFoot(submit));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    void whileBusy(submit, async () => {
+  return createForm({
+    content: [field, ...browse, hint(HINT)],
+    buttons: [submitButton("Compare")],
+    submit: async () => {
       if (await actions.edits.compareWith(input.value.trim())) close();
-    });
+    },
+    close,
   });
-  return closing(form, close);
 }
 
 function addForm(parts: Parts, source: string, close: () => void): HTMLFormElement {
@@ -58,9 +58,8 @@ function addForm(parts: Parts, source: string, close: () => void): HTMLFormEleme
   const { field, input, browse } = sourceField(parts, source);
   const into = element("input", { ...TEXT, class: "tgw-input tgw-mono", name: "into" });
   const joints = element("div", { class: "tgw-joints" });
-  const submit = element("button", { type: "submit", class: "tgw-button" }, NEXT);
+  const button = submitButton(NEXT);
   const rest = element("div", { hidden: true }, labeledField("Scope", into), joints);
-  const form = element("form", { class: "tgw-inline" }, field, ...browse, hint(HINT), rest, formFoot(submit));
   let known = "";
   const show = async (): Promise<boolean> => {
     const name = input.value.trim();
@@ -74,30 +73,27 @@ function addForm(parts: Parts, source: string, close: () => void): HTMLFormEleme
     const fields = answer.joints.slice(0, MOST).flatMap((joint) => jointField(joint, parts));
     joints.replaceChildren(...(fields.length > 0 ? [hint(JOINED)] : []), ...fields);
     rest.hidden = false;
-    submit.textContent = ADD;
+    button.textContent = ADD;
     return true;
   };
   input.addEventListener("change", () => void show());
   input.addEventListener("input", () => {
     const isKnown = input.value.trim() === known;
-    submit.textContent = isKnown ? ADD : NEXT;
+    button.textContent = isKnown ? ADD : NEXT;
     rest.hidden = !isKnown; // nothing is clicked or typed for the graph that was named before
   });
   // A press on the button does not take the focus from the field first, which would move the button away.
-  submit.addEventListener("mousedown", (event) => event.preventDefault());
+  button.addEventListener("mousedown", (event) => event.preventDefault());
   if (source) void show();
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    void whileBusy(submit, async () => {
-      // The first Enter shows the inputs of what was typed.
-      if (input.value.trim() !== known) return void (await show());
-      const fields = [...joints.querySelectorAll<HTMLInputElement>("input[data-input]")];
-      const joined = fields.filter(({ value }) => value.trim() !== "");
-      const pairs = new Map(joined.map(({ dataset, value }) => [dataset["input"] ?? "", value.trim()]));
-      if (await edits.add(known, into.value.trim(), pairs)) close();
-    });
-  });
-  return closing(form, close);
+  const submit = async () => {
+    // The first Enter shows the inputs of what was typed.
+    if (input.value.trim() !== known) return void (await show());
+    const fields = [...joints.querySelectorAll<HTMLInputElement>("input[data-input]")];
+    const joined = fields.filter(({ value }) => value.trim() !== "");
+    const pairs = new Map(joined.map(({ dataset, value }) => [dataset["input"] ?? "", value.trim()]));
+    if (await edits.add(known, into.value.trim(), pairs)) close();
+  };
+  return createForm({ content: [field, ...browse, hint(HINT), rest], buttons: [button], submit, close });
 }
 
 /** The tensor that stands for an input; if it is empty, the input stays a placeholder. */
@@ -121,9 +117,9 @@ interface SourceField {
 
 /** Which graph: a variable is chosen from the list, or the path of a file typed or browsed for. */
 function sourceField(parts: Parts, source: string): SourceField {
-  const list = element("datalist", { id: uniqueId() });
-  const attributes = { ...TEXT, class: "tgw-input tgw-mono", name: "source", required: true, list: list.id };
+  const attributes = { ...TEXT, class: "tgw-input tgw-mono", name: "source", required: true };
   const input = element("input", attributes);
+  const list = suggest(input);
   input.value = source;
   void parts.actions.edits.sources().then((sources) => {
     list.replaceChildren(
@@ -144,14 +140,4 @@ function sourceField(parts: Parts, source: string): SourceField {
 
 function hint(text: string): HTMLElement {
   return element("p", { class: "tgw-hint" }, text);
-}
-
-/** Escape closes a form. */
-function closing(form: HTMLFormElement, close: () => void): HTMLFormElement {
-  form.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape") return;
-    event.stopPropagation();
-    close();
-  });
-  return form;
 }

@@ -68,12 +68,8 @@ export function createHitList(
     list.scrollTop = again ? scrollTop : 0;
   };
   const scopeOption = (name: string) =>
-    optionsOf(list).find((option) => option.getAttribute("data-scope") === name);
+    [...list.querySelectorAll("[role=option]")].find((option) => option.getAttribute("data-scope") === name);
   return { list, render, scopeOption, hitOption: (place) => hitOptions()[place], choose };
-}
-
-function optionsOf(list: HTMLElement): Element[] {
-  return [...list.querySelectorAll("[role=option]")];
 }
 
 function scopeEntryOf({ name, ops }: ScopeHit, query: string, id: string): HTMLElement {
@@ -116,7 +112,7 @@ export function wordsOf(query: string, key: "name" | "type"): string[] {
 }
 
 /** The text with the first place of each word in bold. */
-export function highlight(text: string, words: readonly string[]): (Node | string)[] {
+function highlight(text: string, words: readonly string[]): (Node | string)[] {
   return boldParts(text, words).map(({ bold, part }) => (bold ? element("b", {}, part) : part));
 }
 
@@ -133,45 +129,4 @@ export function boldParts(text: string, words: readonly string[]): { part: strin
     part: text.slice(index, index + run.length),
     bold: run >= "b",
   }));
-}
-
-/** Which option of the list the arrow keys have reached. */
-export class ActiveOption {
-  readonly #input: HTMLInputElement;
-  readonly #list: HTMLElement;
-  #option: Element | undefined;
-  #moved = false;
-
-  constructor(input: HTMLInputElement, list: HTMLElement) {
-    this.#input = input;
-    this.#list = list;
-  }
-
-  /** Set the current option: that to which Enter goes. */
-  reset(option: Element | undefined): void {
-    this.#moved = false;
-    this.#show(option);
-  }
-
-  move(by: number): void {
-    const options = optionsOf(this.#list);
-    if (options.length === 0) return;
-    const at = this.#option ? options.indexOf(this.#option) : -1;
-    this.#show(options[(at + by + options.length) % options.length]);
-    this.#moved = true;
-  }
-
-  /** The option that was chosen with the arrow keys and not gone to yet, or null. */
-  taken(): Element | null {
-    return (this.#moved && this.#option) || null;
-  }
-
-  #show(active: Element | undefined): void {
-    this.#option = active;
-    for (const option of optionsOf(this.#list))
-      option.setAttribute("aria-selected", String(option === active));
-    active?.scrollIntoView({ block: "nearest" });
-    if (active) this.#input.setAttribute("aria-activedescendant", active.id);
-    else this.#input.removeAttribute("aria-activedescendant");
-  }
 }

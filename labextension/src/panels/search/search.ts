@@ -11,13 +11,22 @@ import {
   totalText,
   typedScope,
 } from "../../state/search-results";
+import { Combobox } from "../controls/combobox";
 import { breakableName, button, element, hasFocus, ICONS, icon, uniqueId } from "../dom";
 import { replaceAllForm } from "../forms/replace-all-form";
-import { ActiveOption, createHitList, type HitList } from "./hit-list";
+import { createHitList, type HitList } from "./hit-list";
 import { createQueryHelp, type QueryHelp } from "./query-help";
 
 /** Milliseconds without a key before a search is sent. */
 const PAUSE = 120;
+
+const SEARCH_FIELD = {
+  class: "tgw-search-input",
+  type: "search",
+  placeholder: "Find ops (/)",
+  title: "Find ops by name, or by type:Conv2D (/)",
+  "aria-label": "Find ops",
+};
 
 export function createSearch(parts: Parts): HTMLElement {
   return new Search(parts).root;
@@ -26,13 +35,12 @@ export function createSearch(parts: Parts): HTMLElement {
 class Search {
   readonly root: HTMLElement;
   readonly #parts: Parts;
-  readonly #input: HTMLInputElement;
+  readonly #field: Combobox;
   readonly #popup: HTMLElement;
   readonly #syntax: QueryHelp;
   readonly #hits: HitList;
-  readonly #choice: ActiveOption;
   readonly #regex = regexSwitch(() => {
-    this.#input.focus();
+    this.#field.input.focus();
     void this.#search();
   });
   #timer = 0;
@@ -40,13 +48,12 @@ class Search {
   constructor(parts: Parts) {
     const id = uniqueId();
     this.#parts = parts;
-    this.#input = searchField(id);
     this.#hits = createHitList(
       id,
       (place) => this.#go(place),
       (scope) => this.#goToScope(scope),
     );
-    this.#choice = new ActiveOption(this.#input, this.#hits.list);
+    this.#field = new Combobox(SEARCH_FIELD, this.#hits.list);
     this.#syntax = createQueryHelp(`${id}-syntax`, (text) => this.#ask(text));
     this.#popup = element(
       "div",
@@ -63,7 +70,7 @@ class Search {
       "div",
       { class: "tgw-search", role: "search" },
       icon(ICONS.search, "tgw-search-icon"),
-      this.#input,
+      this.#field.input,
       stepper(parts),
       this.#regex,
       this.#syntax.opener,
@@ -71,20 +78,21 @@ class Search {
     );
     this.#listen();
     parts.store.watch(["found"], () => this.#render());
-    parts.store.watch(["hit"], () => this.#choice.reset(this.#next()));
+    parts.store.watch(["hit"], () => this.#field.reset(this.#next()));
     // A query that was not typed: what is like an item of the drawing.
     parts.store.watch(["query"], ({ query }) => {
       if (query === this.#query) return;
       this.#regex.setAttribute("aria-pressed", "false");
-      this.#input.value = query;
+      this.#field.input.value = query;
       // A pattern made of ops is there to be changed, and to be stepped through.
-      if (query.startsWith("pattern:")) this.#input.focus();
+      if (query.startsWith("pattern:")) this.#field.input.focus();
     });
-    parts.store.watch(["found", "scene"], ({ found, hitCounts }) => {
-      if (found || hitCounts.length > 0) void parts.actions.countHits();
+    parts.store.watch(["found", "scene"], ({ found }) => {
+      if (found || parts.store.value.hitCounts.length > 0) void parts.actions.countHits();
     });
     let graph = "";
-    parts.store.watch(["state"], ({ state, found, query }) => {
+    parts.store.watch(["state"], ({ state }) => {
+      const { found, query } = parts.store.value;
       // After an edit there may be others, or as many with other names.
       const now = `${state?.ops} ${state?.code}`;
       if (found && now !== graph) void parts.actions.search(query, found.hits.length > FIRST ? MOST : FIRST);
@@ -94,15 +102,15 @@ class Search {
 
   #listen(): void {
     const { root } = this;
-    this.#input.addEventListener("input", () => {
+    this.#field.input.addEventListener("input", () => {
       clearTimeout(this.#timer);
       this.#timer = window.setTimeout(() => this.#search(), PAUSE);
     });
-    this.#input.addEventListener("click", () => this.#expand(true));
-    this.#input.addEventListener("keydown", (event) => this.#press(event));
+    this.#field.input.addEventListener("click", () => this.#expand(true));
+    this.#field.input.addEventListener("keydown", (event) => this.#press(event));
     this.#syntax.opener.addEventListener("click", () => {
       this.#syntax.show(!this.#syntax.isShown());
-      this.#input.focus();
+      this.#field.input.focus();
       this.#expand(true);
     });
     // Clicks here keep the focus in the field.
@@ -148,25 +156,25 @@ class Search {
   /** What is typed, as a query: with the switch on, one regular expression. */
   get #query(): string {
     return this.#regex.getAttribute("aria-pressed") === "true"
-      ? regexQuery(this.#input.value)
-      : this.#input.value;
+      ? regexQuery(this.#field.input.value)
+      : this.#field.input.value;
   }
 
   #ask(text: string): void {
     this.#regex.setAttribute("aria-pressed", "false");
-    this.#input.value = text;
-    this.#input.focus();
+    this.#field.input.value = text;
+    this.#field.input.focus();
     void this.#search();
   }
 
   #arrow(by: 1 | -1): void {
     this.#expand(true);
-    this.#choice.move(by);
+    this.#field.move(by);
   }
 
   async #enter(by: 1 | -1): Promise<void> {
     await this.#searchTyped();
-    const scope = by > 0 && !this.#choice.taken() ? this.#typedScope() : "";
+    const scope = by > 0 && !this.#field.taken() ? this.#typedScope() : "";
     if (scope === "") return this.#step(by);
     this.#goToScope(`${scope}/`);
     this.#focusDrawing();
@@ -193,7 +201,7 @@ class Search {
 
   async #step(by: 1 | -1): Promise<void> {
     await this.#searchTyped();
-    const chosen = this.#choice.taken();
+    const chosen = this.#field.taken();
     if (chosen) return this.#hits.choose(chosen);
     const { store } = this.#parts;
     if (store.value.hitNames.length > 0) this.#expand(false);
@@ -212,13 +220,13 @@ class Search {
   /** Close the list and go to a name scope, whose name has a slash behind it. */
   #goToScope(key: string): void {
     this.#expand(false);
-    this.#choice.reset(this.#next());
+    this.#field.reset(this.#next());
     void this.#parts.actions.reveal(key);
   }
 
   #leave(): void {
     clearTimeout(this.#timer);
-    this.#input.value = "";
+    this.#field.input.value = "";
     this.#syntax.show(false);
     this.#expand(false);
     void this.#parts.actions.search("");
@@ -227,7 +235,7 @@ class Search {
 
   /** Back to the drawing, so that its keys work at once. */
   #focusDrawing(): void {
-    this.#input.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
+    this.#field.input.closest<HTMLElement>(".tfgraphwidget")?.focus({ preventScroll: true });
   }
 
   /** Open the popup if it has content, or close it. */
@@ -235,7 +243,7 @@ class Search {
     const { found } = this.#parts.store.value;
     this.#popup.hidden = !open || (found === null && !this.#syntax.isShown());
     if (this.#popup.hidden) this.#syntax.show(false);
-    this.#input.setAttribute("aria-expanded", String(!this.#popup.hidden && found !== null));
+    this.#field.expand(!this.#popup.hidden && found !== null);
     this.root.setAttribute("data-wide", String(!this.#popup.hidden && this.#query.startsWith("pattern:")));
   }
 
@@ -247,12 +255,12 @@ class Search {
       this.#syntax.show(false);
       this.#expand(hasFocus(this.root));
     }
-    this.#choice.reset(this.#next());
+    this.#field.reset(this.#next());
   }
 }
 
 /** A query for what matches a regular expression; names have no spaces, which would end it. */
-export function regexQuery(text: string): string {
+function regexQuery(text: string): string {
   const expression = text.trim();
   if (expression === "" || /^\/\S+\/$/.test(expression)) return expression;
   return `/${expression.replace(/\s/g, "\\s")}/`;
@@ -277,22 +285,6 @@ function regexSwitch(change: () => void): HTMLButtonElement {
   return control;
 }
 
-function searchField(listId: string): HTMLInputElement {
-  return element("input", {
-    class: "tgw-search-input",
-    type: "search",
-    placeholder: "Find ops (/)",
-    title: "Find ops by name, or by type:Conv2D (/)",
-    role: "combobox",
-    autocomplete: "off",
-    spellcheck: "false",
-    "aria-label": "Find ops",
-    "aria-expanded": "false",
-    "aria-controls": listId,
-    "aria-autocomplete": "list",
-  });
-}
-
 /** "3 of 37", and a button either way. */
 function stepper(parts: Parts): HTMLElement {
   const place = element("span", { class: "tgw-hit-place", "aria-live": "polite" });
@@ -305,7 +297,7 @@ function stepper(parts: Parts): HTMLElement {
     arrow("Previous match (Shift+Enter, Shift+F3)", -1, "m4 10 4-4 4 4"),
     arrow("Next match (Enter, F3)", 1, "m4 6 4 4 4-4"),
   );
-  parts.store.watch(["found", "hit"], (screen) => {
+  parts.store.watch(["found", "hit", "hitNames"], (screen) => {
     group.hidden = screen.hitNames.length === 0;
     place.textContent = placeText(screen);
   });

@@ -132,7 +132,7 @@ function chips(
 
 // The Python expression of the selection.
 
-export function createExpression({ store }: Parts): HTMLElement {
+function createExpression({ store }: Parts): HTMLElement {
   const code = element("code", {
     class: "tgw-expression",
     tabindex: 0,
@@ -152,7 +152,7 @@ export function createExpression({ store }: Parts): HTMLElement {
 
 // Buttons that derive a new selection; disabled ones have the reason as tooltip.
 
-export function createSelectionCommands(parts: Parts): HTMLElement {
+function createSelectionCommands(parts: Parts): HTMLElement {
   const { store, actions } = parts;
   const group = element("div", { class: "tgw-derive", role: "group", "aria-label": "Change the selection" });
   const buttons = available(SELECTION_COMMANDS, parts).map((derivation) => {

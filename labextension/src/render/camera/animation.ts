@@ -121,6 +121,6 @@ export function easeInOut(t: number): number {
 }
 
 /** Fast at first, so that boxes soon leave their old places. */
-export function easeOut(t: number): number {
+function easeOut(t: number): number {
   return 1 - (1 - t) ** 3;
 }

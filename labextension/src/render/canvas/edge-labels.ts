@@ -303,7 +303,7 @@ function drawLoopSigns(pen: Pen): void {
 }
 
 /** An arrow that goes round: drawn, since few fonts have the sign. */
-export function drawLoopSign(ctx: CanvasRenderingContext2D, x: number, y: number, radius: number): void {
+function drawLoopSign(ctx: CanvasRenderingContext2D, x: number, y: number, radius: number): void {
   ctx.beginPath();
   ctx.arc(x, y, radius, -0.25 * Math.PI, 1.35 * Math.PI);
   ctx.stroke();

@@ -5,10 +5,8 @@ import type { Frame } from "./frame";
 import { cachedForScene } from "./incident-edges";
 import { shorten } from "./typesetter";
 
-/** No text is smaller than this, in CSS pixels; where it has no room, it is shortened or left out. */
+/** No text is smaller, in CSS pixels; where nominal text would be, scopes have signposts. */
 export const LEGIBLE = 9;
-/** Below this size of nominal text scopes have signposts. */
-export const FAR_LABELS_BELOW = LEGIBLE;
 /** A name of fewer letters tells nothing. */
 const LEAST_LETTERS = 3;
 /**

@@ -4,7 +4,7 @@ import { at, OPEN } from "../../protocol/scene";
 import { areaColors, outline } from "./boxes";
 import { drawEdgeLabels } from "./edge-labels";
 import { drawLines, lookOf } from "./edges";
-import { FAR_LABELS_BELOW, HEADER, NOMINAL } from "./far-labels";
+import { HEADER, LEGIBLE, NOMINAL } from "./far-labels";
 import { edgesAt } from "./incident-edges";
 import { drawHeader } from "./labels";
 import { drawBoundaryMarks, drawCountsAndPins } from "./marks";
@@ -116,7 +116,7 @@ function isBeside({ frame: { scene } }: Pen, item: number, other: number): boole
 function drawStickyHeaders(pen: Pen): void {
   const { frame, sceneIndex, ctx, typesetter, viewport } = pen;
   const { scene, camera, boxes } = frame;
-  if (NOMINAL * camera.zoom < FAR_LABELS_BELOW || boxes !== scene.box) return;
+  if (NOMINAL * camera.zoom < LEGIBLE || boxes !== scene.box) return;
   const border = { x: camera.x, y: camera.y, width: 0, height: viewport.height / camera.zoom };
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";

@@ -18,12 +18,12 @@ export function cachedForScene<T>(scene: Scene, name: string, work: (scene: Scen
 }
 
 /** Edges by item: those of an item are `edges` from `start[item]` to `start[item + 1]`. */
-export interface IncidentEdges {
+interface IncidentEdges {
   readonly start: Uint32Array;
   readonly edges: Uint32Array;
 }
 
-export function incidentEdges(scene: Scene): IncidentEdges {
+function incidentEdges(scene: Scene): IncidentEdges {
   const start = new Uint32Array(scene.length + 1);
   const ends = [scene.source, scene.target];
   for (const end of ends) for (const item of end) start[item + 1] = at(start, item + 1) + 1;

@@ -4,13 +4,13 @@ import { at, BADGE, type Box, CLOSED, labelOf, OP, OPEN, type Scene, sizeText } 
 import { areaColors, boxColors } from "./boxes";
 import {
   chipsGiveWay,
-  FAR_LABELS_BELOW,
   type FarLabel,
   HEADER,
   hasTwoLines,
   headerLines,
   LEADING,
   LEAST_INSET,
+  LEGIBLE,
   labelHeights,
   NAMED_IN_HEADERS_FROM,
   NOMINAL,
@@ -40,7 +40,7 @@ const BOLD = 1.08;
 /** At zoom 1: further to the right lines may come in (Python's WIDEST_TITLE). */
 const WIDEST_TITLE = 430;
 /** Below this zoom names keep their size, while their boxes shrink. */
-const NOMINAL_FROM = FAR_LABELS_BELOW / NOMINAL;
+const NOMINAL_FROM = LEGIBLE / NOMINAL;
 /** Names of fewer letters are left out. */
 const LEAST_LETTERS = 3;
 const BATCH = 150;
@@ -50,7 +50,7 @@ export function* drawLabels(pen: Pen): Generator<void> {
   const zoom = frame.camera.zoom;
   ctx.textRendering = "geometricPrecision";
   ctx.textBaseline = "middle";
-  const posts = NOMINAL * zoom < FAR_LABELS_BELOW ? farLabelsOf(pen) : null;
+  const posts = NOMINAL * zoom < LEGIBLE ? farLabelsOf(pen) : null;
   if (zoom >= NAMED_IN_HEADERS_FROM) yield* drawNominal(pen, posts);
   if (posts) yield* drawFarLabels(pen, posts);
 }
@@ -82,7 +82,7 @@ function* inPieces(items: readonly number[], draw: (item: number) => unknown): G
 }
 
 /** The part of a box above its chips, in CSS pixels; as large as it is, so that alike boxes have alike labels. */
-export function labelBox(pen: Pen, item: number): Box {
+function labelBox(pen: Pen, item: number): Box {
   const { boxes, camera, scene } = pen.frame;
   const snapped = screenBox(pen, item);
   const label = at(cachedForScene(scene, "labelHeights", labelHeights), item);
@@ -172,7 +172,7 @@ function shortNumber(note: string): string | null {
 }
 
 /** The text of an open scope's header. */
-export function headerText({ frame: { scene } }: Pen, item: number): string {
+function headerText({ frame: { scene } }: Pen, item: number): string {
   const members = at(scene.members, item);
   const part = at(scene.part, item) === 1 && at(scene.part, at(scene.parent, item)) === 0;
   const label = labelOf(scene, item);

@@ -55,7 +55,7 @@ export function paintAtOnce(pen: Pen): void {
 
 // While boxes move: a pen for those, and one for the items in their final place, which are drawn above them.
 
-export function splitGliding(pen: Pen, glides: Uint8Array): [Pen, Pen] {
+function splitGliding(pen: Pen, glides: Uint8Array): [Pen, Pen] {
   const { frame, sceneIndex, viewport } = pen;
   const { scene, camera } = frame;
   const glide = (item: number) => at(glides, item) === 1;

@@ -3,6 +3,7 @@ import {
   at,
   BADGE,
   type Box,
+  boxOf,
   CLOSED,
   INPUT_MARK,
   OPEN,
@@ -16,11 +17,6 @@ import type { Frame } from "./frame";
 import type { BoxColors } from "./palette";
 import { addBox, expandBox, type Pen, screenBox } from "./pen";
 
-interface Sign {
-  readonly sign: string;
-  readonly color: string;
-}
-
 /** Letters on marks at a scale of 1; they are legible at any zoom. */
 const LETTERS = 10.5;
 const LEAST_SCALE = LEGIBLE / LETTERS;
@@ -30,6 +26,37 @@ const BOLD = 1.08;
 const BESIDE_BADGE = 7;
 /** At a smaller zoom, signs would hide the boxes. */
 const LEAST_SIGN = 0.3;
+
+/**
+ * Where a part is cut: above an op that reads an input, or below its source; below an output.
+ * `border` 0 is the upper one.
+ */
+const BOUNDARY_MARKS = [
+  { bit: INPUT_MARK, text: "in", down: 1, border: 0, color: "inputMark" },
+  { bit: SOURCE_MARK, text: "in", down: 1, border: 1, color: "inputMark" },
+  { bit: OUTPUT_MARK, text: "out", down: -1, border: 1, color: "outputMark" },
+] as const;
+/**
+ * From the border of a box to the middle of such a mark: outside, since a colored box is full of
+ * its two lines.
+ */
+const BOUNDARY_OUTSIDE = 7;
+const BOUNDARY_HEIGHT = 16;
+
+/**
+ * The signs by what they say, of each the codes from 1 on: differences on the left border (`side`
+ * 0), probes on the right.
+ */
+const SIGNS = [
+  { field: "differs", side: 0, beside: BESIDE_BADGE, letters: "+~", colors: ["added", "changed"] },
+  { field: "probed", side: 1, beside: 0, letters: "✓!", colors: ["inputMark", "warned"] },
+] as const;
+const SIGN_RADIUS = 7;
+
+/** Marks grow with the boxes, but stay legible when those are not. */
+function markScale({ camera: { zoom } }: Frame): number {
+  return Math.min(Math.max(zoom, LEAST_SCALE), 1.4);
+}
 
 export function drawOutlines(pen: Pen): void {
   const { frame, palette } = pen;
@@ -53,67 +80,61 @@ function drawGlow(pen: Pen, item: number, color: string): void {
   ctx.globalAlpha = 1;
 }
 
-/** Where the part is cut: "▼ in" on the upper border of an op that reads an input, or below its source; "▲ out" below. */
+/** "▼ in" or "▲ out". */
 export function drawBoundaryMarks(pen: Pen): void {
-  const { frame, palette } = pen;
+  const { frame } = pen;
   for (const item of pen.items) {
-    const mark = at(frame.paint.mark, item);
-    if (mark === 0 || at(frame.scene.kind, item) === OPEN) continue;
-    if (mark & INPUT_MARK) drawBoundaryMark(pen, item, "in", "top", palette.inputMark);
-    if (mark & SOURCE_MARK) drawBoundaryMark(pen, item, "in", "bottom", palette.inputMark);
-    if (mark & OUTPUT_MARK) drawBoundaryMark(pen, item, "out", "bottom", palette.outputMark);
+    const bits = at(frame.paint.mark, item);
+    if (bits === 0 || at(frame.scene.kind, item) === OPEN) continue;
+    for (const mark of BOUNDARY_MARKS) if (bits & mark.bit) drawBoundaryMark(pen, item, mark);
   }
 }
 
 function drawBoundaryMark(
   pen: Pen,
   item: number,
-  text: "in" | "out",
-  border: "top" | "bottom",
-  color: string,
+  { text, down, border, color }: (typeof BOUNDARY_MARKS)[number],
 ): void {
   const { ctx, palette, frame } = pen;
-  // Badges stay legible when the boxes are not.
-  const scale = Math.min(Math.max(frame.camera.zoom, LEAST_SCALE), 1.4);
+  const scale = markScale(frame);
   const box = screenBox(pen, item);
   ctx.font = `600 ${LETTERS * scale}px ${palette.font}`;
   const width = ctx.measureText(text).width + 24 * scale;
-  const height = 16 * scale;
-  // Outside: a box that is colored by something is full of its two lines.
-  const middle = border === "top" ? box.y - 7 * scale : box.y + box.height + 7 * scale;
+  const height = BOUNDARY_HEIGHT * scale;
+  const middle = box.y + border * box.height + (2 * border - 1) * BOUNDARY_OUTSIDE * scale;
   const x = box.x + Math.min(8 * scale, box.width / 2);
   const y = middle - height / 2;
   ctx.beginPath();
   ctx.roundRect(x, y, width, height, height / 2);
-  ctx.fillStyle = color;
+  ctx.fillStyle = palette[color];
   ctx.fill();
   ctx.strokeStyle = palette.background;
   ctx.lineWidth = 1.5;
   ctx.stroke();
   ctx.fillStyle = palette.onMark;
-  addTriangle(ctx, x + 10 * scale, middle, 3.5 * scale, text === "in" ? 1 : -1);
+  addTriangle(ctx, x + 10 * scale, middle, 3.5 * scale, down);
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";
   ctx.fillText(text, x + 16 * scale, middle + 0.5);
 }
 
-/**
- * On the left border differences ("+" added, "~" changed), on the right probes ("✓", "!"). A badge has a sign only if it
- * differs in another way than the op that reads it, and beside its name.
- */
 export function drawSigns(pen: Pen): void {
-  const { frame, palette } = pen;
-  if (frame.camera.zoom < LEAST_SIGN) return;
-  const differs = [null, { sign: "+", color: palette.added }, { sign: "~", color: palette.changed }];
-  const probed = [null, { sign: "✓", color: palette.inputMark }, { sign: "!", color: palette.warned }];
+  const { scene, paint, camera } = pen.frame;
+  if (camera.zoom < LEAST_SIGN) return;
   for (const item of pen.items) {
-    if (item === 0 || at(frame.scene.kind, item) === OPEN) continue;
-    const difference = at(frame.paint.differs, item);
-    const isBadge = at(frame.scene.kind, item) === BADGE;
-    if (!isBadge || difference !== at(frame.paint.differs, at(frame.scene.parent, item)))
-      drawSign(pen, item, 0, differs[difference], isBadge ? BESIDE_BADGE : 0);
-    drawSign(pen, item, 1, probed[at(frame.paint.probed, item)]);
+    if (item === 0 || at(scene.kind, item) === OPEN) continue;
+    for (const signs of SIGNS) {
+      const code = at(paint[signs.field], item);
+      if (code === 0 || (signs.field === "differs" && isToldByReader(pen.frame, item))) continue;
+      drawSign(pen, item, signs, code);
+    }
   }
+}
+
+/** Whether an item is a badge that differs as the op does that reads it: one sign is enough. */
+function isToldByReader({ scene, paint }: Frame, item: number): boolean {
+  const reader = at(scene.parent, item);
+  return at(scene.kind, item) === BADGE && at(paint.differs, item) === at(paint.differs, reader);
 }
 
 /** Half the width of a warning sign at a scale of 1, and of its rim beside it. */
@@ -125,7 +146,7 @@ export function drawEffectSigns(pen: Pen): void {
   if (frame.camera.zoom < LEAST_SIGN) return;
   for (const item of pen.items) {
     if (item === 0 || at(frame.scene.kind, item) === OPEN || at(frame.paint.effects, item) === 0) continue;
-    const scale = Math.min(Math.max(frame.camera.zoom, LEAST_SCALE), 1.4);
+    const scale = markScale(frame);
     const box = screenBox(pen, item);
     const [x, y] = [box.x, box.y + box.height];
     for (const [half, color] of [
@@ -144,17 +165,23 @@ export function drawEffectSigns(pen: Pen): void {
   }
 }
 
-/** A letter in a circle; `side` is 0 on the left, 1 on the right. */
-function drawSign(pen: Pen, item: number, side: 0 | 1, said: Sign | null | undefined, beside = 0): void {
-  if (!said) return;
+/** A letter in a circle. */
+function drawSign(
+  pen: Pen,
+  item: number,
+  { side, beside, letters, colors }: (typeof SIGNS)[number],
+  code: number,
+): void {
   const { ctx, palette, frame } = pen;
-  const scale = Math.min(Math.max(frame.camera.zoom, LEAST_SCALE), 1.4);
+  const color = colors[code - 1];
+  if (!color) return;
+  const scale = markScale(frame);
   const box = screenBox(pen, item);
-  const x = box.x + side * box.width - beside * scale;
+  const x = box.x + side * box.width - (at(frame.scene.kind, item) === BADGE ? beside : 0) * scale;
   const y = box.y + box.height / 2;
   ctx.beginPath();
-  ctx.arc(x, y, 7 * scale, 0, 2 * Math.PI);
-  ctx.fillStyle = said.color;
+  ctx.arc(x, y, SIGN_RADIUS * scale, 0, 2 * Math.PI);
+  ctx.fillStyle = palette[color];
   ctx.fill();
   ctx.strokeStyle = palette.background;
   ctx.lineWidth = 1.5;
@@ -163,7 +190,7 @@ function drawSign(pen: Pen, item: number, side: 0 | 1, said: Sign | null | undef
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
   ctx.fillStyle = palette.onMark;
-  ctx.fillText(said.sign, x, y + 0.5);
+  ctx.fillText(letters.charAt(code - 1), x, y + 0.5);
 }
 
 function addTriangle(ctx: CanvasRenderingContext2D, x: number, y: number, half: number, down: 1 | -1): void {
@@ -255,35 +282,23 @@ export function drawCountsAndPins(pen: Pen): void {
 export function markBoxes({ scene, paint }: Frame, item: number, width: (text: string) => number): Box[] {
   const kind = at(scene.kind, item);
   if (item === 0 || kind === OPEN) return [];
-  const [x, y, wide, high] = [0, 1, 2, 3].map((i) => at(scene.box, 4 * item + i)) as [
-    number,
-    number,
-    number,
-    number,
-  ];
-  const boundary = (bit: number, text: string, middle: number): Box[] =>
-    at(paint.mark, item) & bit
-      ? [
-          {
-            x: x + Math.min(8, wide / 2),
-            y: middle - 8,
-            width: width(text) * LETTERS * BOLD + 24,
-            height: 16,
-          },
-        ]
-      : [];
-  const sign = (code: number, left: number): Box[] =>
-    code > 0 ? [{ x: left - 7, y: y + high / 2 - 7, width: 14, height: 14 }] : [];
-  return [
-    ...boundary(INPUT_MARK, "in", y - 7),
-    ...boundary(SOURCE_MARK, "in", y + high + 7),
-    ...boundary(OUTPUT_MARK, "out", y + high + 7),
-    ...sign(at(paint.differs, item), kind === BADGE ? x - BESIDE_BADGE : x),
-    ...sign(at(paint.probed, item), x + wide),
-    ...(at(paint.effects, item) > 0
-      ? [{ x: x - WARNING, y: y + high - 0.9 * WARNING, width: 2 * WARNING, height: 1.7 * WARNING }]
-      : []),
-  ];
+  const { x, y, width: wide, height: high } = boxOf(scene.box, item);
+  const boundaries = BOUNDARY_MARKS.filter(({ bit }) => at(paint.mark, item) & bit).map(
+    ({ text, border }) => ({
+      x: x + Math.min(8, wide / 2),
+      y: y + border * high + (2 * border - 1) * BOUNDARY_OUTSIDE - BOUNDARY_HEIGHT / 2,
+      width: width(text) * LETTERS * BOLD + 24,
+      height: BOUNDARY_HEIGHT,
+    }),
+  );
+  const signs = SIGNS.filter(({ field }) => at(paint[field], item) > 0).map(({ side, beside }) => ({
+    x: x + side * wide - (kind === BADGE ? beside : 0) - SIGN_RADIUS,
+    y: y + high / 2 - SIGN_RADIUS,
+    width: 2 * SIGN_RADIUS,
+    height: 2 * SIGN_RADIUS,
+  }));
+  const warning = { x: x - WARNING, y: y + high - 0.9 * WARNING, width: 2 * WARNING, height: 1.7 * WARNING };
+  return [...boundaries, ...signs, ...(at(paint.effects, item) > 0 ? [warning] : [])];
 }
 
 /** The place of "×8" in world coordinates; null without a number. `width` is that of a text at a size of 1. */
