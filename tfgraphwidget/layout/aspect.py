@@ -1,8 +1,9 @@
 """The shapes of open scopes, so that the children of a container fill it.
 
-From the outermost container inwards, each is divided, in flow order, into columns, the columns into rows and the rows
-into boxes, with about the area that each child will need. The proportions of those boxes are what the insides are laid
-out to. Areas are estimates; nothing but the look depends on them.
+From the outermost container inwards, each is divided, in flow order, into columns, the columns into
+rows and the rows into boxes, with about the area that each child will need. The proportions of
+those boxes are what the insides are laid out to. Areas are estimates; nothing but the look depends
+on them.
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ def _badness(column: Rows, area: Sequence[float], is_open: Sequence[bool], width
 
 
 def _shape(row: Sequence[int], i: int, area: Sequence[float], width: float) -> float:
-    """The width : height of a box in a row that fills a column; rows of slim boxes are broken into several."""
+    """The width : height of a box in a row that fills a column; rows of slim boxes are broken into
+    several.
+    """
     whole = sum(area[j] for j in row)
     count = max(1, round(sqrt(_IDEAL * whole * whole / (width * width * max(area[j] for j in row)))))
     count = min(count, len(row))

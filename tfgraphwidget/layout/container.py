@@ -38,11 +38,13 @@ def layout_container(
     Args:
         structure: components, edges and isolated nodes.
         sizes: width and height of each node in pixels.
-        ports: per node, the x of the ports where edges enter it and leave it, from its left, or None for anywhere.
+        ports: per node, the x of the ports where edges enter it and leave it, from its left, or
+            None for anywhere.
         aspect: the wanted width : height.
         previous: an earlier layout; its order, layers and columns are kept where possible.
         main: draws one component in another way than in layers.
-        title: how far the title above reaches from the left, in pixels; lines come in to the right of it.
+        title: how far the title above reaches from the left, in pixels; lines come in to the right
+            of it.
 
     Returns:
         The layout, with what is needed to keep the next one similar.
@@ -64,7 +66,9 @@ def layout_container(
 
 
 def _previous_graph(previous: PreviousLayout | None, component: Component, base: int) -> PreviousGraph | None:
-    """Return the earlier drawing of a component and the earlier numbers of its nodes, None if they are the same."""
+    """Return the earlier drawing of a component and the earlier numbers of its nodes, None if they
+    are the same.
+    """
     layered_graph = previous.drawing.layered_graphs[base] if previous and base >= 0 else None
     if not previous or not layered_graph:
         return None
@@ -100,7 +104,9 @@ def _layout_component(
 def _relayout_component(
     problem: LayoutProblem, before: LayeredGraph, columns: list[Column], number: Sequence[int] | None
 ) -> ColumnAssembly | None:
-    """Return the earlier drawing with other sizes and, if `number` maps the nodes to the earlier ones, other edges."""
+    """Return the earlier drawing with other sizes and, if `number` maps the nodes to the earlier
+    ones, other edges.
+    """
     if number is None:
         graph = replace(before, problem=problem)
         return ColumnAssembly(graph, stretch_columns(before, columns, graph))
@@ -118,7 +124,8 @@ def _combine(
     """Put all components into one layout, and the isolated nodes apart."""
     structure = record.structure
     result = MutableLayout([0.0] * structure.count, [0.0] * structure.count, 0.0, 0.0, [[] for _ in structure.edges])
-    # What has lines to the border stands alone in its rows: a line to the border below must not meet the others.
+    # What has lines to the border stands alone in its rows: a line to the border below must not
+    # meet the others.
     rest = []
     for i, (component, piece) in enumerate(pieces):
         if not piece.enter and not piece.leave:
@@ -143,7 +150,9 @@ def _combine(
 
 
 def _previous_packing(previous: PreviousLayout | None, kind: str, members: Sequence[int]) -> PreviousPacking | None:
-    """Return an earlier packing and where in it each member is (-1: nowhere); None if most members are new."""
+    """Return an earlier packing and where in it each member is (-1: nowhere); None if most members
+    are new.
+    """
     pack = previous.drawing.packs.get(kind) if previous else None
     if not previous or not pack:
         return None
@@ -163,7 +172,8 @@ def _pack_boxes(
     before: PreviousPacking | None,
 ) -> list[Size]:
     """Return corners for boxes beside or below what is in `result`, which grows."""
-    # An edit may have made the first line to the border below, which is in the way of what was put there before.
+    # An edit may have made the first line to the border below, which is in the way of what was put
+    # there before.
     if before and not (before[0].below and result.leave):
         below, places = before[0].below, stretch_packing(*before, boxes, aspect)
     else:

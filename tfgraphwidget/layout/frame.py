@@ -25,17 +25,19 @@ from tfgraphwidget.visible import (
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-# Pages write the names of open scopes in bold letters. Lines from above keep this distance from them.
+# Pages write the names of open scopes in bold letters. Lines from above keep this distance from
+# them.
 _BOLD, _SIDES, _BESIDE = 1.09, 12.0, 2.0
 
 
 class Frame:
     """The space around the inside of an open scope. Layouts run down; `right` exchanges x and y.
 
-    `before` and `after`, float64 (n, 2), are the least distances in pixels of the inside from the left and upper and
-    from the right and lower border, in the drawing's x and y; `least` (n,) is how wide the scope must be for its
-    title, and `title` (n,) how far that reaches into the inside; 0 where no lines come in from above.
-    `aspect` is the wanted width : height of the whole drawing, before `right` exchanges x and y.
+    `before` and `after`, float64 (n, 2), are the least distances in pixels of the inside from the
+    left and upper and from the right and lower border, in the drawing's x and y; `least` (n,) is
+    how wide the scope must be for its title, and `title` (n,) how far that reaches into the inside;
+    0 where no lines come in from above. `aspect` is the wanted width : height of the whole drawing,
+    before `right` exchanges x and y.
     """
 
     header: ClassVar[float] = 22.0
@@ -96,7 +98,9 @@ class Frame:
 
 
 def _title_widths(visible: VisibleGraph, is_open: Mask) -> Floats:
-    """The width of the title of each open scope in pixels: that of the widest title of all that are alike."""
+    """The width of the title of each open scope in pixels: that of the widest title of all that are
+    alike.
+    """
     scopes = np.flatnonzero(((visible.kind == CLOSED) | is_open) & np.isin(visible.alike, visible.alike[is_open]))
     width = TEXT * _BOLD * text_widths(scope_titles(visible, scopes))
     widest = np.zeros(len(visible))
@@ -161,7 +165,9 @@ def to_absolute(
 def _extend_to_borders(
     visible: VisibleGraph, frame: Frame, route: Floats, first: npt.NDArray[np.int64], corner: Floats, size: Floats
 ) -> None:
-    """Draw lines on to the border below, and from the border above: in a scope that runs down, from its header."""
+    """Draw lines on to the border below, and from the border above: in a scope that runs down, from
+    its header.
+    """
     out = np.flatnonzero(visible.target == visible.container)
     scope = visible.container[out]
     route[first[out + 1] - 1, 1] = corner[scope, 1] + size[scope, 1]

@@ -14,7 +14,8 @@ _MANY, _TRIED = 250, 8
 
 
 def pack(boxes: Sequence[Size], aspect: float) -> tuple[list[Point], float, float]:
-    """Pack boxes, the tallest first; equal ones keep their order, so that single ops form a tidy grid.
+    """Pack boxes, the tallest first; equal ones keep their order, so that single ops form a tidy
+    grid.
 
     Args:
         boxes: width and height of each box in pixels.
@@ -63,7 +64,9 @@ def pack_beside(
 
 
 def _candidate_widths(existing: Size, boxes: Sequence[Size], aspect: float, widest: float, total: float) -> list[float]:
-    """The widths to try: those whose drawing would have the best shape if nothing were left empty."""
+    """The widths to try: those whose drawing would have the best shape if nothing were left
+    empty.
+    """
     area, tallest = sum((w + GAP) * (h + GAP) for w, h in boxes), max(h for _, h in boxes)
     costs: dict[float, float] = {}
     number = 1.0
@@ -89,7 +92,9 @@ def extent(boxes: Sequence[Size], places: Sequence[Point]) -> Size:
 
 
 def _place_within(boxes: Sequence[Size], order: Sequence[int], limit: float) -> list[Point]:
-    """Corners of boxes within a width: each as high up as it can, then as far left; thousands in plain rows."""
+    """Corners of boxes within a width: each as high up as it can, then as far left; thousands in
+    plain rows.
+    """
     places: list[Point] = [(0.0, 0.0)] * len(boxes)
     if len(boxes) > _MANY:
         x, y, tall = 0.0, 0.0, 0.0

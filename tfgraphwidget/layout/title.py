@@ -1,4 +1,5 @@
-"""The title of an open scope: lines that come in from above cross its border beside the text, and turn below it.
+"""The title of an open scope: lines that come in from above cross its border beside the text, and
+turn below it.
 
 Where the layers are drawn in one column, `layered.routing` has moved the lines already.
 """
@@ -18,8 +19,8 @@ def clear_title(layout: MutableLayout, structure: Structure, title: float) -> No
     """Move the ports below a title to its right.
 
     Args:
-        layout: The layout of a container, which is changed: it becomes taller by the tracks on which the lines run back
-            to where they came in, and as wide as the ports need.
+        layout: The layout of a container, which is changed: it becomes taller by the tracks on
+            which the lines run back to where they came in, and as wide as the ports need.
         structure: Its structure.
         title: How far the title reaches from the left, in pixels.
     """

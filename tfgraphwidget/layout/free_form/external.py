@@ -33,9 +33,10 @@ _WAY_OUT = (
 def apply_layout(layout: Layout, siblings: Sequence[str], problem: LayoutProblem) -> MutableLayout:
     """Lay out a component with a user's callable.
 
-    The callable gets a DiGraph of names and returns name -> (x, y), as networkx does with y upwards. Nodes have `width`
-    and `height` in pixels and `subset`, the layer that they would have in the layered layout. What only the border
-    joins is laid out in separate calls: for most layouts nothing holds it together.
+    The callable gets a DiGraph of names and returns name -> (x, y), as networkx does with y
+    upwards. Nodes have `width` and `height` in pixels and `subset`, the layer that they would have
+    in the layered layout. What only the border joins is laid out in separate calls: for most
+    layouts nothing holds it together.
 
     Args:
         layout: the callable.
@@ -98,7 +99,9 @@ def _with_routes(problem: LayoutProblem, corner: Points, sizes: Points) -> Mutab
 def _routes(
     problem: LayoutProblem, corner: Points, sizes: Points
 ) -> tuple[list[list[Point]], float | None, float | None]:
-    """The ways of the lines, and the x where they come from the border and go to it: in the middle of their ends."""
+    """The ways of the lines, and the x where they come from the border and go to it: in the middle
+    of their ends.
+    """
     middle = (corner[:, 0] + sizes[:, 0] / 2).tolist()
     heads = [middle[edge.target] for edge in problem.edges if edge.source == BORDER]
     tails = [middle[edge.source] for edge in problem.edges if edge.target == BORDER]
@@ -114,7 +117,9 @@ def _routes(
 
 
 def _graph(siblings: Sequence[str], problem: LayoutProblem) -> nx.DiGraph:
-    """The nodes of a flow in their order; a slash stands behind the name that a scope shares with an op."""
+    """The nodes of a flow in their order; a slash stands behind the name that a scope shares with
+    an op.
+    """
     graph, names = nx.DiGraph(), []
     for node, (width, height), row in zip(problem.component.nodes, problem.sizes, problem.component.rank, strict=True):
         name = siblings[node]
@@ -127,7 +132,9 @@ def _graph(siblings: Sequence[str], problem: LayoutProblem) -> nx.DiGraph:
 
 
 def _subgraph(graph: nx.DiGraph, names: Sequence[str]) -> nx.DiGraph:
-    """Some nodes of a graph and what joins them, in this order: networkx's own would be another in each process."""
+    """Some nodes of a graph and what joins them, in this order: networkx's own would be another in
+    each process.
+    """
     some = nx.DiGraph()
     some.add_nodes_from((name, graph.nodes[name]) for name in names)
     some.add_edges_from(margin for margin in graph.edges(names))
@@ -135,7 +142,9 @@ def _subgraph(graph: nx.DiGraph, names: Sequence[str]) -> nx.DiGraph:
 
 
 def _call_layout(layout: Layout, graph: nx.DiGraph) -> Points:
-    """The positions that the callable returns, float64 (n, 2), y downwards; of more dimensions the first two."""
+    """The positions that the callable returns, float64 (n, 2), y downwards; of more dimensions the
+    first two.
+    """
     names = list(graph)
     function = layout.func if isinstance(layout, partial) else layout
     layout_name = getattr(function, "__name__", type(function).__name__)
