@@ -73,7 +73,12 @@ class PatchedGraph:
         return _inputs(self.node(op))
 
     def shape(self, op: str, port: int) -> Shape:
-        """The static shape of an output, as far as it is known by now."""
+        """The static shape of an output, as far as it is known by now.
+
+        Args:
+            op: The name of the op.
+            port: The number of the output.
+        """
         if (op, port) in self.shapes:
             return self.shapes[op, port]
         at = self.index.ids.get(self._original.get(op, op))
@@ -135,7 +140,12 @@ class PatchedGraph:
         return list(zip(old, new, strict=True))
 
     def same(self, before: Tensor, now: Tensor) -> bool:
-        """Whether a tensor is the one that was there before, or its copy."""
+        """Whether a tensor is the one that was there before, or its copy.
+
+        Args:
+            before: The tensor before the edit.
+            now: The tensor after the edit.
+        """
         (op_before, port_before), (op, port) = before, now
         return port == port_before and op_before in (op, self._original.get(op))
 
@@ -179,7 +189,13 @@ class PatchedGraph:
         return self.node(op).op in SHAPE_ARITHMETIC
 
     def set_shape(self, op: str, port: int, shape: Shape) -> None:
-        """Set the static shape of an output after the patch."""
+        """Set the static shape of an output after the patch.
+
+        Args:
+            op: The op.
+            port: Its output.
+            shape: The static shape.
+        """
         self.shapes[op, port] = shape
         self._may_know.pop(op, None)
 
@@ -204,7 +220,11 @@ class PatchedGraph:
         return all(ranks[op] < ranks[name] for name in self.own for op, _ in self.inputs(name))
 
     def in_topological_order(self, names: Iterable[str]) -> list[str]:
-        """Some ops, each after those of them that it consumes; what a loop returns comes later."""
+        """Some ops, each after those of them that it consumes; what a loop returns comes later.
+
+        Args:
+            names: The names of the ops.
+        """
         names = [name for name in dict.fromkeys(names) if name not in self._removed_names or name in self.own]
         among = set(names)
         sources = {name: self._sources(name, among) for name in names}
@@ -256,7 +276,11 @@ def _shape_attributes(node: NodeDef) -> dict[str, AttrValue]:
 
 
 def const_shape(node: NodeDef) -> Shape:
-    """The shape of a Const, as its NodeDef says."""
+    """The shape of a Const, as its NodeDef says.
+
+    Args:
+        node: The NodeDef of an op.
+    """
     if "value" not in node.attr:
         return None
     return tuple(dim.size for dim in node.attr["value"].tensor.tensor_shape.dim)
@@ -278,6 +302,10 @@ def _is_topologically_sorted(index: GraphIndex) -> bool:
 
 def merge_shapes(a: Shape, b: Shape) -> Shape:
     """The static shape that covers both shapes; None is an unknown rank.
+
+    Args:
+        a: One shape; None for an unknown rank.
+        b: The other shape.
 
     >>> merge_shapes((2, 3), (5, 3)), merge_shapes((2,), (2, 2))
     ((None, 3), None)

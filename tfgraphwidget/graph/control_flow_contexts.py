@@ -92,7 +92,11 @@ class Contexts:
         return self._paths[context]
 
     def frame(self, path: Iterable[int]) -> int:
-        """The first loop of some contexts; 0 if there is none."""
+        """The first loop of some contexts; 0 if there is none.
+
+        Args:
+            path: The contexts, in the order to look at.
+        """
         return next((c for c in path if isinstance(self.key[c], str)), _OUTSIDE)
 
     def _walk(self, ops: list[int]) -> None:
@@ -224,7 +228,12 @@ class Contexts:
         return self._context_numbers[at, key, branch]
 
     def inner(self, a: int, b: int) -> int:
-        """The inner one of two contexts; of two branches beside each other, a context in both."""
+        """The inner one of two contexts; of two branches beside each other, a context in both.
+
+        Args:
+            a: One context.
+            b: The other context.
+        """
         if a == b or not b:
             return a
         if (a, b) not in self._inner:
@@ -258,7 +267,11 @@ class Contexts:
 
 
 def shared_prefix(rows: Sequence[list[str]] | Sequence[tuple[int, ...]]) -> int:
-    """How many first items all of some sequences have in common."""
+    """How many first items all of some sequences have in common.
+
+    Args:
+        rows: The rows.
+    """
     if not rows:
         return 0
     # What the least and the greatest have in common, all between them have too.
@@ -273,6 +286,9 @@ def ends_outside_loops(contexts: Contexts) -> list[int]:
     """The Exits and NextIterations that run outside of all loops.
 
     TensorFlow's executor may end the process there.
+
+    Args:
+        contexts: The contexts of a graph.
     """
     result = []
     for op, kind in enumerate(contexts.index.types):

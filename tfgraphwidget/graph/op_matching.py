@@ -54,6 +54,12 @@ def match_ops(
     """For each op of `before` the number of the op of `after` that it is; -1 for none.
 
     `attributes` are the digests of both, and `renamed` names before -> after that are known.
+
+    Args:
+        before: The first graph.
+        after: The second graph.
+        attributes: The digests of both.
+        renamed: Names in `before` -> names in `after` that are known.
     """
     # 1. By name.
     forward = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))

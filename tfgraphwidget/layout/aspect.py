@@ -30,7 +30,11 @@ def aspect_of(level: int) -> float:
 
 
 def level_of(aspect: float) -> int:
-    """Return the level nearest to a width : height, not too far from square."""
+    """Return the level nearest to a width : height, not too far from square.
+
+    Args:
+        aspect: The width of the drawing area divided by its height.
+    """
     return max(TALLEST, min(WIDEST, round(log(aspect / IDEAL) / STEP)))
 
 

@@ -92,7 +92,12 @@ def _candidate_widths(existing: Size, boxes: Sequence[Size], aspect: float, wide
 
 
 def extent(boxes: Sequence[Size], places: Sequence[Point]) -> Size:
-    """Return the width and height that boxes take, in pixels."""
+    """Return the width and height that boxes take, in pixels.
+
+    Args:
+        boxes: The widths and heights of the boxes, in pixels.
+        places: The positions of the boxes, in pixels.
+    """
     right = max(x + width for (x, _), (width, _) in zip(places, boxes, strict=True))
     bottom = max(y + height for (_, y), (_, height) in zip(places, boxes, strict=True))
     return right, bottom

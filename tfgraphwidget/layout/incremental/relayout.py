@@ -50,6 +50,10 @@ def rejoin_components(structure: Structure, previous: PreviousLayout) -> tuple[S
     """The structure in which what was one component still is one, even if no edge joins it now.
 
     Also the number of the earlier component that each component was; -1 for a new one.
+
+    Args:
+        structure: The items and edges of one container.
+        previous: The layout of before.
     """
     earlier_structure = previous.drawing.structure
     if _is_unchanged(structure, previous):

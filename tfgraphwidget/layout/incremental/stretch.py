@@ -47,6 +47,12 @@ def insert_into_rows(
 
     `x` is kept by those that have one; `hints` are the preferred x of some others. The x of all
     vertices of the column are returned; new ones may still overlap their neighbors.
+
+    Args:
+        graph: The layered graph; its rows are sorted.
+        number: The number of the column.
+        x: The x of the vertices that keep it.
+        hints: The preferred x of some others.
     """
     preferred = _estimate_x(graph, number, {**hints, **x})
     for row in graph.layers[number]:
@@ -130,6 +136,11 @@ def unbend_chains(graph: LayeredGraph, number: int, x: dict[int, float]) -> None
     """Move dummy nodes that bend at both ends to where one end is straight, if there is space.
 
     `x` is changed; `number` is that of the column.
+
+    Args:
+        graph: The layered graph.
+        number: The number of the column.
+        x: The x of its vertices; it is changed.
     """
     ends = _ends(graph, number)
     place = {vertex: (row, i) for row in graph.layers[number] for i, vertex in enumerate(row)}

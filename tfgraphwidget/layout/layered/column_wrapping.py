@@ -59,7 +59,13 @@ def wrap_columns(
 
 
 def cost(height: float, width: float, aspect: float) -> float:
-    """Rate a drawing: its area, increased where its width : height is far from the wanted one."""
+    """Rate a drawing: its area, increased where its width : height is far from the wanted one.
+
+    Args:
+        height: In pixels.
+        width: In pixels.
+        aspect: The wanted width : height.
+    """
     # A difference of logarithms, so that twice as wide is as bad as twice as tall.
     far = abs(log(max(width, 1.0) / max(height, 1.0) / aspect))
     return height * width * (1.0 + 0.5 * far + max(0.0, far - 1.0))

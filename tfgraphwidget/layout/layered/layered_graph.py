@@ -117,7 +117,13 @@ class LayeredGraph:
         return len(self.problem.sizes)
 
     def dummy_node(self, hyperedge: Hyperedge, column: int, level: int) -> int:
-        """Return the dummy node of a hyperedge on a level that it passes; add it if it is new."""
+        """Return the dummy node of a hyperedge on a level that it passes; add it if it is new.
+
+        Args:
+            hyperedge: The hyperedge.
+            column: The number of the column.
+            level: The number of the layer.
+        """
         key = (hyperedge, column, level)
         vertex = self.dummies.get(key)
         if vertex is None:
@@ -137,22 +143,41 @@ class LayeredGraph:
         return [(self.hyperedge[vertex - self.node_count], vertex) for vertex in dummies]
 
     def width(self, vertex: int) -> float:
-        """How wide a node or dummy node is, in pixels."""
+        """How wide a node or dummy node is, in pixels.
+
+        Args:
+            vertex: The number of the vertex.
+        """
         return self.problem.sizes[vertex][0] if vertex < len(self.problem.sizes) else DUMMY_WIDTH
 
     def space(self, a: int, b: int) -> float:
-        """The least distance between the borders of two neighbors in a layer, in pixels."""
+        """The least distance between the borders of two neighbors in a layer, in pixels.
+
+        Args:
+            a: One vertex.
+            b: The other vertex.
+        """
         nodes = len(self.problem.sizes)
         return NODE_GAP if a < nodes and b < nodes else DUMMY_GAP
 
     def gap(self, a: int, b: int) -> float:
-        """The least distance between the middles of two neighbors in a layer, in pixels."""
+        """The least distance between the middles of two neighbors in a layer, in pixels.
+
+        Args:
+            a: One vertex.
+            b: The other vertex.
+        """
         return (self.width(a) + self.width(b)) / 2 + self.space(a, b)
 
     def port(self, node: int, hyperedge: Hyperedge, *, leaves: bool) -> float:
         """The x where a hyperedge enters a node, or `leaves` it, from the node's middle.
 
         It is 0 for a node without ports. An edge without a port of its own takes the first.
+
+        Args:
+            node: The node.
+            hyperedge: The hyperedge.
+            leaves: Whether the node is the upper end.
         """
         ports = self.problem.ports[node]
         if ports is None:
@@ -244,7 +269,13 @@ def insert_dummy_nodes(problem: LayoutProblem, into: Layering) -> LayeredGraph:
 
 
 def edges_going_up(edges: Sequence[Edge], rank: Sequence[int], is_reversed: Sequence[bool]) -> list[bool]:
-    """Whether each edge runs upwards: as `is_reversed` says; a control edge as its layers do."""
+    """Whether each edge runs upwards: as `is_reversed` says; a control edge as its layers do.
+
+    Args:
+        edges: The edges.
+        rank: The layer of each node.
+        is_reversed: Which edges are reversed; for control edges between nodes, the layers decide.
+    """
     result = []
     for edge, reverse in zip(edges, is_reversed, strict=True):
         if edge.is_control and BORDER not in (edge.source, edge.target):
@@ -267,7 +298,12 @@ def _edges_without_dummies(problem: LayoutProblem, rank: Sequence[int]) -> set[i
 
 
 def group_hyperedges(problem: LayoutProblem, is_reversed: list[bool]) -> list[Hyperedge]:
-    """The hyperedge of each edge, where cycle breaking has reversed these."""
+    """The hyperedge of each edge, where cycle breaking has reversed these.
+
+    Args:
+        problem: The items and edges of one container.
+        is_reversed: Whether each edge is reversed, so that there is no cycle.
+    """
     leaving = Counter((edge.source, edge.source_port) for edge in problem.edges)
     entering = Counter((edge.target, edge.target_port) for edge in problem.edges)
     hyperedges: list[Hyperedge] = []

@@ -325,7 +325,12 @@ class _Segment:
 
 
 def straighten_chains(x: Sequence[float], rows: OrderedRows) -> list[float]:
-    """Return new middles near `x` with straight chains of dummy nodes, in pixels."""
+    """Return new middles near `x` with straight chains of dummy nodes, in pixels.
+
+    Args:
+        x: The middles of the vertices, in pixels.
+        rows: The rows.
+    """
     block = _blocks(rows)
     count = max(block, default=-1) + 1
     total = [0.0] * count

@@ -72,7 +72,12 @@ class Gradient:
 
 
 def called_definitions(index: GraphIndex, nodes: Iterable[NodeDef]) -> dict[str, FunctionDef]:
-    """The FunctionDefs that NodeDefs call, and those that these call, by name."""
+    """The FunctionDefs that NodeDefs call, and those that these call, by name.
+
+    Args:
+        index: The graph.
+        nodes: The NodeDefs, in the order of the graph.
+    """
     definitions: dict[str, FunctionDef] = {}
     stack = list(nodes)
     while stack:
@@ -185,6 +190,10 @@ def called_gradients(body_state: BodyState, functions: Mapping[str, FunctionDef]
     They are by name of the function and of the op in it. What they capture is named by number for
     arguments, "^0" for what the op itself consumes, which an edit may have changed, "$name" for a
     variable that the body reads, else by the tensor's name.
+
+    Args:
+        body_state: What the state that the body reads stands for.
+        functions: The FunctionDefs by name.
     """
     if body_state.graph is None:
         return {}
@@ -335,6 +344,11 @@ def tensors_of(tensors_in: Mapping[str, tf.Tensor], needed: Iterable[Gradient], 
 
     `tensors_in` are tensors from outside the copy, by the original's name, and `scope` is the name
     scope of the copy in the default graph; "" for none.
+
+    Args:
+        tensors_in: Tensors from outside the copy, by the original's name.
+        needed: The gradients.
+        scope: The name scope of the copy in the default graph; "" for none.
     """
     graph = tf.compat.v1.get_default_graph()
     prefix = f"{scope}/" if scope else ""

@@ -125,7 +125,11 @@ class Bounds:
         return count <= max_tensors and letters <= MAX_LETTERS
 
     def why(self, node: NodeDef) -> str:
-        """Why a NodeDef has too many tensors according to its attributes; "" when it does not."""
+        """Why a NodeDef has too many tensors according to its attributes; "" when it does not.
+
+        Args:
+            node: The NodeDef of an op.
+        """
         numbers, lists = self._of(node.op)
         for name in (*numbers, *lists):
             if name in node.attr and node.attr[name].placeholder:
@@ -141,6 +145,9 @@ class Bounds:
         """How many inputs and outputs the attributes of a NodeDef say that it has.
 
         Those that it has in any case are not counted.
+
+        Args:
+            node: The NodeDef of an op.
         """
         numbers, lists = self._of(node.op)
         if not numbers and not lists:

@@ -25,6 +25,10 @@ def endless_functions(functions: Mapping[str, FunctionDef], first: Iterable[str]
     """Functions whose calls must not be followed, so that what `first` reaches is finite and small.
 
     Of every cycle of calls there is one among them. Each comes with the reason.
+
+    Args:
+        functions: The FunctionDefs by name.
+        first: The functions to begin with.
     """
     why: dict[str, str] = {}
     size: dict[str, tuple[int, int]] = {}  # depth and ops of what has been followed to its end
@@ -96,7 +100,11 @@ def _calls_a_parameter(definition: FunctionDef) -> bool:
 
 
 def without_endless_calls(functions: Mapping[str, FunctionDef]) -> Iterator[FunctionDef]:
-    """Copy FunctionDefs; those with endless calls get a body of placeholders for their results."""
+    """Copy FunctionDefs; those with endless calls get a body of placeholders for their results.
+
+    Args:
+        functions: The FunctionDefs of a library by name.
+    """
     why = endless_functions(functions, sorted(functions))
     for name, definition in functions.items():
         copy = type(definition)()

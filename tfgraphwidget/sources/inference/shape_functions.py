@@ -59,7 +59,11 @@ def output_shapes(
 
 
 def shape_from_proto(proto: TensorShapeProto) -> Shape:
-    """The shape in a TensorShapeProto; None for an unknown rank."""
+    """The shape in a TensorShapeProto; None for an unknown rank.
+
+    Args:
+        proto: The TensorShapeProto.
+    """
     if proto.unknown_rank or len(proto.dim) > MAX_RANK:
         return None
     return tuple(dim.size if dim.size >= 0 else None for dim in proto.dim)

@@ -204,7 +204,12 @@ class DerivedShapes:
         self._shapes: dict[str, Sequence[Shape | Literal["unknown"]]] = {}
 
     def shape(self, op: str, port: int) -> Shape | Literal["unknown"]:
-        """The static shape of an output."""
+        """The static shape of an output.
+
+        Args:
+            op: The name of the op.
+            port: The number of the output.
+        """
         # Depth first, without recursion: each op after those on whose shapes its own depend.
         stack = [op]
         entered = set[str]()  # a damaged graph may be a cycle
@@ -238,7 +243,11 @@ class DerivedShapes:
         return SHAPE_EQUIVALENTS.get(node.op, node.op) in INFERRED
 
     def is_stored(self, op: str) -> bool:
-        """Whether a NodeDef says what shapes its outputs have, or that TensorFlow does not know."""
+        """Whether a NodeDef says what shapes its outputs have, or that TensorFlow does not know.
+
+        Args:
+            op: The name of the op.
+        """
         node = self._nodes.get(op)
         return node is not None and self._has_stored(node)
 
