@@ -26,7 +26,7 @@ DRAW = f"import tfgraphwidget as tgw; editor = tgw.edit({str(MODEL)!r}); editor.
 LATER = {
     "edits.clone", "edits.command", "edits.freeze", "edits.passes", "edits.rewire", "edits.rewrite",
     "edits.serialization", "editor.archive", "editor.inspection", "editor.joining", "editor.keras_layers",
-    "editor.linting", "editor.history.replay", "editor.saving", "editor.signature_copies", "editor.synchronization",
+    "editor.linting", "editor.replay", "editor.saving", "editor.signature_copies", "editor.synchronization",
     "editor.traced_growth", "export", "graph.patterns", "graph.query", "lint", "runtime.functions",
     "runtime.measure", "runtime.sandbox", "runtime.session", "runtime.sync", "sources.describe.ops",
 }  # fmt: skip

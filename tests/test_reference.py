@@ -148,8 +148,17 @@ def undocumented(path: Path) -> list[str]:
     return found
 
 
-def test_every_public_function_documents_every_parameter():
-    paths = sorted((ROOT / "tfgraphwidget").rglob("*.py"))
+CALLED_BY_USERS = (
+    *("__init__.py", "editor/*_api.py", "editor/graph_editor.py", "editor/splitting.py", "graph/selection.py"),
+    *("graph/op.py", "graph/diff.py", "graph/patterns/builder.py", "graph/patterns/match.py", "graph_editor/*.py"),
+    *("runtime/functions/module_*.py", "runtime/live/copies.py", "layout/compound.py", "edits/registry.py"),
+)
+"""The modules of what a user calls; elsewhere a docstring is a true sentence, and types say the rest."""
+
+
+def test_every_function_that_users_call_documents_every_parameter():
+    paths = sorted({path for pattern in CALLED_BY_USERS for path in (ROOT / "tfgraphwidget").glob(pattern)})
+    assert len(paths) > 20
     missing = {str(path.relative_to(ROOT)): names for path in paths if (names := undocumented(path))}
     assert missing == {}
 

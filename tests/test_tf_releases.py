@@ -240,7 +240,7 @@ OTHER = {
     "bypass in function": lambda: editors["function"].bypass("y"),
     "module of function": lambda: editors["function"].module()(tf.ones([1, 2])),
     "open": lambda: opened("graph", graph, session=session),
-    "write": lambda: editors["graph"].to_bytes(),
+    "write": lambda: bytes(editors["graph"]),
 }
 SLOW = {
     "undo": lambda: editors["graph"].undo(),

@@ -255,7 +255,7 @@ def test_no_expression_takes_longer_than_its_time_limit_in_any_thread(monkeypatc
             query.find(index, f"/{ENDLESS}/")
         assert query.search(index, f"-/{ENDLESS}/").ops == []
         with pytest.raises(GraphEditError, match="takes longer than a minute"):
-            selectors.matching(index, ENDLESS)
+            selectors.ops(index, matching=ENDLESS)
         with pytest.raises(GraphEditError, match="takes longer than a minute"):
             find_matches(pattern_index, pattern(f"VarHandleOp(shared_name=/{ENDLESS}/)"))
 
@@ -285,7 +285,7 @@ def test_an_expression_that_would_fill_the_memory_is_refused(pattern: str) -> No
     index = names_of("a")
     assert "repeats too much" in query.search(index, f"/{pattern}/").why
     with pytest.raises(GraphEditError, match="repeats too much"):
-        selectors.matching(index, pattern)
+        selectors.ops(index, matching=pattern)
 
 
 @pytest.mark.parametrize("pattern", [r"^(?!b).*\d{1,3}$", r"(?i)A(?=1)", r"(a)\1*", r"\Aa\d\Z", "a[^b]", r"(?P<x>a)"])
@@ -294,7 +294,7 @@ def test_expressions_mean_what_they_mean_in_python(pattern: str) -> None:
     index = names_of(*names)
     wanted = [name for name in names if re.search(pattern, name)]
     assert hits(index, f"/{pattern}/") == wanted
-    assert list(selectors.matching(index, pattern).ops) == wanted
+    assert list(selectors.ops(index, matching=pattern).ops) == wanted
 
 
 def test_names_of_great_length_are_not_for_regular_expressions() -> None:

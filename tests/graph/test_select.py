@@ -92,17 +92,17 @@ def test_upstream_and_downstream_meet_in_the_path(line: tf.Graph) -> None:
 
 def test_the_algebra_keeps_graph_order(line: tf.Graph) -> None:
     index = index_of(line)
-    both = selectors.of_type(index, "Mul") | selectors.scope(index, "b")
+    both = selectors.ops(index, type="Mul") | selectors.scope(index, "b")
     assert list(both) == sorted(both, key=index.ids.__getitem__)
     assert list(~both) == ["x", "a/y", "c/y"]
-    assert len(both - selectors.matching(index, "^b")) == 2
+    assert len(both - selectors.ops(index, matching="^b")) == 2
 
 
 def test_bad_patterns_scopes_and_types_are_named(line: tf.Graph) -> None:
     index = index_of(line)
     with pytest.raises(GraphEditError, match="no regular expression"):
-        selectors.matching(index, "(")
+        selectors.ops(index, matching="(")
     with pytest.raises(UnknownName, match="no name scope 'nowhere'"):
         selectors.scope(index, "nowhere")
     with pytest.raises(UnknownName, match="'Conv9D'"):
-        selectors.of_type(index, "Conv9D")
+        selectors.ops(index, type="Conv9D")

@@ -42,7 +42,7 @@ def room(index: GraphIndex, args: dict[str, Any], seeds: list[str]) -> Selection
     if within is None and holds is None:
         return None
     held = selectors.ops(index, *(index.names if within is None else within or seeds))
-    return held if holds is None else held & (selectors.where(index, holds) | selectors.ops(index, *seeds))
+    return held if holds is None else held & (selectors.ops(index, where=holds) | selectors.ops(index, *seeds))
 
 
 def walk(index: GraphIndex, args: dict[str, Any], way: str, which: str = "") -> Selection:
@@ -91,7 +91,7 @@ def within_boundary(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
     seeds, by, inclusive = args["seed_ops"], args.get("boundary_ops", []), args.get("inclusive", True)
     ins, outs = flags(args)
     if ins == outs:
-        found = selectors.enclosed(index, seeds, by, inclusive=inclusive, controls=ins)
+        found = selectors.ops(index, *seeds).connected(until=by, inclusive=inclusive, controls=ins)
     else:
         wall = traversal.mask_of(index, map(index.op, by))
         reached = traversal.flood(index, map(index.op, seeds), wall, controls_in=ins, controls_out=outs)
@@ -129,22 +129,22 @@ def by_pattern(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
     found = selectors.ops(index, *args.get("ops", []))
     for pattern in args.get("regex", [args.get("pattern")]):
         if not pattern.startswith("(?#ts)") and (pattern.startswith("(?#ops)") or not args.get("restrict_ops_regex")):
-            found |= selectors.matching(index, pattern)
+            found |= selectors.ops(index, matching=pattern)
     if holds := predicate(args.get("positive_filter")):
-        found &= selectors.where(index, holds)
+        found &= selectors.ops(index, where=holds)
     return {"ops_in_order": list(found)}
 
 
 def view(index: GraphIndex, args: dict[str, Any]) -> dict[str, Any]:
     words = args["view"]
     if "scope" in words:
-        held = selectors.matching(index, f"^{re.escape(words['scope'].removesuffix('/'))}(/.*)?$")
+        held = selectors.ops(index, matching=f"^{re.escape(words['scope'].removesuffix('/'))}(/.*)?$")
     elif words.get("graph"):
         held = ~selectors.ops(index)
     else:
         held = selectors.ops(index, *words.get("ops", []), *words.get("ts", []))
         for pattern in words.get("regex", []):
-            held |= selectors.matching(index, pattern)
+            held |= selectors.ops(index, matching=pattern)
     through = len(held.passthroughs)
     given = {key: list(getattr(held, key)) for key in ("ops", "inputs", "outputs", "passthroughs")}
     given |= {f"connected_{key}": given[key][: len(given[key]) - through] for key in ("inputs", "outputs")}

@@ -130,10 +130,10 @@ def test_the_batch_size_may_be_changed_or_given(name: str, tmp_path: Path) -> No
     graph = graph_of(model, arguments, None)
     (tmp_path / "graph.pb").write_bytes(graph.as_graph_def().SerializeToString())
     editor = tgw.edit(tmp_path / "graph.pb")
-    given = editor.table(batch=5)
+    columns = ["name", "parameters", "output_bytes", "flops"]
+    costs = editor.table(batch=5)[columns]
     editor.passes.change_batch_size(5)
-    changed = editor.table(batch=1)
-    assert given.equals(changed[given.columns])
+    assert costs.equals(editor.table(batch=1)[columns])
 
 
 def test_unknown_lengths_count_as_1_and_costs_grow_as_the_batch_does() -> None:

@@ -282,7 +282,7 @@ def test_the_example_of_the_page_runs_and_a_server_that_dies_leaves_all_as_it_wa
         lambda: editor.clone("x:0", "y:0", into="third", device=TASKS[1]),
         lambda: editor.save("edited/", inputs=["x:0"], outputs=[copy["y:0"].name]),
         lambda: editor.save("edited.tgw"),
-        editor.to_bytes,
+        editor.__bytes__,
         lambda: editor.probe([copy["y:0"].name], {"x:0": [1.0, 1.0]}),
         copy.sync,
     )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -593,7 +594,7 @@ def test_a_device_that_is_none_is_refused_before_anything_is_made(options: dict[
             return tf.nn.relu(x @ weights, name="out")
 
     editor = tgw.edit(network.get_concrete_function(tf.TensorSpec([None, 1], tf.float32, name="x")))
-    for call in (editor.clone, editor.preview):
+    for call in (editor.clone, partial(editor.preview, editor.clone)):
         with pytest.raises(GraphEditError, match=r"the device of op '.+', is not written as TensorFlow writes one"):
             call("x", "net/out", into="copy", **options)
     assert editor.history.done == ()

@@ -360,8 +360,8 @@ def uses(editor: GraphEditor, chance: random.Random) -> Iterator[tuple[str, Call
     others: list[tuple[str, Callable[[], Any]]] = [
         ("svg()", editor.view.to_svg),
         ("table()", editor.table),
-        ("cost()", editor.cost),
-        ("to_bytes()", editor.to_bytes),
+        ("table(batch=1)", lambda: editor.table(batch=1)),
+        ("bytes()", editor.__bytes__),
         (f"find({query!r})", lambda: editor.find(query)),
     ]
     if names:

@@ -64,7 +64,7 @@ def test_a_trusted_op_runs_when_it_is_asked_for(canary: Canary, op: str, place: 
 
 def test_trust_can_be_given_later(canary: Canary) -> None:
     editor = tgw.edit(written(canary, "WriteFile", "top"))
-    with pytest.raises(NotTrusted, match=r"writes a file.* trusted=True, or set editor\.trusted = True\.$"):
+    with pytest.raises(NotTrusted, match=r"writes a file.* trusted=True, or set editor\.source\.trusted = True\.$"):
         editor.session.run("y:0", FEEDS)
     assert canary.effects() == set()
     editor.source.trusted = True
@@ -86,11 +86,11 @@ def test_a_function_is_not_called_on_a_tensor_that_would_be_computed_for_a_shape
     path = written(canary, "ReadFile", "top")
     zeros: Callable[[Any], Any] = lambda text: tf.zeros(tf.reshape(tf.strings.length(text), [1]))  # noqa: E731
     editor = tgw.edit(path)
-    with pytest.raises(NotTrusted, match=r"^grow.*reads a file.*so the function was not called; "):
+    with pytest.raises(NotTrusted, match=r"^call.*reads a file.*so the function was not called; "):
         editor.call(["ReadFile:0"], zeros)
     assert editor.session is not None
     editor.insert("ReadFile:0", "StringLower")  # no shape hangs on a text
-    with pytest.raises(NotTrusted, match=r"^grow.*reads a file.*so the function was not called; "):
+    with pytest.raises(NotTrusted, match=r"^call.*reads a file.*so the function was not called; "):
         editor.call(["ReadFile:0"], zeros)
     assert canary.effects() == set()
     tgw.edit(path, trusted=True).grow(["ReadFile:0"], zeros)

@@ -74,13 +74,13 @@ def test_a_source_marked_as_input_is_cut_below(editor: GraphEditor, requests: Re
 def test_a_second_click_unmarks_and_one_further_up_extends(editor: GraphEditor, requests: RequestHandler) -> None:
     for name in ("two/product", "two/product"):
         requests.handle(p.Mark("inputs", name))
-    assert editor.inputs == ()
+    assert editor._core.view.boundary[0] == ()
     requests.handle(p.Mark("inputs", "two/product"))
     requests.handle(p.Mark("inputs", "one/act"))  # of which the mark is a tensor, drawn at two/product
     assert editor.inputs == ("one/product:0",)
     editor.mark("one/act:0")
     requests.handle(p.Mark("inputs", "one/act"))  # here it is drawn at one/act
-    assert editor.inputs == ()
+    assert editor._core.view.boundary[0] == ()
 
 
 def test_a_scope_is_marked_by_the_tensors_at_its_border(editor: GraphEditor, requests: RequestHandler) -> None:
@@ -103,7 +103,7 @@ def test_a_scope_is_marked_by_the_tensors_at_its_border(editor: GraphEditor, req
     assert marks(editor)["two"] == INPUT_MARK
     assert "two/w" in (editor.selection or editor.ops()).ops
     requests.handle(p.Mark("inputs", "two/"))
-    assert editor.inputs == ()
+    assert editor._core.view.boundary[0] == ()
 
 
 def test_a_tensor_that_summaries_read_is_not_proposed_and_comes_last() -> None:

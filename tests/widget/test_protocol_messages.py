@@ -122,7 +122,7 @@ def test_what_is_no_message_gets_a_reply_to_nobody(front: FrontEnd, message: Any
             for pane in ([], [1], [500, 0], [500, 700, 1], [-500, 700], [float("nan"), 1], ["a", 1], "ab", {}, 7)
         ),
         ({"type": "leave", "depth": -5}, "depth must be 0 to 0"),
-        ({"type": "adapter", "line": "__import__('os').abort()"}, "try the edit again"),
+        ({"type": "fix", "line": "__import__('os').abort()"}, "try the edit again"),
         ({"type": "change", "verb": "save", "what": ["x"]}, "reload the page"),
         ({"type": "change", "verb": "__class__"}, "reload the page"),
         ({"type": "change", "verb": "rename", "what": ["x"], "keys": ["self"], "values": ["1"]}, "reload the page"),

@@ -228,7 +228,7 @@ def test_the_page_has_the_controls_that_refusals_name() -> None:
     labels = [name.removesuffix(" …") for name in CONTROLS.values() if name[0].isupper()]
     assert not [label for label in labels if f'"{label}' not in source]
     assert control("bypass") == "Bypass"
-    assert control("table") == ""
+    assert control("summary") == ""
     assert all(has_method(verb) for verb in CONTROLS)
 
 

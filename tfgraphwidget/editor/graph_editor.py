@@ -18,8 +18,7 @@ from tfgraphwidget.editor.signature_api import Signatures
 from tfgraphwidget.editor.source_api import OpenedSource
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.editor.view_api import View
-from tfgraphwidget.edits import registry
-from tfgraphwidget.edits.serialization import names_of_0_2
+from tfgraphwidget.edits import registry, serialization
 from tfgraphwidget.layout import Layout
 from tfgraphwidget.naming import count_text
 from tfgraphwidget.optional_packages import import_package
@@ -167,7 +166,7 @@ class GraphEditor(SelectionAPI, EditMethods, EditAPI, PatternAPI, AnalysisAPI, F
             registration = registry.registration_of(name)
             if registration is not None and not registration.kind.method:
                 return method_of(registration.kind, name).__get__(self)
-            method = names_of_0_2.METHODS.get(name) if registration is None else registration.kind.method
+            method = serialization.names_of_0_2.METHODS.get(name) if registration is None else registration.kind.method
             hint = f"; it is editor.{method}" if method else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 

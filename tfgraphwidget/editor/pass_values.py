@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tfgraphwidget import edits
 from tfgraphwidget.argument_checks import value_text
-from tfgraphwidget.edits.serialization import records_from
 from tfgraphwidget.errors import GraphEditError, WrongType
 from tfgraphwidget.naming import did_you_mean
 from tfgraphwidget.sentences import in_cell
@@ -157,7 +156,7 @@ def _command(core: EditorCore, value: object) -> edits.Command:
     if isinstance(value, Pass):
         return core.executor.with_final_names(value.command(core))
     if isinstance(value, Mapping):
-        (record, *more) = records_from([value])
+        (record, *more) = edits.serialization.records_from([value])
         if more:
             raise GraphEditError(
                 "This is a batch of several edits; " + in_cell("make them by editor.history.replay([…]).")
@@ -180,7 +179,7 @@ def preview_edit(editor: Any, edit: object, arguments: tuple[Any, ...], options:
 
         return preview_call(core, edit, editor, *arguments, **options)
     if arguments or options:
-        raise TypeError("preview() takes arguments with a method only: editor.preview(editor.bypass, 'scope')")
+        raise TypeError("preview() takes arguments only with a method of the editor")
     if isinstance(edit, Sequential | Repeat):
         raise GraphEditError(
             "preview: each pass changes what the next one finds; " + in_cell("apply them, and undo it: editor.undo().")

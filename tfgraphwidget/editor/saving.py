@@ -511,6 +511,21 @@ def signature_or_apparent(core: EditorCore) -> Signature:
     return next(iter(own or signatures), None) or apparent_signature(core.index)
 
 
+def boundary_or_apparent(core: EditorCore) -> Boundary:
+    """The marked boundary; without one that of the function, the signature, or what the graph seems to be for."""
+    if any(core.view.boundary):
+        return core.view.boundary
+    arguments, results = core.executor.ends
+    if results:
+        return arguments, tuple(results.values())
+    try:
+        signature = signature_or_apparent(core)
+    except GraphEditError:  # nothing in the graph looks like a result
+        return (), ()
+    inputs, outputs = (tuple(name for _, name in side) for side in (signature.inputs, signature.outputs))
+    return inputs, outputs
+
+
 def page_input(core: EditorCore) -> export.PageInput:
     """The input of a page: the current graph, and the functions that can be entered.
 

@@ -89,7 +89,9 @@ class SelectionAPI(ArgumentChecks):
         >>> editor.inputs
         ('net/hidden/Relu:0',)
         """
-        return self._core.boundary_or_apparent()[0]
+        from tfgraphwidget.editor import saving
+
+        return saving.boundary_or_apparent(self._core)[0]
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -103,7 +105,9 @@ class SelectionAPI(ArgumentChecks):
         >>> editor.outputs
         ('net/logits:0',)
         """
-        return self._core.boundary_or_apparent()[1]
+        from tfgraphwidget.editor import saving
+
+        return saving.boundary_or_apparent(self._core)[1]
 
     # By name
 

@@ -15,7 +15,6 @@ from tfgraphwidget.editor.graph_view import GraphView
 from tfgraphwidget.editor.navigator import Navigator, opened_navigator
 from tfgraphwidget.editor.places import OpenedGraph
 from tfgraphwidget.editor.transaction import Listeners, Snapshot
-from tfgraphwidget.errors import GraphEditError
 from tfgraphwidget.graph import GraphIndex, traversal, untrusted_ops
 from tfgraphwidget.layout import Layout
 from tfgraphwidget.naming import split_tensor
@@ -24,7 +23,6 @@ from tfgraphwidget.sources import Source
 from tfgraphwidget.tf_types import Graph, Session
 
 if TYPE_CHECKING:
-    from tfgraphwidget.editor.graph_view import Boundary
     from tfgraphwidget.edits import Command
 
 
@@ -123,22 +121,6 @@ class EditorCore:
         if not self.source.refusal:
             self.target.graph()
         return self.source.session
-
-    def boundary_or_apparent(self) -> Boundary:
-        """The marked boundary; without one that of the function, the signature, or what the graph seems to be for."""
-        if any(self.view.boundary):
-            return self.view.boundary
-        arguments, results = self.executor.ends
-        if results:
-            return arguments, tuple(results.values())
-        from tfgraphwidget.editor import saving
-
-        try:
-            signature = saving.signature_or_apparent(self)
-        except GraphEditError:  # nothing in the graph looks like a result
-            return (), ()
-        inputs, outputs = (tuple(name for _, name in side) for side in (signature.inputs, signature.outputs))
-        return inputs, outputs
 
     def paint(self, scene: scenes.Scene) -> scenes.Paint:
         """The selection, the boundary, the last edit, untrusted ops and the colors, for each item of a scene."""

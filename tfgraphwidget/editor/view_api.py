@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfgraphwidget import runtime
 from tfgraphwidget.argument_checks import ArgumentChecks, set_property, value_text
 from tfgraphwidget.editor.graph_view import Names
 from tfgraphwidget.editor.state import EditorCore
 from tfgraphwidget.errors import GraphEditError, WrongType
 from tfgraphwidget.graph import Difference, FunctionRef
-from tfgraphwidget.runtime.measure.probe import Probe
 from tfgraphwidget.scene import scene as scenes
 from tfgraphwidget.scene.coloring import Legend
 from tfgraphwidget.sentences import in_cell
@@ -475,7 +475,7 @@ class View(ArgumentChecks):
         self._core.listeners.notify()
 
     @property
-    def probe(self) -> Probe | None:
+    def probe(self) -> runtime.measure.probe.Probe | None:
         """The result of `editor.probe` that the drawing shows; assign None to show none.
 
         >>> import tfgraphwidget as tgw
@@ -488,7 +488,7 @@ class View(ArgumentChecks):
         return self._core.evaluator.probe_shown
 
     @probe.setter
-    def probe(self, value: Probe | None) -> None:
+    def probe(self, value: runtime.measure.probe.Probe | None) -> None:
         if value is not None:
             what = value_text(value)
             raise WrongType("probe", f"{what} cannot be shown; " + in_cell("call editor.probe, or assign None."))

@@ -5,19 +5,23 @@ A new op, under a name of its own, takes such an op's place on a live graph; the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import islice
 
 from tfgraphwidget.edits import queue_runners
 from tfgraphwidget.edits.control_flow_contexts import contexts_with_new_ops
 from tfgraphwidget.edits.patch import NodeChange, Patch, removal_of
 from tfgraphwidget.graph import GraphIndex, Member
-from tfgraphwidget.naming import as_input, colocation, enclosing_scopes, free_name, split_input, split_tensor
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.naming import as_input, enclosing_scopes, free_name, split_input, split_tensor
+from tfgraphwidget.tf_types import NodeDef, QueueRunnerDef
+
+Runners = tuple[tuple[str, QueueRunnerDef], ...]
+"""Queue runners with the keys of their collections."""
 
 
 def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
-    """The patch with new ops for those that it changes in a way in which a live graph's ops cannot be changed.
+    """The patch with new ops for those that it changes as a live graph's ops cannot be changed.
 
     Args:
         index: The graph.
@@ -26,101 +30,159 @@ def replace_fixed_ops(index: GraphIndex, patch: Patch) -> Patch:
     fixed = [edited for edited in patch.changed if _is_fixed(index, edited)]
     if not fixed:
         return patch
-    new = {path for node in patch.add.nodes for path in (node.name, *enclosing_scopes(node.name))}
-    # TensorFlow imports no op whose name is that of a scope.
-    names_in_use = index.used_names() | {name.lower() for name in new}
-    names: dict[str, str] = {}
-    for edited in fixed:
-        names[edited.name] = free_name(edited.name, names_in_use)
-        names_in_use.add(names[edited.name].lower())
-    old = [index.ids[name] for name in names]
-    removal = removal_of(index, old)
-    there = set(patch.remove.members)
-    stays = [entry for entry in removal.members if entry not in there]
-    members = tuple((key, _member(member, names)) for key, member in stays if member.kind != "variable")
+    renaming = _Renaming(_free_names(index, patch, fixed))
+    names = renaming.names
+
+    # 1. The old ops go, with all that is removed together with them.
+    old_ops = [index.ids[name] for name in names]
+    removal = removal_of(index, old_ops)
+    planned_members = set(patch.remove.members)
+    removed_members = [entry for entry in removal.members if entry not in planned_members]
     removed_nodes = (*patch.remove.nodes, *removal.nodes)
-    contexts, runners = index.extras.contexts() if removal.contexts else (), index.extras.runners()
-    touched = tuple(pair for pair in runners if not names.keys().isdisjoint(queue_runners.op_names(pair[1])))
-    every = {name: names.get(name, name) for _, runner in touched for name in queue_runners.op_names(runner)}
+
+    # 2. The new ops take their places: in collections, in loops and conditionals, in queue runners.
+    new_nodes = [renaming.node(node) for node in patch.add.nodes]
+    new_nodes += [renaming.node(edited.after) for edited in fixed]
+    new_members = [(key, renaming.member(member)) for key, member in removed_members if member.kind != "variable"]
+    contexts = index.extras.contexts() if removal.contexts else ()
+    old_contexts = contexts_with_new_ops(contexts, {name: name for name in names})
+    new_contexts = contexts_with_new_ops(contexts, names)
+    old_runners, new_runners = _runners(index, names)
+
+    # 3. The ops that name one of the old ops name the new one.
+    removed_names = {node.name for node in removed_nodes}
+    changed = _renamed_consumers(index, patch, renaming, removed_names)
+
+    add = replace(
+        patch.add,
+        nodes=tuple(new_nodes),
+        members=(*patch.add.members, *new_members),
+        contexts=(*patch.add.contexts, *new_contexts),
+        runners=(*patch.add.runners, *new_runners),
+    )
+    remove = replace(
+        patch.remove,
+        nodes=removed_nodes,
+        members=(*patch.remove.members, *removed_members),
+        contexts=(*patch.remove.contexts, *old_contexts),
+        runners=(*patch.remove.runners, *old_runners),
+    )
+    note = _note(names, "TensorFlow cannot make an op another one in place")
     return replace(
         patch,
-        add=replace(
-            patch.add,
-            nodes=(
-                *(_renamed_node(n, names) for n in patch.add.nodes),
-                *(_renamed_node(e.after, names) for e in fixed),
-            ),
-            members=(*patch.add.members, *members),
-            contexts=(*patch.add.contexts, *contexts_with_new_ops(contexts, names)),
-            runners=(*patch.add.runners, *queue_runners.rename_runners(touched, every)),
-        ),
-        remove=replace(
-            patch.remove,
-            nodes=removed_nodes,
-            members=(*patch.remove.members, *stays),
-            contexts=(*patch.remove.contexts, *contexts_with_new_ops(contexts, {name: name for name in names})),
-            runners=(*patch.remove.runners, *touched),
-        ),
-        changed=_readers(index, patch, names, {node.name for node in removed_nodes}),
+        add=add,
+        remove=remove,
+        changed=changed,
         shapes=tuple(shape._replace(op=names.get(shape.op, shape.op)) for shape in patch.shapes),
-        report=patch.with_notes(*_notes(names, "TensorFlow cannot make an op another one in place")).report,
+        report=patch.with_notes(note).report,
         input_renames=(*patch.input_renames, *names.items()),
         output_renames=(*patch.output_renames, *names.items()),
     )
 
 
 def _is_fixed(index: GraphIndex, edited: NodeChange) -> bool:
+    """Whether a live graph's op cannot become what it is to be."""
     before, after = edited.before, edited.after
-    counts = [sum(not text.startswith("^") for text in node.input) for node in (before, after)]
-    dtypes = [index.typing.dtypes(node) for node in (before, after)]
-    return before.op != after.op or counts[0] != counts[1] or dtypes[0] != dtypes[1]
+    return (
+        before.op != after.op
+        or _count_inputs(before) != _count_inputs(after)
+        or index.typing.dtypes(before) != index.typing.dtypes(after)
+    )
 
 
-def _readers(index: GraphIndex, patch: Patch, names: Mapping[str, str], removed: set[str]) -> tuple[NodeChange, ...]:
-    """The ops that change in place: those that were planned, and those that name one of the old ops."""
-    changed = {edited.name: edited for edited in patch.changed if edited.name not in names}
+def _count_inputs(node: NodeDef) -> int:
+    """The number of tensors that an op consumes."""
+    return sum(not text.startswith("^") for text in node.input)
+
+
+def _free_names(index: GraphIndex, patch: Patch, fixed: Iterable[NodeChange]) -> dict[str, str]:
+    """A name for each new op, by the name of the old one."""
+    # TensorFlow imports no op whose name is that of a scope.
+    new_paths: set[str] = set()
+    for node in patch.add.nodes:
+        new_paths.update((node.name, *enclosing_scopes(node.name)))
+    names_in_use = index.used_names() | {path.lower() for path in new_paths}
+    names: dict[str, str] = {}
+    for edited in fixed:
+        name = free_name(edited.name, names_in_use)
+        names_in_use.add(name.lower())
+        names[edited.name] = name
+    return names
+
+
+def _runners(index: GraphIndex, names: Mapping[str, str]) -> tuple[Runners, Runners]:
+    """The queue runners that name an old op, and what takes their place."""
+    old = tuple(
+        (key, runner)
+        for key, runner in index.extras.runners()
+        if not names.keys().isdisjoint(queue_runners.op_names(runner))
+    )
+    new_names: dict[str, str] = {}
+    for _, runner in old:
+        for op in queue_runners.op_names(runner):
+            new_names[op] = names.get(op, op)
+    return old, tuple(queue_runners.rename_runners(old, new_names))
+
+
+def _renamed_consumers(
+    index: GraphIndex, patch: Patch, renaming: _Renaming, removed: set[str]
+) -> tuple[NodeChange, ...]:
+    """The ops that change in place: those that were planned, and those that name an old op."""
+    planned = {edited.name: edited for edited in patch.changed}
     changes = []
     for node in index.nodes:
         if node.name in removed:
             continue
-        edited = changed.get(node.name, NodeChange(node, node))
-        after = _renamed_node(edited.after, names)
-        if node.name in changed or after is not edited.after:
+        is_planned = node.name in planned and node.name not in renaming.names
+        edited = planned[node.name] if is_planned else NodeChange(node, node)
+        after = renaming.node(edited.after)
+        if is_planned or after is not edited.after:
             changes.append(NodeChange(edited.before, after))
     return tuple(changes)
 
 
-def _renamed_node(node: NodeDef, names: Mapping[str, str]) -> NodeDef:
-    """A NodeDef that goes by its new name and reads others by theirs; itself when it names none of them."""
-    own = names.get(node.name, node.name)
-    beside = [f"loc:@{name}".encode() for name in names]
-    classes = list(node.attr["_class"].list.s) if "_class" in node.attr else []
-    inputs = [_input(text, names) for text in node.input]
-    if own == node.name and inputs == list(node.input) and not set(beside) & set(classes):
-        return node
-    new = type(node)()
-    new.CopyFrom(node)
-    new.name = own
-    data = [text for text in inputs if text[:1] != "^"]
-    new.input[:] = [*data, *sorted(text for text in inputs if text[:1] == "^")]  # as TensorFlow writes them
-    if classes:
-        new.attr["_class"].list.s[:] = [
-            f"loc:@{names[colocation(value)]}".encode() if value in beside else value for value in classes
-        ]
-    return new
+class _Renaming:
+    """New names of ops, by the old ones, in all places where a graph names ops."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+        # How an op says that it is to be on the device of another.
+        self._colocations = {f"loc:@{old}".encode(): f"loc:@{new}".encode() for old, new in names.items()}
+
+    def node(self, node: NodeDef) -> NodeDef:
+        """A NodeDef with new names of itself and others; the same one if it names no old op."""
+        name = self.names.get(node.name, node.name)
+        inputs = [self._input(text) for text in node.input]
+        classes = list(node.attr["_class"].list.s) if "_class" in node.attr else []
+        is_colocated = not self._colocations.keys().isdisjoint(classes)
+        if name == node.name and inputs == list(node.input) and not is_colocated:
+            return node
+        new = type(node)()
+        new.CopyFrom(node)
+        new.name = name
+        # In the order in which TensorFlow writes them.
+        data_inputs = [text for text in inputs if text[:1] != "^"]
+        control_inputs = [text for text in inputs if text[:1] == "^"]
+        new.input[:] = [*data_inputs, *sorted(control_inputs)]
+        if classes:
+            new.attr["_class"].list.s[:] = [self._colocations.get(text, text) for text in classes]
+        return new
+
+    def _input(self, text: str) -> str:
+        """An input of a NodeDef."""
+        op, port = split_input(text)
+        return as_input(self.names[op], port) if op in self.names else text
+
+    def member(self, member: Member) -> Member:
+        """An entry of a collection that is an old op or a tensor of one."""
+        op, port = split_tensor(member.name)
+        name = self.names[op]
+        return Member(member.kind, name if port is None else f"{name}:{port}")
 
 
-def _input(text: str, names: Mapping[str, str]) -> str:
-    op, port = split_input(text)
-    return as_input(names[op], port) if op in names else text
-
-
-def _member(member: Member, names: Mapping[str, str]) -> Member:
-    op, port = split_tensor(member.name)
-    return Member(member.kind, names[op] if port is None else f"{names[op]}:{port}")
-
-
-def _notes(names: Mapping[str, str], why: str) -> tuple[str, ...]:
-    some = [f"{old!r} is {new!r} now" for old, new in list(names.items())[:3]]
-    more = [f"and so on for {len(names) - 3:,} more"] if len(names) > 3 else []
-    return (f"{why}: {', '.join([*some, *more])}.",)
+def _note(names: Mapping[str, str], why: str) -> str:
+    """A sentence about the new names, of which it names three."""
+    texts = [f"{old!r} is {new!r} now" for old, new in islice(names.items(), 3)]
+    if len(names) > 3:
+        texts.append(f"and so on for {len(names) - 3:,} more")
+    return f"{why}: {', '.join(texts)}."

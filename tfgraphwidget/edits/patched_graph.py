@@ -24,10 +24,10 @@ from tfgraphwidget.tf_types import AttrValue, FunctionDef, NodeDef
 Tensor = tuple[str, int]
 Rank = tuple[int, int]
 
-_MOST_NUMBERS = 1024
-_DEEPEST = 100
+SMALL = 1024  # numbers of a tensor from which TensorFlow infers shapes
+MAX_DEPTH = 100  # ops that are followed to find out whether it may know a value
 # Attributes that say nothing of shapes.
-_KEYS = frozenset({"shared_name", "container", "seed", "seed2", "frame_name"})
+_NO_SHAPE_ATTRIBUTES = frozenset({"shared_name", "container", "seed", "seed2", "frame_name"})
 
 
 class PatchedGraph:
@@ -40,16 +40,24 @@ class PatchedGraph:
 
     def __init__(self, index: GraphIndex, patch: Patch | None = None) -> None:
         patch = patch or Patch()
-        self.index, self.patch = index, patch
+        self.index = index
+        self.patch = patch
         self.shapes: dict[Tensor, Shape] = {}
+        # The NodeDefs that the patch adds, and those that it changes, before and after.
+        self.own = {node.name: node for node in patch.add.nodes}
+        self.own |= {edited.name: edited.after for edited in patch.changed}
         self._before = {edited.name: edited.before for edited in patch.changed}
-        self.own = {node.name: node for node in (*patch.add.nodes, *(edited.after for edited in patch.changed))}
         self._removed_names = frozenset(node.name for node in patch.remove.nodes)
-        self._original = {copy: of for of, copy in patch.add.copies if copy in self.own and of in index.ids}
+        self._original = {
+            copy: original for original, copy in patch.add.copies if copy in self.own and original in index.ids
+        }
         self._functions = {function.signature.name: function for function in patch.add.functions}
-        self._function_names = index.functions | self._functions.keys() if self._functions else index.functions
-        self.typing = index.typing.with_functions(self._functions) if self._functions else index.typing
-        self._tells: dict[str, bool] = {}
+        self._function_names = index.functions
+        self.typing = index.typing
+        if self._functions:
+            self._function_names = index.functions | self._functions.keys()
+            self.typing = index.typing.with_functions(self._functions)
+        self._may_know: dict[str, bool] = {}  # results of `may_know_value`
 
     def node(self, op: str) -> NodeDef:
         """The NodeDef of an op."""
@@ -61,7 +69,7 @@ class PatchedGraph:
         return op in self.own or op in self.index.ids
 
     def inputs(self, op: str) -> list[Tensor]:
-        """The tensors that an op reads, in slot order."""
+        """The tensors that an op consumes, in slot order."""
         return _inputs(self.node(op))
 
     def shape(self, op: str, port: int) -> Shape:
@@ -82,8 +90,9 @@ class PatchedGraph:
 
     def dtype(self, tensor: Tensor) -> str:
         """The dtype of a tensor; "" when it is not known."""
-        dtypes = self.dtypes(tensor[0])
-        return dtypes[tensor[1]] if tensor[1] < len(dtypes) else ""
+        op, port = tensor
+        dtypes = self.dtypes(op)
+        return dtypes[port] if port < len(dtypes) else ""
 
     def functions(self) -> frozenset[str]:
         """The names of the functions in the graph's library."""
@@ -94,33 +103,41 @@ class PatchedGraph:
         return self._functions.get(name) or self.index.extras.function(name)
 
     def readers(self, op: str) -> list[str]:
-        """The ops that read an op, each once."""
-        at = self.index.ids.get(op)
-        old = [] if at is None else [self.index.names[i] for i in dict.fromkeys(self.index.consumer_lists[at])]
-        return [r for r in old if r not in self.own and r not in self._removed_names] + self._own_readers.get(op, [])
+        """The ops that consume tensors of an op, each once."""
+        own = self._own_consumers.get(op, [])
+        if op not in self.index.ids:
+            return [*own]
+        consumers = dict.fromkeys(self.index.consumer_lists[self.index.ids[op]])
+        names = [self.index.names[consumer] for consumer in consumers]
+        unchanged = [name for name in names if name not in self.own and name not in self._removed_names]
+        return unchanged + own
 
     @cached_property
-    def _own_readers(self) -> dict[str, list[str]]:
-        readers: dict[str, list[str]] = {}
+    def _own_consumers(self) -> dict[str, list[str]]:
+        """The new and changed ops that consume tensors of each op."""
+        consumers: dict[str, list[str]] = {}
         for name in self.own:
             for source in dict.fromkeys(op for op, _ in self.inputs(name)):
-                readers.setdefault(source, []).append(name)
-        return readers
+                consumers.setdefault(source, []).append(name)
+        return consumers
 
     def slots(self, op: str) -> list[tuple[Tensor, Tensor]] | None:
-        """For each tensor that an op reads what it read before, and what it reads now.
+        """For each tensor that an op consumes what it consumed before, and what it consumes now.
 
-        None for an op that was not there, was of another type, or had other attributes that shapes may hang on.
+        None for an op that was not there, was of another type, or had other attributes on which
+        shapes may depend.
         """
-        now, before = self.node(op), self._before.get(op)
+        after = self.node(op)
+        before = self._before.get(op)
         if before is None and op in self._original:
             before = self.index.nodes[self.index.ids[self._original[op]]]
-        elif before is None:
-            return None if op in self.own else [(tensor, tensor) for tensor in _inputs(now)]
-        old, new = _inputs(before), _inputs(now)
-        return (
-            list(zip(old, new, strict=True)) if len(old) == len(new) and _have_equal_attributes(before, now) else None
-        )
+        if before is None:
+            is_new = op in self.own
+            return None if is_new else [(tensor, tensor) for tensor in _inputs(after)]
+        old, new = _inputs(before), _inputs(after)
+        if len(old) != len(new) or not _have_equal_attributes(before, after):
+            return None
+        return list(zip(old, new, strict=True))
 
     def same(self, before: Tensor, now: Tensor) -> bool:
         """Whether a tensor is the one that was there before, or its copy.
@@ -129,22 +146,23 @@ class PatchedGraph:
             before: The tensor before the edit.
             now: The tensor after the edit.
         """
-        return now[1] == before[1] and before[0] in (now[0], self._original.get(now[0]))
+        (op_before, port_before), (op, port) = before, now
+        return port == port_before and op_before in (op, self._original.get(op))
 
     def may_know_value(self, op: str, depth: int = 0) -> bool:
         """Whether TensorFlow may know something of the numbers that an op gives while nothing runs.
 
-        Args:
-            op: The name of the op.
-            depth: How many ops were followed.
+        `depth` is how many ops were followed to this one.
         """
-        may_know = self._tells.get(op)
+        may_know = self._may_know.get(op)
         if may_know is None:
-            self._tells[op] = False  # round a loop nothing is known
-            may_know = self._tells[op] = depth < _DEEPEST and self._may_tell(op, depth)
+            self._may_know[op] = False  # where a loop comes back to the op, nothing is known
+            may_know = depth < MAX_DEPTH and self._compute_may_know(op, depth)
+            self._may_know[op] = may_know
         return may_know
 
-    def _may_tell(self, op: str, depth: int) -> bool:
+    def _compute_may_know(self, op: str, depth: int) -> bool:
+        """See `may_know_value`."""
         if not self.has(op):
             return False
         node = self.node(op)
@@ -152,15 +170,17 @@ class PatchedGraph:
             return is_small(const_shape(node))
         if not all(is_small(self.shape(op, port)) for port in range(len(self.dtypes(op)))):
             return False
-        read = _inputs(node)
+        inputs = _inputs(node)
         if node.op in SHAPE_QUERIES:
-            return any(self.shape(*tensor) is not None for tensor in read)
-        may_tell = (self.may_know_value(source, depth + 1) for source, _ in read)
+            return any(self.shape(*tensor) is not None for tensor in inputs)
+        # Evaluated one by one: the first that decides is the last that is followed.
+        may_know_inputs = (self.may_know_value(source, depth + 1) for source, _ in inputs)
         if node.op in SIZE_VECTORS:
-            return any(may_tell)
-        return bool(read) and all(may_tell) and not self._is_stateful(node.op)
+            return any(may_know_inputs)
+        return bool(inputs) and all(may_know_inputs) and not self._is_stateful(node.op)
 
     def _is_stateful(self, op_type: str) -> bool:
+        """Whether ops of a type have state, as far as is known."""
         definition = self.typing.definition(op_type)
         return definition is None or definition.is_stateful
 
@@ -177,24 +197,30 @@ class PatchedGraph:
             shape: The static shape.
         """
         self.shapes[op, port] = shape
-        self._tells.pop(op, None)
+        self._may_know.pop(op, None)
 
     # The order in which shapes follow from each other
 
     def ranks(self) -> dict[str, Rank]:
-        """A rank for every op that is higher than those of what it reads, but for what comes round in v1 loops."""
-        ranks: dict[str, Rank] = {name: (i, 0) for i, name in enumerate(self.index.names)}
+        """A rank for every op that is higher than those of what it consumes, but for v1 loops."""
         new = [node.name for node in self.patch.add.nodes]
+        ranks: dict[str, Rank] = {name: (i, 0) for i, name in enumerate(self.index.names)}
+        # A new op comes right after the last op of the graph that it needs.
         for name in self.in_topological_order(new):
-            at, level = max((ranks[op] for op, _ in self.inputs(name) if op in ranks), default=(-1, 0))
-            ranks[name] = (at, level + 1)
-        own = ((op, name) for name in self.own for op, _ in self.inputs(name))
-        if _is_topologically_sorted(self.index) and all(ranks[op] < ranks[name] for op, name in own):
+            source_ranks = (ranks[op] for op, _ in self.inputs(name) if op in ranks)
+            number, level = max(source_ranks, default=(-1, 0))
+            ranks[name] = (number, level + 1)
+        if _is_topologically_sorted(self.index) and self._are_sources_before(ranks):
             return ranks
-        return {name: (i, 0) for i, name in enumerate(self.in_topological_order([*self.index.names, *new]))}
+        order = self.in_topological_order([*self.index.names, *new])
+        return {name: (i, 0) for i, name in enumerate(order)}
+
+    def _are_sources_before(self, ranks: Mapping[str, Rank]) -> bool:
+        """Whether what the new and changed ops consume has lower ranks than they."""
+        return all(ranks[op] < ranks[name] for name in self.own for op, _ in self.inputs(name))
 
     def in_topological_order(self, names: Iterable[str]) -> list[str]:
-        """Some ops, each behind those of them that it reads; what comes round in a loop is read later.
+        """Some ops, each after those of them that it consumes; what a loop returns comes later.
 
         Args:
             names: The names of the ops.
@@ -202,39 +228,51 @@ class PatchedGraph:
         names = [name for name in dict.fromkeys(names) if name not in self._removed_names or name in self.own]
         among = set(names)
         sources = {name: self._sources(name, among) for name in names}
-        waiting = {name: len(read) for name, read in sources.items()}
-        readers: dict[str, list[str]] = {name: [] for name in names}
-        for name, read in sources.items():
-            for source in read:
-                readers[source].append(name)
+        waiting = {name: len(ops) for name, ops in sources.items()}
+        consumers: dict[str, list[str]] = {name: [] for name in names}
+        for name, ops in sources.items():
+            for source in ops:
+                consumers[source].append(name)
         order = [name for name in names if not waiting[name]]
         for name in order:  # grows
-            for reader in readers[name]:
-                waiting[reader] -= 1
-                if not waiting[reader]:
-                    order.append(reader)
-        return order if len(order) == len(names) else list(dict.fromkeys([*order, *names]))
+            for consumer in consumers[name]:
+                waiting[consumer] -= 1
+                if not waiting[consumer]:
+                    order.append(consumer)
+        if len(order) < len(names):  # there are cycles: what is left keeps its order
+            return list(dict.fromkeys([*order, *names]))
+        return order
 
     def _sources(self, name: str, among: set[str]) -> set[str]:
+        """The ops of some that an op consumes tensors of, but for what a loop returns to a
+        Merge.
+        """
         node = self.node(name)
         sources = {op for op, _ in _inputs(node) if op in among}
-        return {op for op in sources if self.node(op).op not in NEXT} if node.op in MERGE else sources
+        if node.op in MERGE:
+            sources = {op for op in sources if self.node(op).op not in NEXT}
+        return sources
 
 
 def _inputs(node: NodeDef) -> list[Tensor]:
+    """The tensors that a NodeDef consumes."""
     return [split_input(text) for text in node.input if text[:1] != "^"]
 
 
 def _have_equal_attributes(before: NodeDef, now: NodeDef) -> bool:
-    """Whether two NodeDefs are of one type, with the same attributes as far as shapes may hang on them."""
+    """Whether NodeDefs are of one type, with the same attributes where shapes may depend on
+    them.
+    """
     if before is now:
         return True
-    a, b = _shape_attributes(before), _shape_attributes(now)
-    return before.op == now.op and a.keys() == b.keys() and all(a[key] == b[key] for key in a)
+    if before.op != now.op:
+        return False
+    return _shape_attributes(before) == _shape_attributes(now)
 
 
-def _shape_attributes(node: NodeDef) -> Mapping[str, AttrValue]:
-    return {key: value for key, value in node.attr.items() if key[:1] != "_" and key not in _KEYS}
+def _shape_attributes(node: NodeDef) -> dict[str, AttrValue]:
+    """The attributes on which shapes may depend."""
+    return {name: value for name, value in node.attr.items() if name[:1] != "_" and name not in _NO_SHAPE_ATTRIBUTES}
 
 
 def const_shape(node: NodeDef) -> Shape:
@@ -243,24 +281,27 @@ def const_shape(node: NodeDef) -> Shape:
     Args:
         node: The NodeDef of an op.
     """
-    dims = node.attr["value"].tensor.tensor_shape.dim if "value" in node.attr else None
-    return None if dims is None else tuple(dim.size for dim in dims)
+    if "value" not in node.attr:
+        return None
+    return tuple(dim.size for dim in node.attr["value"].tensor.tensor_shape.dim)
 
 
 def is_small(shape: Shape) -> bool:
     """Whether a shape is known, and of few numbers."""
-    return shape is not None and None not in shape and prod(n or 0 for n in shape) <= _MOST_NUMBERS
+    if shape is None or None in shape:
+        return False
+    return prod(size or 0 for size in shape) <= SMALL
 
 
 def _is_topologically_sorted(index: GraphIndex) -> bool:
-    """Whether every op stands behind what it reads, but for what comes round in a v1 loop."""
+    """Whether every op comes after what it consumes, but for what a v1 loop returns to a Merge."""
     owner = index.inputs.owner
-    back = distinct(owner[index.inputs.values >= owner])
-    return all(index.types[i] in MERGE for i in back.tolist())
+    with_later_source = distinct(owner[index.inputs.values >= owner])
+    return all(index.types[op] in MERGE for op in with_later_source.tolist())
 
 
 def merge_shapes(a: Shape, b: Shape) -> Shape:
-    """The static shape that covers both shapes.
+    """The static shape that covers both shapes; None is an unknown rank.
 
     Args:
         a: One shape; None for an unknown rank.

@@ -1,10 +1,12 @@
 """v1 control flow: the ops of each while loop and each conditional.
 
-`contexts` says which context each op runs in. Here they are told apart into loops and conditionals: loops imported
-twice share their frame's name, and conditionals may share a predicate (one and its gradient always do).
+`Contexts` says which context each op runs in. Here the ops of a context are divided into loops and
+conditionals: loops imported twice share their frame's name, and conditionals may share a predicate
+(one and its gradient always do).
 
-This holds for graphs that TensorFlow 1 built and for frozen functions, whose While, If and Case were lowered to the
-same ops.
+This holds for graphs that TensorFlow 1 built and for frozen functions, whose While, If and Case
+were lowered to the same ops. How frames work: Y. Yu et al., "Dynamic control flow in large-scale
+machine learning" (2018).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
@@ -35,17 +38,19 @@ from tfgraphwidget.naming import enclosing_scopes
 
 _Place = TypeVar("_Place")
 
-# The Switch of a predicate by itself that starts the branches: of tf.cond, of a lowered If, of a lowered Case.
+# The Switch of a predicate by itself that starts the branches: of tf.cond, a lowered If, a Case.
 _PIVOT = re.compile(r"(?:(.*)/)?(?:Switch(?:_\d+)?|(?:switch_pred|branch_index)/_\d+)")
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A while loop; the tuples hold its own ops in graph order, without those of loops and conditionals inside it.
+    """A while loop.
 
-    `name` is the frame's: two loops have the same one after two bare imports of the same GraphDef. `condition` is the
-    LoopCond. `ops` is everything that runs in the frame: Enters, Exits and all that is nested included, constants that
-    only wait for the loop too. `outer` is the loop or conditional directly around it.
+    The tuples hold its own ops in graph order, without those of loops and conditionals inside it.
+    `name` is the frame's: two loops have the same one after two bare imports of the same GraphDef.
+    `condition` is the LoopCond. `ops` is everything that runs in the frame: Enters, Exits and all
+    that is nested included, constants that only wait for the loop too. `outer` is the loop or
+    conditional directly around it.
     """
 
     name: str
@@ -63,9 +68,10 @@ class Loop:
 class Conditional:
     """A conditional, or the gradient of one; `name` is its name scope.
 
-    `predicate` is the tensor that decides, before any "pred_id" Identity. `branches[k]` is everything that runs only if
-    output k of the Switches is taken: 0 is false and 1 is true, or the branch's number in a Case. `ops` holds these,
-    the Switches and the Merges. All that is nested is included. `outer` is the loop or conditional directly around it.
+    `predicate` is the tensor that decides, before any "pred_id" Identity. `branches[k]` is
+    everything that runs only if output k of the Switches is taken: 0 is false and 1 is true, or the
+    branch's number in a Case. `ops` holds these, the Switches and the Merges. All that is nested is
+    included. `outer` is the loop or conditional directly around it.
     """
 
     name: str
@@ -87,12 +93,14 @@ class Conditional:
         return self.branches[1]
 
 
+Block = Loop | Conditional
+
 # An edit asks several times; an index never changes.
 _KNOWN: WeakKeyDictionary[GraphIndex, tuple[Loop | Conditional, ...]] = WeakKeyDictionary()
 
 
 def control_flow(index: GraphIndex) -> tuple[Loop | Conditional, ...]:
-    """All loops and conditionals: outermost first, and on each level in the graph order of their first ops.
+    """All loops and conditionals: outermost first, then in the graph order of their first ops.
 
     Args:
         index: The graph.
@@ -133,7 +141,7 @@ def enclosing_blocks(index: GraphIndex, op: int) -> tuple[Loop | Conditional, ..
 
 
 def control_flow_ops(index: GraphIndex) -> set[int]:
-    """Ops of v1 while loops and conditionals: from each Enter or Switch on, up to and with each Exit and last Merge.
+    """Ops of v1 while loops and conditionals, with their Enters or Switches and Exits or Merges.
 
     Args:
         index: The graph.
@@ -142,7 +150,7 @@ def control_flow_ops(index: GraphIndex) -> set[int]:
 
 
 def predicate_source(index: GraphIndex, block: Conditional) -> Tensor:
-    """The tensor that a predicate's value comes from, before the Switches, Enters and Identities that hand it on.
+    """The tensor that a predicate's value comes from, before Switches, Enters and Identities.
 
     Args:
         index: The graph.
@@ -157,180 +165,309 @@ def predicate_source(index: GraphIndex, block: Conditional) -> Tensor:
 
 
 class _Blocks:
-    """The loops and conditionals that the contexts make up."""
+    """The loops and conditionals that the contexts make up.
+
+    Attributes:
+        contexts: the context of each op.
+        names: the name of each op.
+        types: the type of each op.
+        conditional_ends: the Switches and Merges of conditionals, without those of loops.
+        frame: per context, that of the innermost loop around it; 0 for none.
+        blocks: the loops and conditionals found so far, outer ones first.
+        owner: the number of the innermost of these around an op.
+    """
 
     def __init__(self, contexts: Contexts) -> None:
         self.contexts = contexts
-        self.names, self.types = contexts.index.names, contexts.index.types
-        self.ends = {op for ends in (contexts.opens, contexts.closes) for row in ends.values() for op in row}
-        self.frame = [contexts.frame(reversed(contexts.path(c))) for c in range(len(contexts.key))]
-        self.blocks: list[Loop | Conditional] = []
-        self.owner: dict[int, int] = {}  # the innermost block so far of an op
+        self.names = contexts.index.names
+        self.types = contexts.index.types
+        ends = [*contexts.opens.values(), *contexts.closes.values()]
+        self.conditional_ends = set(chain.from_iterable(ends))
+        paths = map(contexts.path, range(len(contexts.key)))
+        self.frame = [contexts.frame(reversed(path)) for path in paths]
+        self.blocks: list[Block] = []
+        self.owner: dict[int, int] = {}
 
-    def all(self) -> list[Loop | Conditional]:
+    def all(self) -> list[Block]:
         """Outermost first, then in graph order."""
-        of = self.contexts
-        groups: dict[tuple[int, str | Tensor], list[int]] = {end: [] for end in of.opens}
-        for context in range(1, len(of.key)):
-            groups.setdefault((of.parent[context], of.key[context]), []).append(context)
-        below = self._below()
-        for (around, key), contexts in sorted(groups.items(), key=lambda group: len(of.path(group[0][0]))):
-            if isinstance(key, str):
-                for context in contexts:
-                    self._add_loops(key, context, below[context])
+        contexts = self.contexts
+        # A loop's context has the frame's name as its key. A conditional has a context per branch,
+        # all with its predicate as their key; none of a branch that is empty.
+        groups: dict[tuple[int, str | Tensor], list[int]] = {key: [] for key in contexts.opens}
+        for context in range(1, len(contexts.key)):
+            key = (contexts.parent[context], contexts.key[context])
+            groups.setdefault(key, []).append(context)
+        ops_in = self._ops_in_contexts()
+
+        def depth(group: tuple[int, str | Tensor]) -> int:
+            return len(contexts.path(group[0]))
+
+        for group in sorted(groups, key=depth):
+            around, key_of_group = group
+            if isinstance(key_of_group, str):
+                for context in groups[group]:
+                    self._add_loops(key_of_group, context, ops_in[context])
             else:
-                self._add_conditionals(around, key, {of.branch[c]: below[c] for c in contexts})
+                branches = {contexts.branch[context]: ops_in[context] for context in groups[group]}
+                self._add_conditionals(around, key_of_group, branches)
         return sorted(self.blocks, key=lambda block: (_depth(block), min(block.ops)))
 
-    def _below(self) -> list[list[int]]:
+    def _ops_in_contexts(self) -> list[list[int]]:
         """The ops in each context, those of contexts inside it included."""
-        rows_below: list[list[int]] = [[] for _ in self.contexts.key]
-        rows = [[rows_below[c] for c in self.contexts.path(context)] for context in range(len(rows_below))]
+        ops_in: list[list[int]] = [[] for _ in self.contexts.key]
+        # Looked up once per context, as there are many ops in one.
+        lists_to_extend = [[ops_in[outer] for outer in self.contexts.path(context)] for context in range(len(ops_in))]
         for op, context in enumerate(self.contexts.inside):
-            for row in rows[context]:
-                row.append(op)
-        return rows_below
+            for ops in lists_to_extend[context]:
+                ops.append(op)
+        return ops_in
 
-    def _apart(self, ops: Iterable[int]) -> list[tuple[Loop | Conditional | None, list[int]]]:
-        """Some ops, told apart by the block around them."""
+    def _divide_by_owner(self, ops: Iterable[int]) -> list[tuple[Block | None, list[int]]]:
+        """The ops in each block of those around some ops, and the block."""
         parts: defaultdict[int, list[int]] = defaultdict(list)
         for op in ops:
             parts[self.owner.get(op, -1)].append(op)
         return [(None if owner < 0 else self.blocks[owner], part) for owner, part in parts.items()]
 
-    def _add(self, block: Loop | Conditional) -> None:
+    def _add(self, block: Block) -> None:
+        """Add a block, which is the innermost so far around its ops."""
         self.owner.update(dict.fromkeys(block.ops, len(self.blocks)))
         self.blocks.append(block)
 
     def _add_loops(self, name: str, context: int, ops: list[int]) -> None:
-        for outer, part in self._apart(ops):
-            for whole in self._one_condition_each(part, context):
-                own = self._own(whole, context, V1_CONTROL_FLOW) - self.ends
-                enters, merges, switches, nexts, exits, conditions = (
-                    tuple(sorted(op for op in own if self.types[op] in kinds))
-                    for kinds in (ENTER, MERGE, SWITCH, NEXT, EXIT, LOOP_CONDITION)
+        """Add the loops with the frame name of a context."""
+        for outer, part in self._divide_by_owner(ops):
+            for ops_of_loop in self._divide_by_condition(part, context):
+                own = self._own(ops_of_loop, context, V1_CONTROL_FLOW) - self.conditional_ends
+                conditions = self._of_types(own, LOOP_CONDITION)
+                loop = Loop(
+                    name,
+                    enters=self._of_types(own, ENTER),
+                    merges=self._of_types(own, MERGE),
+                    switches=self._of_types(own, SWITCH),
+                    next_iterations=self._of_types(own, NEXT),
+                    exits=self._of_types(own, EXIT),
+                    condition=conditions[0] if conditions else None,
+                    ops=frozenset(ops_of_loop),
+                    outer=outer,
                 )
-                condition = conditions[0] if conditions else None
-                self._add(Loop(name, enters, merges, switches, nexts, exits, condition, frozenset(whole), outer))
+                self._add(loop)
 
-    def _own(self, ops: Iterable[int], context: int, kinds: Collection[str]) -> set[int]:
+    def _of_types(self, ops: Iterable[int], types: Collection[str]) -> tuple[int, ...]:
+        """The ops of some types, in graph order."""
+        return tuple(sorted(op for op in ops if self.types[op] in types))
+
+    def _own(self, ops: Iterable[int], context: int, types: Collection[str]) -> set[int]:
         """The ops of some types whose innermost loop is that of a context."""
-        return {op for op in ops if self.types[op] in kinds and self.frame[self.contexts.inside[op]] == context}
+        inside = self.contexts.inside
+        return {op for op in ops if self.types[op] in types and self.frame[inside[op]] == context}
 
-    def _one_condition_each(self, ops: list[int], context: int) -> list[list[int]]:
-        """Ops of one frame name as a list per LoopCond; what hangs on none goes with the nearest name."""
+    def _divide_by_condition(self, ops: list[int], context: int) -> list[list[int]]:
+        """Ops of one frame name as a list per LoopCond, that is, per loop.
+
+        What is connected with none belongs to the one with the nearest name.
+        """
         conditions = sorted(self._own(ops, context, LOOP_CONDITION))
         if len(conditions) < 2:
             return [ops]
-        piece = self._pieces(ops, self._own(ops, context, ENTER), self._own(ops, context, EXIT))
-        wholes: dict[int, list[int]] = {piece[op]: [] for op in conditions}
-        home = {at: at for at in wholes}
-        scopes = [(self.names[op], piece[op]) for op in conditions]
+        enters, exits = self._own(ops, context, ENTER), self._own(ops, context, EXIT)
+        piece = self._connected_pieces(ops, enters, exits)
+        loops: dict[int, list[int]] = {piece[op]: [] for op in conditions}
+        loop_of_piece = {loop: loop for loop in loops}
+        named_loops = [(self.names[op], piece[op]) for op in conditions]
         for op in ops:
-            if piece[op] not in home:
-                home[piece[op]] = self._nearest(op, scopes)
-            wholes[home[piece[op]]].append(op)
-        return list(wholes.values())
+            if piece[op] not in loop_of_piece:
+                loop_of_piece[piece[op]] = self._nearest(op, named_loops)
+            loops[loop_of_piece[piece[op]]].append(op)
+        return list(loops.values())
 
-    def _pieces(self, ops: list[int], entries: Collection[int], exits: Collection[int]) -> dict[int, int]:
-        """A number for each op, equal where ops hang together; not by edges into `entries` or out of `exits`."""
+    def _connected_pieces(self, ops: list[int], entries: Collection[int], exits: Collection[int]) -> dict[int, int]:
+        """A number for each op, equal where ops are connected.
+
+        Edges into `entries` and out of `exits` do not connect.
+        """
         if len(ops) < 2:
             return dict.fromkeys(ops, 0)
-        at = {op: k for k, op in enumerate(ops)}
-        inner = [op for op in ops if op not in entries]
-        pairs = [(at[s], at[op]) for op in inner for s in self.contexts.sources(op) if s in at and s not in exits]
-        return dict(zip(ops, weak_components(len(ops), np.array(pairs, dtype=np.int32).reshape(-1, 2)), strict=True))
+        position = {op: i for i, op in enumerate(ops)}
+        edges: list[tuple[int, int]] = []
+        for op in ops:
+            if op not in entries:
+                sources = [source for source in self.contexts.sources(op) if source in position]
+                edges += [(position[source], position[op]) for source in sources if source not in exits]
+        pairs = np.array(edges, dtype=np.int32).reshape(-1, 2)
+        return dict(zip(ops, weak_components(len(ops), pairs), strict=True))
 
     def _add_conditionals(self, around: int, predicate: Tensor, branches: dict[int, list[int]]) -> None:
-        of = self.contexts
-        switches, merges = (
-            frozenset(ends_by_key.get((around, predicate), ())) for ends_by_key in (of.opens, of.closes)
-        )
-        inner = [frozenset(branches.get(k, ())) for k in range(max((*branches, 1)) + 1)]
-        for outer, part in self._apart(sorted({*switches, *merges, *(op for row in branches.values() for op in row)})):
-            wholes = defaultdict(list)
-            for op, name in self._conditional_names(part, switches, merges, len(of.path(around))).items():
-                wholes[name].append(op)
-            for name, whole in wholes.items():
-                ops = frozenset(whole)
-                title = name if isinstance(name, str) else self._scope(ops & merges or ops & switches or ops)
-                ends = tuple(sorted(ops & switches)), tuple(sorted(ops & merges))
-                self._add(Conditional(title, predicate, *ends, tuple(ops & row for row in inner), ops, outer))
+        """Add the conditionals on a predicate in the context `around`, with the ops per branch."""
+        contexts = self.contexts
+        switches = frozenset(contexts.opens.get((around, predicate), ()))
+        merges = frozenset(contexts.closes.get((around, predicate), ()))
+        count = max((*branches, 1)) + 1  # at least two, as either may be empty
+        ops_of_branch = [frozenset(branches.get(number, ())) for number in range(count)]
+        depth = len(contexts.path(around))
+        for outer, part in self._divide_by_owner(sorted(switches.union(merges, *ops_of_branch))):
+            members = defaultdict(list)
+            for op, name in self._conditional_names(part, switches, merges, depth).items():
+                members[name].append(op)
+            for name, members_of_one in members.items():
+                ops = frozenset(members_of_one)
+                own_switches, own_merges = ops & switches, ops & merges
+                ends = own_merges or own_switches or ops
+                scope = name if isinstance(name, str) else self._common_scope(ends)
+                conditional = Conditional(
+                    scope,
+                    predicate,
+                    switches=tuple(sorted(own_switches)),
+                    merges=tuple(sorted(own_merges)),
+                    branches=tuple(ops & branch for branch in ops_of_branch),
+                    ops=ops,
+                    outer=outer,
+                )
+                self._add(conditional)
 
     def _conditional_names(
         self, ops: list[int], switches: frozenset[int], merges: frozenset[int], depth: int
     ) -> dict[int, str | int]:
-        """The conditional of each op of one predicate: its name scope, or a number where names do not tell.
+        """The conditional of each op of one predicate.
 
-        A conditional is its own Merges, what is named after it, and what these need. Others on its predicate may read
+        It is given by its name scope, or by a number where names do not tell. A conditional is its
+        own Merges, what is named after it, and what these need. Others on its predicate may consume
         its ops, as its gradient does, but have Merges of their own. A loop is never divided.
         """
-        scopes = {scope for op in switches.intersection(ops) for scope in self._started_by(op)}
-        if len(scopes) == 1 and None not in {self._under(op, scopes) for op in (switches | merges).intersection(ops)}:
-            return dict.fromkeys(ops, *scopes)
-        names: dict[int, str | int] = {}
-        loops = self._loops_of(ops, depth)
-        needed = frozenset(ops) - merges
-        for first in (*sorted(merges.intersection(ops)), *ops) if scopes else ():
-            scope = None if first in names else self._under(first, scopes)
-            stack = [] if scope is None else [first]
-            while stack and scope is not None:
-                op = stack.pop()
-                if op not in names:
-                    names[op] = scope
-                    stack += loops.get(op, [])
-                    loops.get(op, []).clear()
-                    stack += [] if op in switches else [s for s in self.contexts.sources(op) if s in needed]
-        return self._remaining_names(ops, switches, merges, names)
+        scopes = set()
+        for op in switches.intersection(ops):
+            scope = self._scope_that_starts_at(op)
+            if scope is not None:
+                scopes.add(scope)
+        if len(scopes) == 1:
+            ends = (switches | merges).intersection(ops)
+            if all(self._innermost(op, scopes) is not None for op in ends):
+                return dict.fromkeys(ops, *scopes)
 
-    def _remaining_names(
-        self, ops: list[int], switches: frozenset[int], merges: frozenset[int], names: dict[int, str | int]
-    ) -> dict[int, str | int]:
-        """`names` and the ops that it lacks: by what hangs together, or if that has no Merge, with what it reads."""
-        pieces = defaultdict(list)
-        for op, piece in self._pieces([op for op in ops if op not in names], switches, merges).items():
-            pieces[piece].append(op)
-        merged = {piece: ends for piece, members in pieces.items() if (ends := merges.intersection(members))}
-        scopes: list[tuple[str, str | int]] = [(self._scope(ends), piece) for piece, ends in merged.items()]
-        for piece, members in pieces.items():
-            read = [names[s] for op in members for s in self.contexts.sources(op) if isinstance(names.get(s), str)]
-            has_no_block = piece not in merged and bool(read)
-            home = self._nearest(members[0], [(str(read[0]), read[0]), *scopes]) if has_no_block else piece
-            names.update(dict.fromkeys(members, home))
+        names: dict[int, str | int] = {}
+        if scopes:
+            # The Merges first: what they need is theirs, also if its name says otherwise.
+            loops = self._loops_of(ops, depth)
+            inner_ops = frozenset(ops) - merges
+            for first in (*sorted(merges.intersection(ops)), *ops):
+                if first in names:
+                    continue
+                scope = self._innermost(first, scopes)
+                if scope is not None:
+                    for op in self._needed_by(first, names, switches, inner_ops, loops):
+                        names[op] = scope
+        self._name_others(ops, switches, merges, names)
         return names
 
+    def _needed_by(
+        self,
+        first: int,
+        names: Collection[int],
+        switches: frozenset[int],
+        inner_ops: frozenset[int],
+        loops: dict[int, list[int]],
+    ) -> list[int]:
+        """An op with all that it needs in its conditional and that has no name yet.
+
+        A loop of which an op is reached is reached as a whole, and removed from `loops`.
+        """
+        reached: dict[int, None] = {}
+        stack = [first]
+        while stack:
+            op = stack.pop()
+            if op not in names and op not in reached:
+                reached[op] = None
+                if op in loops:
+                    stack += loops[op]
+                    loops[op].clear()
+                if op not in switches:
+                    stack += [source for source in self.contexts.sources(op) if source in inner_ops]
+        return list(reached)
+
+    def _name_others(
+        self,
+        ops: list[int],
+        switches: frozenset[int],
+        merges: frozenset[int],
+        names: dict[int, str | int],
+    ) -> None:
+        """Add the ops without a name to `names`, by pieces that are connected.
+
+        A piece with Merges is a conditional. One without belongs to that of which it consumes a
+        tensor, or to one with a name that is nearer.
+        """
+        unnamed = [op for op in ops if op not in names]
+        pieces = defaultdict(list)
+        for op, piece in self._connected_pieces(unnamed, switches, merges).items():
+            pieces[piece].append(op)
+        scopes: list[tuple[str, str | int]] = []
+        pieces_with_merges = set()
+        for piece, members in pieces.items():
+            own_merges = merges.intersection(members)
+            if own_merges:
+                scopes.append((self._common_scope(own_merges), piece))
+                pieces_with_merges.add(piece)
+        for piece, members in pieces.items():
+            home: str | int = piece
+            if piece not in pieces_with_merges:
+                consumed = self._first_named_source(members, names)
+                if consumed is not None:
+                    home = self._nearest(members[0], [(consumed, consumed), *scopes])
+            names.update(dict.fromkeys(members, home))
+
+    def _first_named_source(self, ops: list[int], names: dict[int, str | int]) -> str | None:
+        """The scope of the first conditional of which one of the ops consumes a tensor."""
+        for op in ops:
+            for source in self.contexts.sources(op):
+                name = names.get(source)
+                if isinstance(name, str):
+                    return name
+        return None
+
     def _loops_of(self, ops: Collection[int], depth: int) -> dict[int, list[int]]:
-        """For each op in a loop that is more than `depth` contexts deep, the ops of the outermost such loop."""
-        of = self.contexts
-        loop = {c: of.frame(of.path(c)[depth:]) for c in {of.inside[op] for op in ops}}
-        ops_by_loop: dict[int, list[int]] = {c: [] for c in loop.values()}
-        inside = [op for op in ops if loop[of.inside[op]]]
-        for op in inside:
-            ops_by_loop[loop[of.inside[op]]].append(op)
-        return {op: ops_by_loop[loop[of.inside[op]]] for op in inside}
+        """For each op in a loop that is more than `depth` contexts deep, the ops of that loop.
 
-    def _started_by(self, switch: int) -> list[str]:
-        """The scope of the conditional that a Switch starts, if it does: it then decides on the predicate itself."""
+        It is the outermost one. Its ops have one list, which they share.
+        """
+        contexts = self.contexts
+        contexts_of_ops = {contexts.inside[op] for op in ops}
+        loop = {context: contexts.frame(contexts.path(context)[depth:]) for context in contexts_of_ops}
+        ops_of_loop: dict[int, list[int]] = {number: [] for number in loop.values()}
+        result = {}
+        for op in ops:
+            number = loop[contexts.inside[op]]
+            if number:
+                ops_of_loop[number].append(op)
+                result[op] = ops_of_loop[number]
+        return result
+
+    def _scope_that_starts_at(self, switch: int) -> str | None:
+        """The scope of the conditional that a Switch starts; None if it starts none.
+
+        The Switch that starts one decides on the predicate itself.
+        """
         match = _PIVOT.fullmatch(self.names[switch])
-        decides = self.contexts.slot(switch, 0) == self.contexts.slot(switch, 1)
-        return [match[1] or ""] if match and decides else []
+        is_of_predicate = self.contexts.slot(switch, 0) == self.contexts.slot(switch, 1)
+        return (match[1] or "") if match and is_of_predicate else None
 
-    def _under(self, op: int, scopes: Collection[str]) -> str | None:
+    def _innermost(self, op: int, scopes: Collection[str]) -> str | None:
         """The innermost of the scopes around an op."""
         around = [scope for scope in ("", *enclosing_scopes(self.names[op])) if scope in scopes]
         return around[-1] if around else None
 
-    def _scope(self, ops: Iterable[int]) -> str:
-        """The innermost scope around all of the ops, or the first one's name where that is the whole graph."""
+    def _common_scope(self, ops: Iterable[int]) -> str:
+        """The innermost scope around all of the ops; the name of the first if there is none."""
         names = [self.names[op] for op in sorted(ops)]
         parts = [name.split("/")[:-1] for name in names]
         return "/".join(parts[0][: shared_prefix(parts)]) or names[0]
 
     def _nearest(self, op: int, scopes: Iterable[tuple[str, _Place]]) -> _Place:
-        """The entry of the scope that an op's name has most in common with, the first of equal ones."""
+        """The entry of the scope that an op's name has most in common with, or the first such."""
         parts = self.names[op].split("/")
-        return max(scopes, key=lambda scope: shared_prefix([scope[0].split("/"), parts]))[1]
+        _, place = max(scopes, key=lambda scope: shared_prefix([scope[0].split("/"), parts]))
+        return place
 
 
-def _depth(block: Loop | Conditional) -> int:
+def _depth(block: Block) -> int:
+    """How many loops and conditionals are around one."""
     return 0 if block.outer is None else 1 + _depth(block.outer)

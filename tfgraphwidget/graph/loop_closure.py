@@ -1,12 +1,13 @@
 """All ops of the loops and conditionals that a copy takes part of, so that none is cut in half.
 
-Half a loop cannot run: its Merges wait for NextIterations that were not copied, its Exits for a LoopCond. So a part
-that takes some of what makes up a loop or a conditional takes all of it. What lies in one body only, with what
-invariants enter there, may stay inside: TensorFlow itself adds ops to a body like that.
+Half a loop cannot run: its Merges wait for NextIterations that were not copied, its Exits for a
+LoopCond. So a part that takes some of what makes up a loop or a conditional takes all of it. What
+is in one body only, with what invariants enter there, may stay inside: TensorFlow itself adds ops
+to a body like that.
 
-Loops pass values on by way of stacks and TensorArrays, which live for one step: a gradient loop pops what its forward
-loop pushed. An edge shows their handle only. Original and copy must not share one, and the consumers of one need all
-that fill it, so that a gradient loop brings its forward loop along.
+Loops pass values on by stacks and TensorArrays, which live for one step: a gradient loop pops what
+its forward loop pushed. An edge shows their handle only. Original and copy must not share one, and
+the consumers of one need all that fill it: with a gradient loop, its forward loop is copied too.
 """
 
 from __future__ import annotations
@@ -40,12 +41,14 @@ Tensor = tuple[int, int]
 def complete_blocks(
     index: GraphIndex, ops: Collection[int], cut: Collection[Tensor] = (), *, grow: bool = True
 ) -> frozenset[int]:
-    """`ops` with all of each v1 loop and conditional that they take a part of, and what these keep for one step.
+    """`ops` with all of each v1 loop and conditional that they take a part of, and what these keep
+    for one step.
 
-    What `grow` adds brings the variables and constants along that it reads. Without `grow` only the handles of stacks
-    and TensorArrays are added. Ops that lie in one body only stay there. `cut` are the tensors (op, port) that come in
-    from outside. Raises NotClonable, which names the loop or conditional, when one of them lies inside what must be
-    taken whole, and without `grow` when `ops` hold only a part of it.
+    What `grow` adds brings the variables and constants along that it reads. Without `grow` only the
+    handles of stacks and TensorArrays are added. Ops that lie in one body only stay there. `cut`
+    are the tensors (op, port) that come in from outside. Raises NotClonable, which names the loop
+    or conditional, when one of them lies inside what must be taken whole, and without `grow` when
+    `ops` hold only a part of it.
 
     Args:
         index: The graph.
@@ -83,38 +86,59 @@ def enclosing_ops(index: GraphIndex, ops: Collection[int]) -> frozenset[int]:
 
 
 def copied_frames(index: GraphIndex, ops: Iterable[int]) -> tuple[str, ...]:
-    """The frame names of the while loops whose own variables enter among `ops`, in graph order; each once.
+    """The frame names of the while loops whose own variables enter among `ops`, in graph order;
+    each once.
 
-    An invariant that enters a loop which is not copied is not one: its copy enters the original's frame.
+    An invariant that enters a loop which is not copied is not one: its copy enters the original's
+    frame.
 
     Args:
         index: The graph.
         ops: The numbers of the ops.
     """
-    entering = (index.nodes[i].attr for i in sorted(ops) if index.types[i] in ENTER)
-    return tuple(dict.fromkeys(a["frame_name"].s.decode(errors="surrogateescape") for a in entering if _varies(a)))
+    names: dict[str, None] = {}
+    for op in sorted(ops):
+        if index.types[op] in ENTER:
+            attributes = index.nodes[op].attr
+            if _varies(attributes):
+                names[attributes["frame_name"].s.decode(errors="surrogateescape")] = None
+    return tuple(names)
 
 
 def _varies(attributes: Mapping[str, AttrValue]) -> bool:
+    """Whether an Enter is of a variable of its loop, by its attributes, and not of an invariant."""
     return "is_constant" not in attributes or not attributes["is_constant"].b
 
 
 class _Flow:
     """The loops and conditionals of a graph, and the stacks and TensorArrays.
 
-    `owner` is the innermost block of an op, as its number; `invariants` are the Enters of what does not vary. `handle`
-    is the stack or TensorArray that an op reads, `state` tells which handles are one: gradients of one TensorArray
-    under one name. `filling` and `other` are a state's readers.
+    Attributes:
+        index: the graph.
+        blocks: the loops and conditionals, outermost first.
+        outer: per block, the number of the one around it; -1 for none.
+        owner: the number of the innermost block around each op that is in one.
+        invariants: the Enters of what does not vary.
+        handle: the stack or TensorArray whose handle an op consumes.
+        state: for each handle the first that stands for the same: gradients of one TensorArray
+            under one name are one.
+        filling: per state, the ops that write into it.
+        other: per state, the other ops that consume its handle.
     """
 
     def __init__(self, index: GraphIndex) -> None:
         self.index = index
         self.blocks = control_flow(index)
         number = {id(block): k for k, block in enumerate(self.blocks)}
-        self.outer = [-1 if b.outer is None else number[id(b.outer)] for b in self.blocks]
-        self.owner = {op: k for k, block in enumerate(self.blocks) for op in block.ops}
-        entering = (op for block in self.blocks if isinstance(block, Loop) for op in block.enters)
-        self.invariants = frozenset(op for op in entering if not _varies(index.nodes[op].attr))
+        self.outer: list[int] = []
+        self.owner: dict[int, int] = {}
+        enters: list[int] = []
+        for k, block in enumerate(self.blocks):
+            self.outer.append(-1 if block.outer is None else number[id(block.outer)])
+            self.owner.update(dict.fromkeys(block.ops, k))  # inner blocks come later, and overwrite
+            if isinstance(block, Loop):
+                enters += block.enters
+        self.invariants = frozenset(op for op in enters if not _varies(index.nodes[op].attr))
         self.handle: dict[int, int] = {}
         self.state: dict[int, int] = {}
         self.filling: defaultdict[int, list[int]] = defaultdict(list)
@@ -123,7 +147,10 @@ class _Flow:
             self._read_states()
 
     def grow(self, ops: frozenset[int], *, stay: bool = True) -> frozenset[int]:
-        """`ops`, grown until no block is cut and no stack or TensorArray is shared; `stay` leaves bodies alone."""
+        """`ops`, grown until no block is cut and no stack or TensorArray is shared.
+
+        With `stay`, ops that are in a body only do not make the block grow.
+        """
         result = set(ops)
         size = -1
         while size != len(result):
@@ -134,10 +161,14 @@ class _Flow:
         return frozenset(result)
 
     def blocks_of(self, ops: Collection[int], *, stay: bool = True) -> list[int]:
-        """The blocks that `ops` take a part of, those left out whose bodies they only lie in; outermost first."""
-        touched = {k for k, block in enumerate(self.blocks) if not block.ops.isdisjoint(ops)}
-        around = set(self._path(self._home(ops))) if stay and touched else set()
-        return sorted(touched - around)
+        """The blocks that `ops` take a part of, outermost first.
+
+        With `stay`, those are left out in whose bodies the ops only are.
+        """
+        blocks = {k for k, block in enumerate(self.blocks) if not block.ops.isdisjoint(ops)}
+        if stay and blocks:
+            blocks.difference_update(self._path(self._home(ops)))
+        return sorted(blocks)
 
     def check_held(self, ops: frozenset[int], grown: frozenset[int]) -> None:
         """Raise when more is needed than handles, and the numbers that these are made of."""
@@ -156,6 +187,7 @@ class _Flow:
             self._refuse_unfilled(min(missing))
 
     def _refuse_unfilled(self, op: int) -> None:
+        """Raise for a TensorArray without an op that fills it."""
         name = self.index.names[op]
         raise NotClonable(
             f"The selection reads a TensorArray that {name!r} fills, which it does not hold; add .whole() to it.",
@@ -163,20 +195,28 @@ class _Flow:
         )
 
     def check_cut(self, ops: frozenset[int], cut: Collection[Tensor]) -> None:
-        """Raise when an input lies inside a block that is taken, or takes the place of what fills a TensorArray."""
-        partial = set(self.blocks_of(ops)) if cut else set()
+        """Raise for an input inside a block that is taken, or in place of what fills a
+        TensorArray.
+        """
+        names = self.index.names
+        copied_blocks = set(self.blocks_of(ops)) if cut else set()
         for op, port in cut:
-            names = self.index.names
-            for k in reversed([k for k in self._path(self.owner.get(op, -1)) if k in partial]):
-                if op not in _leaving(self.blocks[k]):
+            around = self._path(self.owner.get(op, -1))
+            for k in reversed(around):  # outermost first
+                if k in copied_blocks and op not in _leaving(self.blocks[k]):
                     raise NotClonable(
                         f"Input {self._tensor(op, port)!r} lies inside {_block_text(self.blocks[k])}, which can only "
                         f"be copied whole; {self._way_out(k)}.",
                         [names[op]],
                     )
-            for reader, slot in self._readers(op, port) if self.state else ():
-                flows = slot > 0 and slot == len(self.index.input_lists[reader]) - 1
-                if flows and reader in ops and self.index.types[reader].startswith("TensorArray"):
+            if not self.state:
+                continue
+            for reader, slot in self._readers(op, port):
+                # The flow of a TensorArray is the last input, and says no more than that it is
+                # full.
+                is_flow = slot > 0 and slot == len(self.index.input_lists[reader]) - 1
+                is_of_array = self.index.types[reader].startswith("TensorArray")
+                if is_flow and is_of_array and reader in ops:
                     raise NotClonable(
                         f"Input {self._tensor(op, port)!r} only tells {names[reader]!r} that its TensorArray is full, "
                         "and the copy has one of its own; choose an input before the TensorArray is filled.",
@@ -184,27 +224,31 @@ class _Flow:
                     )
 
     def parameters(self, added: frozenset[int], grown: frozenset[int], cut: Collection[Tensor]) -> frozenset[int]:
-        """The inputs of the added ops, as in `between`: from `cut` on, or from ops without a value from outside."""
+        """The inputs of the added ops: from `cut` on, or from ops without a value from outside."""
         if not added:
             return frozenset()
-        free = ~computed_from_outside(self.index)
-        # What a loop carries along and the outputs do not need, too, must come from the copy's inputs.
-        path = traversal.forward(self.index, traversal.readers_of(self.index, cut))
-        path &= traversal.backward(self.index, added, stop=cut)
-        within = free | path
+        is_free = ~computed_from_outside(self.index)
+        # What a loop passes on and the outputs do not need, too, must come from the copy's inputs.
+        is_between = traversal.forward(self.index, traversal.readers_of(self.index, cut))
+        is_between &= traversal.backward(self.index, added, stop=cut)
+        within = is_free | is_between
         home = self._home(grown)
-        within[list(self.blocks[home].ops if home >= 0 else ())] = False
-        return frozenset(traversal.backward(self.index, added, stop=cut, within=within).nonzero()[0].tolist())
+        if home >= 0:
+            within[list(self.blocks[home].ops)] = False
+        inputs = traversal.backward(self.index, added, stop=cut, within=within)
+        return frozenset(inputs.nonzero()[0].tolist())
 
     def deciding(self, grown: frozenset[int]) -> set[int]:
         """The "pred_id" of each conditional that is taken: its own name for the predicate."""
         identities: set[int] = set()
         for k in self.blocks_of(grown):
             block = self.blocks[k]
-            # An edit may have left a conditional no Switch.
-            last = block.switches[-1:] if isinstance(block, Conditional) else ()
-            candidates = (op for s in last for op in self.index.input_lists[s][1:] if self.index.types[op] in IDENTITY)
-            identities.update(op for op in candidates if self.index.names[op].startswith(f"{block.name}/"))
+            if not isinstance(block, Conditional) or not block.switches:
+                continue  # an edit may have left a conditional no Switch
+            for op in self.index.input_lists[block.switches[-1]][1:]:
+                is_identity = self.index.types[op] in IDENTITY
+                if is_identity and self.index.names[op].startswith(f"{block.name}/"):
+                    identities.add(op)
         return identities
 
     def _path(self, k: int) -> list[int]:
@@ -216,9 +260,10 @@ class _Flow:
         return path
 
     def _home(self, ops: Collection[int]) -> int:
-        """The innermost block in whose body all of the ops lie, less invariants that enter it and what feeds these.
+        """The innermost block in whose body all of the ops are; -1 for none.
 
-        A variable that enters brings along what initializes it: so what lies in no block at all does not count then.
+        Invariants that enter it, and what feeds these, do not count. With a variable that enters,
+        what initializes it is copied too: so what is in no block at all does not count then.
         """
         entering = self.invariants.intersection(ops)
         feeding: set[int] = set()
@@ -228,24 +273,30 @@ class _Flow:
         rest = frozenset(op for op in ops if op in self.owner or not entering) - feeding
         if not rest.issubset(self.owner.keys()):
             return -1
-        paths = {self.owner[op] for op in rest}
-        shared = [set(self._path(k)) for k in paths]
-        around = [k for k in self._path(next(iter(paths), -1)) if all(k in path for path in shared)]
-        for k in reversed(around):  # outermost first
-            block, made_by_block = self.blocks[k], self._made_of(k, ops)
-            split = isinstance(block, Conditional) and not any(rest <= branch for branch in block.branches)
-            if split or not made_by_block <= entering:
+        owners = {self.owner[op] for op in rest}
+        if not owners:
+            return -1
+        paths = [self._path(k) for k in owners]
+        shared = set(paths[0]).intersection(*paths)
+        around = [k for k in paths[0] if k in shared]  # innermost first
+        for k in reversed(around):
+            block = self.blocks[k]
+            is_in_several_branches = isinstance(block, Conditional) and not any(
+                rest <= branch for branch in block.branches
+            )
+            if is_in_several_branches or not self._own_ops(k).intersection(ops) <= entering:
                 return self.outer[k]
         return around[0] if around else -1
 
-    def _made_of(self, k: int, ops: Collection[int]) -> set[int]:
-        """The ops that make up the block itself."""
+    def _own_ops(self, k: int) -> set[int]:
+        """The ops that make up a block itself, in no body."""
         block = self.blocks[k]
-        own = [*block.switches, *block.merges]
+        own = {*block.switches, *block.merges}
         if isinstance(block, Loop):
-            own += [*block.enters, *block.next_iterations, *block.exits]
-            own += [] if block.condition is None else [block.condition]
-        return {op for op in own if op in ops}
+            own.update(block.enters, block.next_iterations, block.exits)
+            if block.condition is not None:
+                own.add(block.condition)
+        return own
 
     def _read_states(self) -> None:
         """Group handles into states, and list the consumers of each."""
@@ -255,18 +306,22 @@ class _Flow:
         self.state.update(zip(handles, handles, strict=True))
         for handle in handles:
             state = self.state[handle]
-            for reader in [reader for reader, slot in self._readers(handle, 0) if slot == 0]:
+            readers = [reader for reader, slot in self._readers(handle, 0) if slot == 0]
+            for reader in readers:
                 self.handle[reader] = handle
-                (self.filling if types[reader] in STEP_STATE_WRITES else self.other)[state].append(reader)
+                uses = self.filling if types[reader] in STEP_STATE_WRITES else self.other
+                uses[state].append(reader)
                 if types[reader] in TENSOR_ARRAY_GRADIENTS:
                     source = text_attribute(self.index.nodes[reader], "source")
                     self.state[reader] = gradients.setdefault((state, source), reader)
-                    handles.append(reader)
+                    handles.append(reader)  # the loop comes to it later
 
     def _add_states(self, ops: set[int]) -> None:
-        """Add the handles of what the ops read, what fills them, and the constants that these are made of."""
-        handles = [handle for op in ops if (handle := self.handle.get(op)) is not None] if self.state else []
-        for handle in dict.fromkeys(handles):
+        """Add the handles that the ops consume, what fills them, and the constants of these."""
+        if not self.state:
+            return
+        handles = dict.fromkeys(self.handle[op] for op in ops if op in self.handle)
+        for handle in handles:
             state = self.state[handle]
             if not ops.isdisjoint(self.other[state]):
                 ops.update(self.filling[state])
@@ -293,28 +348,46 @@ class _Flow:
 
     def _way_out(self, k: int) -> str:
         """How to go on: the boundaries that do not cut a block."""
-        block, index = self.blocks[k], self.index
-        entering = block.enters if isinstance(block, Loop) else block.switches
-        starts = [index.inputs.start[op] for op in entering if index.input_lists[op]]
-        boundary = {(int(index.inputs.values[s]), int(index.ports[s])): None for s in starts}
-        inputs = [self._tensor(*t) for t in boundary if t[0] not in block.ops and index.types[t[0]] not in CONSTANTS]
-        read = [op for op in _leaving(block) if index.consumer_lists[op]]
-        outputs = [self._tensor(op, 0) for op in read or _leaving(block)]
+        block = self.blocks[k]
         kind = "loop" if isinstance(block, Loop) else "conditional"
-        ends = f", or choose boundaries at {_some(inputs)} and {_some(outputs)}" if inputs and outputs else ""
-        return f"take the whole {kind}: add .whole() to the selection{ends}"
+        way_out = f"take the whole {kind}: add .whole() to the selection"
+        inputs = self._inputs_of(block)
+        leaving = _leaving(block)
+        with_consumers = [op for op in leaving if self.index.consumer_lists[op]]
+        outputs = [self._tensor(op, 0) for op in with_consumers or leaving]
+        if inputs and outputs:
+            way_out += f", or choose boundaries at {_some(inputs)} and {_some(outputs)}"
+        return way_out
+
+    def _inputs_of(self, block: Loop | Conditional) -> list[str]:
+        """The tensors that enter a block from outside, without constants."""
+        index = self.index
+        tensors: dict[str, None] = {}
+        for op in block.enters if isinstance(block, Loop) else block.switches:
+            if index.input_lists[op]:
+                edge = index.inputs.start[op]
+                source = int(index.inputs.values[edge])
+                if source not in block.ops and index.types[source] not in CONSTANTS:
+                    tensors[self._tensor(source, int(index.ports[edge]))] = None
+        return list(tensors)
 
     def _tensor(self, op: int, port: int) -> str:
-        return self.index.names[op] + ("" if port < 0 else f":{port}")
+        """The name of a tensor; that of an op for no port."""
+        name = self.index.names[op]
+        return name if port < 0 else f"{name}:{port}"
 
 
 def _block_text(block: Loop | Conditional) -> str:
+    """A block in a message."""
     return f"{'while loop' if isinstance(block, Loop) else 'conditional'} {block.name!r}"
 
 
 def _leaving(block: Loop | Conditional) -> tuple[int, ...]:
+    """The ops by which values leave a block."""
     return block.exits if isinstance(block, Loop) else block.merges
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:3])) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    """The first three of some names."""
+    text = ", ".join(map(repr, names[:3]))
+    return text if len(names) <= 3 else f"{text} and {len(names) - 3} more"

@@ -1,10 +1,14 @@
 """Matching the ops of two graphs by name, and where names differ by their neighbors.
 
-Ops are told apart by labels, as Weisfeiler and Lehman do it: first by type and attributes, then, round after round, by
-the labels of those they read, wait for and feed. An op that has its name in both graphs is a landmark: its label says
-which it is. Where one op of each graph has a label, the two are one; and what stands at the same place beside such a
-pair, and is of the same kind, is one too. Where several are alike none is paired: nothing is guessed. Linear in edges.
-Before all that go names that differ in their outer scopes alone: a graph that was imported under a scope.
+Ops get labels as in B. Weisfeiler, A. Leman, "The reduction of a graph to canonical form" (1968):
+first by type and attributes; then, round after round, by the labels of those that they consume,
+wait for and feed. An op that has its name in both graphs is a landmark: its label says which it is.
+Where one op of each graph has a label, the two are one; and what is at the same place beside such a
+pair, and of the same kind, is one too. Where several are alike none is paired: nothing is guessed.
+The work is linear in edges.
+
+Before all that, names are matched that differ in their outer scopes alone: those of a graph that
+was imported under a scope.
 """
 
 from __future__ import annotations
@@ -25,9 +29,20 @@ from tfgraphwidget.naming import last_part
 
 Labels = npt.NDArray[np.uint64]
 Pair = tuple[int, int]
-_ROUNDS = (12, 3, 1)  # first what is alike far around, then what is alike nearby
-_DROPPED = ((0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2))  # outer scopes of names, before and after
-_UP, _DOWN, _OWN = (np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9))
+
+# Rounds of labels, that is, how many edges away neighbors must be alike: first far, then near.
+ROUNDS = (12, 3, 1)
+# How many outer scopes of names are left out, before and after.
+LEFT_OUT_SCOPES = ((0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2))
+
+# Odd numbers with random bits: products by them are one to one modulo 2^64.
+SOURCE_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # of labels of ops that an op consumes or waits for
+CONSUMER_FACTOR = np.uint64(0xC2B2AE3D27D4EB4F)  # of labels of ops that consume it or wait for it
+OWN_FACTOR = np.uint64(0x165667B19E3779F9)  # of the label of the op itself
+
+MAX_PORTS = np.uint64(1 << 20)  # a port is less, so slot and port fit into one number
+
+AMBIGUOUS = -1  # in place of an op: there are several
 
 
 def match_ops(
@@ -38,7 +53,7 @@ def match_ops(
 ) -> Ids:
     """For each op of `before` the number of the op of `after` that it is; -1 for none.
 
-    `renamed` are names before -> after that are known.
+    `attributes` are the digests of both, and `renamed` names before -> after that are known.
 
     Args:
         before: The first graph.
@@ -46,39 +61,50 @@ def match_ops(
         attributes: The digests of both.
         renamed: Names in `before` -> names in `after` that are known.
     """
-    forth = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))
-    renamed_pairs = {before.ids[a]: after.ids[b] for a, b in renamed.items() if a in before.ids and b in after.ids}
-    forth[np.isin(forth, list(renamed_pairs.values()))] = -1
-    forth[list(renamed_pairs)] = list(renamed_pairs.values())
-    back = np.full(len(after), -1, np.int32)
-    back[forth[forth >= 0]] = np.flatnonzero(forth >= 0)
-    both = _Both(_Side(before, attributes[0], forth), _Side(after, attributes[1], back))
-    if both.is_done():
-        return forth
-    both.unite(both.by_state())
-    for parts in _DROPPED:
-        if not both.is_done():
-            both.unite(both.by_tail(*parts))
+    # 1. By name.
+    forward = np.fromiter(map(after.ids.get, before.names, repeat(-1)), np.int32, len(before))
+    renamed_pairs = {
+        before.ids[old]: after.ids[new] for old, new in renamed.items() if old in before.ids and new in after.ids
+    }
+    forward[np.isin(forward, list(renamed_pairs.values()))] = -1
+    forward[list(renamed_pairs)] = list(renamed_pairs.values())
+    backward = np.full(len(after), -1, np.int32)
+    backward[forward[forward >= 0]] = np.flatnonzero(forward >= 0)
+    graphs = _TwoGraphs(_Side(before, attributes[0], forward), _Side(after, attributes[1], backward))
+    if graphs.is_done():
+        return forward
+    # 2. By state.
+    graphs.pair(graphs.with_same_state())
+    # 3. By name without outer scopes.
+    for scopes_before, scopes_after in LEFT_OUT_SCOPES:
+        if not graphs.is_done():
+            graphs.pair(graphs.with_same_tail(scopes_before, scopes_after))
+    # 4. By neighbors; first of those that still have the last parts of their names.
     for own_names in (True, False):
-        for rounds in _ROUNDS:
-            if not both.is_done():
-                both.unite(both.alone(rounds, own_names=own_names))
-                both.spread(own_names=own_names)
-    return forth
+        for rounds in ROUNDS:
+            if not graphs.is_done():
+                graphs.pair(graphs.with_unique_label(rounds, own_names=own_names))
+                graphs.pair_neighbors(own_names=own_names)
+    return forward
 
 
 class _Side:
     """One of the two graphs; `pair` has for each of its ops the other's, -1 for none yet."""
 
     def __init__(self, index: GraphIndex, attributes: AttributeDigests, pair: Ids) -> None:
-        self.index, self.pair, self._attributes = index, pair, attributes
+        self.index = index
+        self.pair = pair
+        self._attributes = attributes
         inputs, controls = index.inputs, index.controls
-        slots = np.arange(len(inputs.values), dtype=np.uint64) - np.repeat(inputs.start[:-1], np.diff(inputs.start))
-        self._reader = np.concatenate([inputs.owner, controls.owner])
+        self._consumer = np.concatenate([inputs.owner, controls.owner])
         self._source = np.concatenate([inputs.values, controls.values])
-        # Where an edge ends and begins: the slot and the port, 0 for a control edge.
-        place = slots * np.uint64(1 << 20) + index.ports.astype(np.uint64) + np.uint64(1)
-        self._place = np.concatenate([place.astype(np.uint64), np.zeros(len(controls.values), np.uint64)])
+        # The place of an edge: the slot where it ends and the port where it begins; 0 for a
+        # control edge.
+        first_edge = np.repeat(inputs.start[:-1], np.diff(inputs.start))
+        slots = np.arange(len(inputs.values), dtype=np.uint64) - first_edge
+        places = slots * MAX_PORTS + index.ports.astype(np.uint64) + np.uint64(1)
+        control_places = np.zeros(len(controls.values), np.uint64)
+        self._place = np.concatenate([places.astype(np.uint64), control_places])
 
     @property
     def unpaired(self) -> Mask:
@@ -87,144 +113,175 @@ class _Side:
 
     @cached_property
     def kinds(self) -> dict[int, int]:
-        """For each op that has no name in the other graph, what its type and attributes are."""
-        return {i: hash(self._attributes.kind(i)) for i in np.flatnonzero(self.unpaired).tolist()}
+        """What type and attributes are, as a number for each op without its name in both graphs."""
+        ops = np.flatnonzero(self.unpaired).tolist()
+        return {op: hash(self._attributes.kind(op)) for op in ops}
 
     def tails(self, outer_scopes: int) -> dict[Hashable, int]:
-        """The ops that have no pair by kind and name without so many outer scopes; -1 where several have the same."""
+        """The unpaired ops by kind and name without so many outer scopes; or AMBIGUOUS."""
         tails: dict[Hashable, int] = {}
-        for i in np.flatnonzero(self.unpaired).tolist():
-            parts = self.index.names[i].split("/", outer_scopes)
+        for op in np.flatnonzero(self.unpaired).tolist():
+            parts = self.index.names[op].split("/", outer_scopes)
             if len(parts) > outer_scopes:
-                key = self.kinds[i], parts[outer_scopes]
-                tails[key] = -1 if key in tails else i
+                key = self.kinds[op], parts[outer_scopes]
+                tails[key] = AMBIGUOUS if key in tails else op
         return tails
 
-    def labels(self, landmarks: Ids, rounds: int, *, own_names: bool) -> Labels:
-        """A label for each op; of those that are paired the numbers `landmarks` say which they are."""
+    def unique_states(self) -> dict[Hashable, int]:
+        """The unpaired ops that hold a state, by type and key; without those that share theirs."""
+        ops = np.flatnonzero(persistent_state(self.index) & self.unpaired).tolist()
+        keys = [(self.index.types[op], *key_of(self.index, op)) for op in ops]
+        count = Counter(keys)
+        return {key: op for key, op in zip(keys, ops, strict=True) if count[key] == 1}
+
+    def unique_labels(self, landmarks: Ids, rounds: int, *, own_names: bool) -> tuple[Labels, npt.NDArray[np.intp]]:
+        """The labels that one unpaired op has, and these ops."""
+        ops = np.flatnonzero(self.unpaired)
+        labels = self._labels(landmarks, rounds, own_names=own_names)[ops]
+        label, first, count = np.unique(labels, return_index=True, return_counts=True)
+        is_unique = count == 1
+        return label[is_unique], ops[first[is_unique]]
+
+    def _labels(self, landmarks: Ids, rounds: int, *, own_names: bool) -> Labels:
+        """A label for each op; for those that are paired, `landmarks` are numbers of the pairs."""
         first = _mix(landmarks.astype(np.uint64) + np.uint64(1))
         names = self.index.names
-        for i, kind in self.kinds.items():
-            if self.pair[i] < 0:
-                label = hash((kind, last_part(names[i]))) if own_names else kind
-                first[i] = label % (1 << 64)
-        labels, fixed = first, ~self.unpaired
+        for op, kind in self.kinds.items():
+            if self.pair[op] < 0:
+                label = hash((kind, last_part(names[op]))) if own_names else kind
+                first[op] = label % (1 << 64)
+        is_fixed = ~self.unpaired
+        labels = first
         for _ in range(rounds):
-            near = self._sums(self._by_reader, labels[self._source], _UP)
-            near += self._sums(self._by_source, labels[self._reader], _DOWN)
-            labels = np.where(fixed, first, _mix(first * _OWN + near))
+            near = self._sums(self._by_consumer, labels[self._source], SOURCE_FACTOR)
+            near += self._sums(self._by_source, labels[self._consumer], CONSUMER_FACTOR)
+            labels = np.where(is_fixed, first, _mix(first * OWN_FACTOR + near))
         return labels
 
-    def _sums(self, order: tuple[Ids, Ids], labels: Labels, way: np.uint64) -> Labels:
-        """For each op the sum, which has no order, of what its edges carry."""
-        start, places = order
-        carried = _mix(labels * way + self._place)[places]
-        total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(carried, dtype=np.uint64)])
+    def _sums(self, edges: tuple[Ids, Ids], labels: Labels, factor: np.uint64) -> Labels:
+        """For each op the sum over its edges of the labels at their other ends, mixed with places.
+
+        A sum, as the edges of an output have no order.
+        """
+        start, order = edges
+        summands = _mix(labels * factor + self._place)[order]
+        total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(summands, dtype=np.uint64)])
         return np.asarray(total[start[1:]] - total[start[:-1]])
 
     @cached_property
-    def _by_reader(self) -> tuple[Ids, Ids]:
-        return self._group_edges(self._reader)
+    def _by_consumer(self) -> tuple[Ids, Ids]:
+        """The edges into each op, see `_group_edges`."""
+        return self._group_edges(self._consumer)
 
     @cached_property
     def _by_source(self) -> tuple[Ids, Ids]:
+        """The edges out of each op, see `_group_edges`."""
         return self._group_edges(self._source)
 
     def _group_edges(self, owner: Ids) -> tuple[Ids, Ids]:
+        """Where the edges of each owner begin in an order of the edges, and that order."""
         count = np.bincount(owner, minlength=len(self.index))
         start = np.concatenate([[0], np.cumsum(count)])
         return start.astype(np.int32), np.argsort(owner, kind="stable").astype(np.int32)
 
     @cached_property
-    def _rows(self) -> tuple[tuple[Rows, Rows], ...]:
-        """For each op those it reads, and those that read it, with the places."""
-        rows = []
-        for (start, order), ends in ((self._by_reader, self._source), (self._by_source, self._reader)):
+    def _neighbors(self) -> tuple[tuple[Rows, Rows], ...]:
+        """For each op its sources with the places of the edges, and the same of its consumers."""
+        neighbors = []
+        directions = ((self._by_consumer, self._source), (self._by_source, self._consumer))
+        for (start, order), other_end in directions:
             starts = start.tolist()
-            rows.append((Rows(ends[order].tolist(), starts), Rows(self._place[order].tolist(), starts)))
-        return tuple(rows)
+            others = Rows(other_end[order].tolist(), starts)
+            places = Rows(self._place[order].tolist(), starts)
+            neighbors.append((others, places))
+        return tuple(neighbors)
 
     def border(self) -> Ids:
         """The paired ops that have one without a pair beside them."""
-        near, unpaired = np.zeros(len(self.index), bool), self.unpaired
-        near[self._source[unpaired[self._reader]]] = True
-        near[self._reader[unpaired[self._source]]] = True
+        unpaired = self.unpaired
+        near = np.zeros(len(self.index), bool)
+        near[self._source[unpaired[self._consumer]]] = True
+        near[self._consumer[unpaired[self._source]]] = True
         return np.flatnonzero(near & ~unpaired).astype(np.int32)
 
     def beside(self, op: int, *, own_names: bool) -> dict[Hashable, int]:
-        """The ops beside one that have no pair, by place and kind; -1 where several have the same."""
+        """The unpaired ops beside one, by place and kind; or AMBIGUOUS."""
         names = self.index.names
         neighbors: dict[Hashable, int] = {}
-        for way, (ends, places) in enumerate(self._rows):
-            for other, place in zip(ends[op], places[op], strict=True):
+        for direction, (others, places) in enumerate(self._neighbors):
+            for other, place in zip(others[op], places[op], strict=True):
                 if self.pair[other] < 0:
-                    key = way, place, self.kinds[other], last_part(names[other]) if own_names else ""
-                    neighbors[key] = other if neighbors.get(key, other) == other else -1
+                    name = last_part(names[other]) if own_names else ""
+                    key = direction, place, self.kinds[other], name
+                    neighbors[key] = other if neighbors.get(key, other) == other else AMBIGUOUS
         return neighbors
 
 
-class _Both:
+class _TwoGraphs:
     """The two graphs."""
 
     def __init__(self, before: _Side, after: _Side) -> None:
-        self.before, self.after = before, after
+        self.before = before
+        self.after = after
 
     def is_done(self) -> bool:
         """Whether there is nothing left to pair."""
         return not (self.before.unpaired.any() and self.after.unpaired.any())
 
-    def unite(self, pairs: Iterable[Pair]) -> None:
+    def pair(self, pairs: Iterable[Pair]) -> None:
         """Let some ops be pairs."""
         for a, b in pairs:
-            self.before.pair[a], self.after.pair[b] = b, a
+            self.before.pair[a] = b
+            self.after.pair[b] = a
 
-    def by_state(self) -> list[Pair]:
-        """The ops that hold the same state: of one type, and of one key, which one op has in each graph."""
-        ops_by_key = []
-        for side in (self.before, self.after):
-            ops = np.flatnonzero(persistent_state(side.index) & side.unpaired).tolist()
-            keys = [(side.index.types[i], *key_of(side.index, i)) for i in ops]
-            count = Counter(keys)
-            ops_by_key.append({key: i for key, i in zip(keys, ops, strict=True) if count[key] == 1})
-        return [(i, ops_by_key[1][key]) for key, i in ops_by_key[0].items() if key in ops_by_key[1]]
+    def with_same_state(self) -> list[Pair]:
+        """The ops that hold the same state, which one op does in each graph."""
+        return _common(self.before.unique_states(), self.after.unique_states())
 
-    def alone(self, rounds: int, *, own_names: bool) -> list[Pair]:
-        """The ops of which each graph has one with that label."""
-        matched = np.flatnonzero(~self.before.unpaired)
-        theirs = np.zeros(len(self.after.index), np.int32)
-        theirs[self.before.pair[matched]] = matched
-        numbers = np.arange(len(self.before.index), dtype=np.int32), theirs
-        unique = []
-        for side, number in zip((self.before, self.after), numbers, strict=True):
-            ops = np.flatnonzero(side.unpaired)
-            label, at, count = np.unique(
-                side.labels(number, rounds, own_names=own_names)[ops], return_index=True, return_counts=True
-            )
-            unique.append((label[count == 1], ops[at[count == 1]]))
-        _, a, b = np.intersect1d(unique[0][0], unique[1][0], assume_unique=True, return_indices=True)
-        return list(zip(unique[0][1][a].tolist(), unique[1][1][b].tolist(), strict=True))
+    def with_same_tail(self, scopes_before: int, scopes_after: int) -> list[Pair]:
+        """The ops of one kind and, without so many outer scopes, of one name."""
+        return _common(self.before.tails(scopes_before), self.after.tails(scopes_after))
 
-    def by_tail(self, before: int, after: int) -> list[Pair]:
-        """The ops of one kind, and of one name but for so many outer scopes, which one op has in each graph."""
-        here, there = self.before.tails(before), self.after.tails(after)
-        return [(i, there[key]) for key, i in here.items() if i >= 0 and there.get(key, -1) >= 0]
+    def with_unique_label(self, rounds: int, *, own_names: bool) -> list[Pair]:
+        """The ops with a label that one op has in each graph."""
+        landmarks_before = np.arange(len(self.before.index), dtype=np.int32)
+        landmarks_after = np.zeros(len(self.after.index), np.int32)
+        paired = np.flatnonzero(~self.before.unpaired)
+        landmarks_after[self.before.pair[paired]] = paired
+        labels_a, ops_a = self.before.unique_labels(landmarks_before, rounds, own_names=own_names)
+        labels_b, ops_b = self.after.unique_labels(landmarks_after, rounds, own_names=own_names)
+        _, a, b = np.intersect1d(labels_a, labels_b, assume_unique=True, return_indices=True)
+        return list(zip(ops_a[a].tolist(), ops_b[b].tolist(), strict=True))
 
-    def spread(self, *, own_names: bool) -> None:
-        """Pair what stands at the same place beside a pair, from there on too."""
+    def pair_neighbors(self, *, own_names: bool) -> None:
+        """Pair what is at the same place beside a pair, and go on from there."""
         stack = [(a, int(self.before.pair[a])) for a in self.before.border().tolist()]
         while stack:
             a, b = stack.pop()
-            here = self.before.beside(a, own_names=own_names)
-            there = self.after.beside(b, own_names=own_names) if here else {}
-            new = [(op, there[key]) for key, op in here.items() if op >= 0 and there.get(key, -1) >= 0]
-            for pair in new:
-                if self.before.pair[pair[0]] < 0 and self.after.pair[pair[1]] < 0:
-                    self.unite([pair])
-                    stack.append(pair)
+            beside_a = self.before.beside(a, own_names=own_names)
+            beside_b = self.after.beside(b, own_names=own_names) if beside_a else {}
+            for one, other in _common(beside_a, beside_b):
+                if self.before.pair[one] < 0 and self.after.pair[other] < 0:
+                    self.pair([(one, other)])
+                    stack.append((one, other))
+
+
+def _common(before: Mapping[Hashable, int], after: Mapping[Hashable, int]) -> list[Pair]:
+    """The ops that have the same key, without those that are AMBIGUOUS."""
+    pairs = []
+    for key, a in before.items():
+        b = after.get(key, AMBIGUOUS)
+        if AMBIGUOUS not in (a, b):
+            pairs.append((a, b))
+    return pairs
 
 
 def _mix(labels: Labels) -> Labels:
-    """Labels well shuffled: equal ones stay equal, others hardly ever become so."""
+    """Labels well shuffled: equal ones stay equal, others hardly ever become so.
+
+    This is the last step of SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast splittable
+    pseudorandom number generators", 2014), which maps 64 bits one to one.
+    """
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         labels = (labels ^ (labels >> np.uint64(shift))) * np.uint64(factor)
     return np.asarray(labels ^ (labels >> np.uint64(31)))

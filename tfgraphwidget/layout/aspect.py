@@ -1,26 +1,32 @@
 """The shapes of open scopes, so that the children of a container fill it.
 
-From the outermost container inwards, each is divided, in flow order, into columns, the columns into rows and the rows
-into boxes, with about the area that each child will need. The proportions of those boxes are what the insides are laid
-out to. Areas are estimates; nothing but the look depends on them.
+From the outermost container inwards, each is divided, in flow order, into columns, the columns into
+rows and the rows into boxes, with about the area that each child will need. The proportions of
+those boxes are what the insides are laid out to. Areas are estimates; nothing but the look depends
+on them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import exp, log, sqrt
+from math import exp, inf, log, sqrt
 
 from tfgraphwidget.layout.layered.components import Structure
 
+IDEAL = 1.4  # width : height of level 0
 STEP = 0.35  # proportions are rounded to powers of e**STEP, so that equal insides are drawn once
-_TALLEST, _WIDEST, _IDEAL = -3, 2, 1.4
-_MOST_COLUMNS = 16
+TALLEST = -3  # the level of the tallest shape, about 1 : 2
+WIDEST = 2  # the level of the widest shape, about 3 : 1
+TOLERANCE = 0.5  # difference of logarithms from the ideal shape that is as good as none
+MAX_COLUMNS = 16
+COST_PER_COLUMN = 0.01  # as a share of the area
+
 Rows = list[list[int]]
 
 
 def aspect_of(level: int) -> float:
-    """Return the width : height of a level; 0 is `_IDEAL`."""
-    return _IDEAL * exp(STEP * level)
+    """Return the width : height of a level."""
+    return IDEAL * exp(STEP * level)
 
 
 def level_of(aspect: float) -> int:
@@ -29,7 +35,7 @@ def level_of(aspect: float) -> int:
     Args:
         aspect: The width of the drawing area divided by its height.
     """
-    return max(_TALLEST, min(_WIDEST, round(log(aspect / _IDEAL) / STEP)))
+    return max(TALLEST, min(WIDEST, round(log(aspect / IDEAL) / STEP)))
 
 
 def choose_child_levels(
@@ -50,17 +56,24 @@ def choose_child_levels(
     row_areas = [sum(area[i] for i in row) for row in rows]
     total = sum(row_areas)
     height = sqrt(total / aspect)
-    best: tuple[float, list[tuple[Rows, float]]] | None = None
-    for count in range(1, min(len(rows), _MOST_COLUMNS) + 1):
+    best: list[tuple[Rows, float]] = []
+    lowest_badness = inf
+    for count in range(1, min(len(rows), MAX_COLUMNS) + 1):
         columns = _split_into_columns(rows, row_areas, total / count)
         if len(columns) < count:
             continue
-        wide = [(column, sum(area[i] for row in column for i in row) / height) for column in columns]
-        bad = sum(_badness(column, area, is_open, width) for column, width in wide) + 0.01 * count * total
-        if best is None or bad < best[0]:
-            best = (bad, wide)
+        with_widths = []
+        badness = 0.0
+        for column in columns:
+            width = sum(area[i] for row in column for i in row) / height
+            with_widths.append((column, width))
+            badness += _badness(column, area, is_open, width)
+        badness += COST_PER_COLUMN * count * total
+        if badness < lowest_badness:
+            best = with_widths
+            lowest_badness = badness
     levels = [0] * structure.count
-    for column, width in best[1] if best else []:
+    for column, width in best:
         for row in column:
             for i in row:
                 if is_open[i]:
@@ -84,7 +97,7 @@ def _rows_of_children(structure: Structure) -> Rows:
 
 
 def _split_into_columns(rows: Rows, row_areas: Sequence[float], share: float) -> list[Rows]:
-    """Rows cut into columns of about one share of the area each."""
+    """The rows in columns of about one share of the area each."""
     columns: list[Rows] = []
     area_so_far = share
     for row, area in zip(rows, row_areas, strict=True):
@@ -98,17 +111,22 @@ def _split_into_columns(rows: Rows, row_areas: Sequence[float], share: float) ->
 
 def _badness(column: Rows, area: Sequence[float], is_open: Sequence[bool], width: float) -> float:
     """How far from square the boxes would be, weighed by their areas."""
-    return sum(
-        area[i] * max(0.0, abs(log(_shape(row, i, area, width) / _IDEAL)) - 0.5)
-        for row in column
-        for i in row
-        if is_open[i]
-    )
+    badness = 0.0
+    for row in column:
+        for i in row:
+            if is_open[i]:
+                far = abs(log(_shape(row, i, area, width) / IDEAL))
+                badness += area[i] * max(0.0, far - TOLERANCE)
+    return badness
 
 
 def _shape(row: Sequence[int], i: int, area: Sequence[float], width: float) -> float:
-    """The width : height of a box in a row that fills a column; rows of slim boxes are broken into several."""
-    whole = sum(area[j] for j in row)
-    count = max(1, round(sqrt(_IDEAL * whole * whole / (width * width * max(area[j] for j in row)))))
+    """The width : height of a box in a row that fills a column.
+
+    A row of slim boxes becomes several rows, so that its largest box has about the ideal shape.
+    """
+    total = sum(area[j] for j in row)
+    largest = max(area[j] for j in row)
+    count = max(1, round(sqrt(IDEAL * total * total / (width * width * largest))))
     count = min(count, len(row))
-    return width * width * area[i] * count * count / (whole * whole)
+    return width * width * area[i] * count * count / (total * total)

@@ -1,9 +1,11 @@
-"""The cache of a layout from one drawing to the next: computed results, and the history of each open scope.
+"""The cache of a layout from one drawing to the next: computed results, and the history of each
+open scope.
 
-*Results* are functions of their keys, so that any drawing can use them: the structure of a container, the shapes of
-its children, the layout of a container for given sizes. The *history* is what the next drawing is kept similar to:
-the last layouts and the shape of each scope, by name. A fork has its own history, so that a drawing can be tried or
-prefetched without a change of the drawings that follow.
+*Results* are functions of their keys, so that any drawing can use them: the structure of a
+container, the shapes of its children, the layout of a container for given sizes. The *history* is
+what the next drawing is kept similar to: the last layouts and the shape of each scope, by name. A
+fork has its own history, so that a drawing can be tried or prefetched without a change of the
+drawings that follow.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ class ScopeKey(NamedTuple):
 
 
 class LevelsKey(NamedTuple):
-    """The key of the shapes of a container's children: structure, rounded areas, which are open, own shape."""
+    """The key of the shapes of a container's children: structure, rounded areas, which are open,
+    own shape.
+    """
 
     structure: bytes
     areas: bytes
@@ -39,7 +43,9 @@ class LevelsKey(NamedTuple):
 
 
 class DerivedKey(NamedTuple):
-    """A drawing made similar to an earlier one; `numbers` are the earlier numbers of its nodes, -1 for new ones."""
+    """A drawing made similar to an earlier one; `numbers` are the earlier numbers of its nodes, -1
+    for new ones.
+    """
 
     earlier: LayoutKey
     drawing: LayoutKey
@@ -55,7 +61,9 @@ class ExternalKey(NamedTuple):
 
 
 class PinnedKey(NamedTuple):
-    """A drawing of this width and height with some nodes at fixed places; `free` is the drawing without them."""
+    """A drawing of this width and height with some nodes at fixed places; `free` is the drawing
+    without them.
+    """
 
     free: ContainerLayout
     width: float
@@ -67,8 +75,9 @@ class PinnedKey(NamedTuple):
 class LayoutCache:
     """Results and history of the layout of one graph, see above.
 
-    `layouts` has both fresh and derived drawings, in the order in which they were made: the oldest are dropped first.
-    `external` has with each drawing the callable that made it. `scope_levels` and `previous` are the history.
+    `layouts` has both fresh and derived drawings, in the order in which they were made: the oldest
+    are dropped first. `external` has with each drawing the callable that made it. `scope_levels`
+    and `previous` are the history.
 
     Example:
         >>> cache = LayoutCache()
@@ -100,7 +109,8 @@ class LayoutCache:
         )
 
     def add_fresh_results(self, other: LayoutCache) -> None:
-        """Take over the results that depend on no earlier drawing: structures, shapes and fresh drawings.
+        """Take over the results that depend on no earlier drawing: structures, shapes and fresh
+        drawings.
 
         Args:
             other: The cache to read.

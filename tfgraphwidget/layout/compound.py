@@ -1,12 +1,13 @@
 """The layout of a whole drawing: a compound layered layout, bottom-up by scope.
 
-Each open scope is laid out knowing nothing of the rest but the shape that suits its surroundings; then the scope is a
-box in its parent. Equal containers (a network has one block many times) are laid out once. With the `LayoutCache` of an
-earlier drawing, a toggled scope costs its own container and those around it, and leaves the rest where it was.
+Each open scope is laid out knowing nothing of the rest but the shape that suits its surroundings;
+then the scope is a box in its parent. Equal containers (a network has one block many times) are
+laid out once. With the `LayoutCache` of an earlier drawing, a toggled scope costs its own container
+and those around it, and leaves the rest where it was.
 
-Each tensor enters an open scope at a port of its upper border and leaves it at one of its lower border, chosen by the
-layout of the inside, so that the edges outside and inside meet. A drawing from left to right is the same with x and y
-exchanged, but for the headers.
+Each tensor enters an open scope at a port of its upper border and leaves it at one of its lower
+border, chosen by the layout of the inside, so that the edges outside and inside meet. A drawing
+from left to right is the same with x and y exchanged, but for the headers.
 """
 
 from __future__ import annotations
@@ -61,9 +62,11 @@ __all__ = ["HEADER", "Layout", "LayoutCache", "Positions", "layered", "place", "
 
 Floats = npt.NDArray[np.float64]
 _MORE, _FRAME = 1.2, 55.0
-# Drawings of so many boxes in all are remembered, 700 bytes a box; of large ones so many whole ones.
+# Drawings of so many boxes in all are remembered, 700 bytes a box; of large ones so many whole
+# ones.
 _MOST_KEPT, _AT_LEAST = 150_000, 3
-# Up to so many boxes are drawn so many times; what a thing needs around it; what is true of any such scope.
+# Up to so many boxes are drawn so many times; what a thing needs around it; what is true of any
+# such scope.
 _MOST, _TRIALS, _NEW = 8_000, 3, 0.75
 _ROOM = np.array([16.0, 16.0])
 HEADER = Frame.header
@@ -98,9 +101,12 @@ def place(
     Args:
         visible: the items and edges.
         direction: where the tensors flow, "down" or "right".
-        pinned: the centers of items at fixed places, in pixels from the corner of what is around them, by name.
-        layout: a callable like those of networkx, used for every container instead of the layered layout.
-        cache: that of an earlier drawing. Only containers that have changed are laid out again, and similar to before.
+        pinned: the centers of items at fixed places, in pixels from the corner of what is around
+            them, by name.
+        layout: a callable like those of networkx, used for every container instead of the layered
+            layout.
+        cache: that of an earlier drawing. Only containers that have changed are laid out again, and
+            similar to before.
         aspect: the wanted width : height of the whole drawing.
 
     Returns:
@@ -119,7 +125,8 @@ def layered(graph: Any) -> dict[str, tuple[float, float]]:
     """Lay out a networkx DiGraph in layers.
 
     Args:
-        graph: a DiGraph. Nodes may have `width` and `height` in pixels (64 and 30 else); cycles and self-loops are
+        graph: a DiGraph. Nodes may have `width` and `height` in pixels (64 and 30 else); cycles and
+            self-loops are
         allowed.
 
     Returns:
@@ -151,8 +158,10 @@ class CompoundLayout:
 
     Attributes:
         size: float64 (n, 2), width and height of every item.
-        offset: float64 (n, 2), where the inside of an item begins in it; both in the drawing's x and y (see Frame).
-        ports: per item, the x of the ports where edges enter and leave an open scope; None for other items.
+        offset: float64 (n, 2), where the inside of an item begins in it; both in the drawing's x
+            and y (see Frame).
+        ports: per item, the x of the ports where edges enter and leave an open scope; None for
+            other items.
     """
 
     def __init__(
@@ -193,7 +202,9 @@ class CompoundLayout:
         self.auxiliary = visible.aside.astype(np.uint8)
 
     def is_new(self) -> bool:
-        """Return whether most of several open scopes have no shape yet, in a drawing small enough to be repeated."""
+        """Return whether most of several open scopes have no shape yet, in a drawing small enough
+        to be repeated.
+        """
         if len(self.scopes) <= 1 or len(self.visible) > _MOST:
             return False
         count = sum(key in self.cache.scope_levels for key in self.scope_key.values())
@@ -226,7 +237,9 @@ class CompoundLayout:
         return key, structure
 
     def _choose_levels(self, structures: list[tuple[bytes, Structure]]) -> npt.NDArray[np.int8]:
-        """Return the shape of each open scope, from the outermost inwards; alike ones have one, and it stays."""
+        """Return the shape of each open scope, from the outermost inwards; alike ones have one, and
+        it stays.
+        """
         visible = self.visible
         area = self.area
         rough = np.round(4 * np.log2(np.maximum(area, 1.0))).astype(np.int16)
@@ -270,7 +283,8 @@ class CompoundLayout:
         if not pinned:
             return record.layout
         unpinned = self.frame.fill(item, record.layout)
-        # The drawing is of these sizes and lines alone; a scope of a longer name may be wider than it.
+        # The drawing is of these sizes and lines alone; a scope of a longer name may be wider than
+        # it.
         pinned_key = PinnedKey(record.layout, unpinned.width, unpinned.height, tuple(pinned.items()))
         container = self.cache.pinned.get(pinned_key)
         if container is None:
@@ -280,7 +294,9 @@ class CompoundLayout:
         return container
 
     def _external_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
-        """Return the layout by the user's callable, which runs once per container: it may be slow, or random."""
+        """Return the layout by the user's callable, which runs once per container: it may be slow,
+        or random.
+        """
         names = self.visible.names[self.first[item] : self.first[item + 1]]
         assert self.layout is not None
         key = ExternalKey(self.frame.right, tuple(names), layout_key)
@@ -290,7 +306,9 @@ class CompoundLayout:
         return entry[1]
 
     def _incremental_layout(self, item: int, structure: Structure, level: int, layout_key: LayoutKey) -> LayoutRecord:
-        """Return the layout from the cache, or one similar to the most similar earlier layout of the same scope."""
+        """Return the layout from the cache, or one similar to the most similar earlier layout of
+        the same scope.
+        """
         names = self.visible.names[self.first[item] : self.first[item + 1]]
         previous = self._previous_layouts(item, names)
         cached_layout = find(previous, layout_key)
@@ -313,7 +331,9 @@ class CompoundLayout:
         return record
 
     def _previous_layouts(self, item: int, names: Sequence[str]) -> PreviousLayouts:
-        """Return the history of an open scope; one that has none begins with that of a scope that is alike."""
+        """Return the history of an open scope; one that has none begins with that of a scope that
+        is alike.
+        """
         previous = self.cache.previous.get(self.scope_key[item])
         other = self.with_history.setdefault(self.alike[item], item)
         if previous is None:
@@ -343,7 +363,9 @@ class CompoundLayout:
         return layout_container(structure, sizes, self.ports[a:b], aspect_of(level), similar, main, title)
 
     def _title(self, item: int, structure: Structure) -> float:
-        """How far the title reaches into the inside of a scope, for lines that come in below it; 0 without any."""
+        """How far the title reaches into the inside of a scope, for lines that come in below it; 0
+        without any.
+        """
         return float(self.frame.title[item]) if structure.has_entries else 0.0
 
 
@@ -357,9 +379,8 @@ def lay_out_open_scopes(
 ) -> tuple[CompoundLayout, list[ContainerLayout]]:
     """Lay out all open scopes.
 
-    If most of them are new, this is done several times and the best is taken: the space that a scope needs, and the
-    shape
-    of all scopes around it, are known only once it is laid out.
+    If most of them are new, this is done several times and the best is taken: the space that a
+    scope needs, and the shape of all scopes around it, are known only once it is laid out.
 
     Args:
         visible: The items and edges.

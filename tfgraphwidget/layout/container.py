@@ -38,25 +38,31 @@ def layout_container(
     Args:
         structure: components, edges and isolated nodes.
         sizes: width and height of each node in pixels.
-        ports: per node, the x of the ports where edges enter it and leave it, from its left, or None for anywhere.
+        ports: per node, the x of the ports where edges enter it and leave it, from its left, or
+            None for anywhere.
         aspect: the wanted width : height.
         previous: an earlier layout; its order, layers and columns are kept where possible.
         main: draws one component in another way than in layers.
-        title: how far the title above reaches from the left, in pixels; lines come in to the right of it.
+        title: how far the title above reaches from the left, in pixels; lines come in to the right
+            of it.
 
     Returns:
         The layout, with what is needed to keep the next one similar.
     """
-    whole_structure, bases = structure, [-1] * len(structure.components)
+    requested = structure
+    bases = [-1] * len(structure.components)  # the number that each component had before
     if previous:
         structure, bases = rejoin_components(structure, previous)
-    record = LayoutRecord(whole_structure, structure, sizes)
+    record = LayoutRecord(requested, structure, sizes)
     pieces = []
     for component, base in zip(structure.components, bases, strict=True):
         before = _previous_graph(previous, component, base)
-        pieces.append((component, _layout_component(record, component, ports, aspect, title, before, main)))
-    alone = len(pieces) == 1 and not structure.isolated
-    result = pieces[0][1] if alone else _combine(record, pieces, bases, aspect, previous)
+        piece = _layout_component(record, component, ports, aspect, title, before, main)
+        pieces.append((component, piece))
+    if len(pieces) == 1 and not structure.isolated:
+        _, result = pieces[0]
+    else:
+        result = _combine(record, pieces, bases, aspect, previous)
     _extend_to_border(result, structure)
     clear_title(result, structure, title)
     record.layout = result.to_arrays()
@@ -64,7 +70,9 @@ def layout_container(
 
 
 def _previous_graph(previous: PreviousLayout | None, component: Component, base: int) -> PreviousGraph | None:
-    """Return the earlier drawing of a component and the earlier numbers of its nodes, None if they are the same."""
+    """Return the earlier drawing of a component and the earlier numbers of its nodes, None if they
+    are the same.
+    """
     layered_graph = previous.drawing.layered_graphs[base] if previous and base >= 0 else None
     if not previous or not layered_graph:
         return None
@@ -87,8 +95,9 @@ def _layout_component(
     if not component.edges and len(component.nodes) == 1:
         record.layered_graphs.append(None)
         return MutableLayout([0.0], [0.0], *record.sizes[component.nodes[0]], [])
-    sizes, ports = [record.sizes[node] for node in component.nodes], [ports[node] for node in component.nodes]
-    problem = LayoutProblem(component, sizes, ports, aspect, title)
+    sizes = [record.sizes[node] for node in component.nodes]
+    own_ports = [ports[node] for node in component.nodes]
+    problem = LayoutProblem(component, sizes, own_ports, aspect, title)
     if main is not None:
         record.layered_graphs.append(None)
         return main(problem)
@@ -100,7 +109,9 @@ def _layout_component(
 def _relayout_component(
     problem: LayoutProblem, before: LayeredGraph, columns: list[Column], number: Sequence[int] | None
 ) -> ColumnAssembly | None:
-    """Return the earlier drawing with other sizes and, if `number` maps the nodes to the earlier ones, other edges."""
+    """Return the earlier drawing with other sizes and, if `number` maps the nodes to the earlier
+    ones, other edges.
+    """
     if number is None:
         graph = replace(before, problem=problem)
         return ColumnAssembly(graph, stretch_columns(before, columns, graph))
@@ -118,7 +129,8 @@ def _combine(
     """Put all components into one layout, and the isolated nodes apart."""
     structure = record.structure
     result = MutableLayout([0.0] * structure.count, [0.0] * structure.count, 0.0, 0.0, [[] for _ in structure.edges])
-    # What has lines to the border stands alone in its rows: a line to the border below must not meet the others.
+    # What has lines to the border stands alone in its rows: a line to the border below must not
+    # meet the others.
     rest = []
     for i, (component, piece) in enumerate(pieces):
         if not piece.enter and not piece.leave:
@@ -129,13 +141,14 @@ def _combine(
     if rest:
         boxes = [(pieces[i][1].width, pieces[i][1].height) for i in rest]
         before = _previous_packing(previous, "parts", [bases[i] for i in rest])
-        for i, (x, y) in zip(rest, _pack_boxes(record, "parts", result, rest, boxes, GAP, aspect, before), strict=True):
-            _insert(result, *pieces[i], x, y)
+        places = _pack_boxes(record, "parts", result, rest, boxes, GAP, aspect, before)
+        for i, (x, y) in zip(rest, places, strict=True):
+            component, piece = pieces[i]
+            _insert(result, component, piece, x, y)
     if structure.isolated:
         boxes = [record.sizes[node] for node in structure.isolated]
-        before = _previous_packing(
-            previous, "quiet", [previous.number[node] for node in structure.isolated] if previous else ()
-        )
+        earlier = [previous.number[node] for node in structure.isolated] if previous else []
+        before = _previous_packing(previous, "quiet", earlier)
         places = _pack_boxes(record, "quiet", result, structure.isolated, boxes, AUXILIARY_GAP, aspect, before)
         for node, (x, y) in zip(structure.isolated, places, strict=True):
             result.left[node], result.top[node] = x, y
@@ -143,13 +156,16 @@ def _combine(
 
 
 def _previous_packing(previous: PreviousLayout | None, kind: str, members: Sequence[int]) -> PreviousPacking | None:
-    """Return an earlier packing and where in it each member is (-1: nowhere); None if most members are new."""
+    """Return an earlier packing and where in it each member is (-1: nowhere); None if most members
+    are new.
+    """
     pack = previous.drawing.packs.get(kind) if previous else None
     if not previous or not pack:
         return None
-    at = {member: i for i, member in enumerate(pack.members)}
-    positions = [at.get(member, -1) for member in members]
-    return (pack, positions) if 2 * sum(i >= 0 for i in positions) >= max(len(members), len(at)) else None
+    position = {member: i for i, member in enumerate(pack.members)}
+    positions = [position.get(member, -1) for member in members]
+    common = sum(i >= 0 for i in positions)
+    return (pack, positions) if 2 * common >= max(len(members), len(position)) else None
 
 
 def _pack_boxes(
@@ -163,7 +179,8 @@ def _pack_boxes(
     before: PreviousPacking | None,
 ) -> list[Size]:
     """Return corners for boxes beside or below what is in `result`, which grows."""
-    # An edit may have made the first line to the border below, which is in the way of what was put there before.
+    # An edit may have made the first line to the border below, which is in the way of what was put
+    # there before.
     if before and not (before[0].below and result.leave):
         below, places = before[0].below, stretch_packing(*before, boxes, aspect)
     else:
@@ -172,13 +189,16 @@ def _pack_boxes(
     width, height = extent(boxes, places)
     gap = gap if result.width else 0.0
     x, y = (0.0, result.height + gap) if below else (result.width + gap, 0.0)
-    result.width, result.height = max(result.width, x + width), max(result.height, y + height)
+    result.width = max(result.width, x + width)
+    result.height = max(result.height, y + height)
     return [(x + px, y + py) for px, py in places]
 
 
 def _insert(result: MutableLayout, component: Component, piece: MutableLayout, x: float, y: float) -> None:
+    """Put the layout of a component into that of its container, at a corner."""
     for i, node in enumerate(component.nodes):
-        result.left[node], result.top[node] = piece.left[i] + x, piece.top[i] + y
+        result.left[node] = piece.left[i] + x
+        result.top[node] = piece.top[i] + y
     for i, edge in enumerate(component.edges):
         result.routes[edge] = [(px + x, py + y) for px, py in piece.routes[i]]
     if piece.enter:

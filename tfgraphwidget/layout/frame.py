@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -25,17 +26,20 @@ from tfgraphwidget.visible import (
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-# Pages write the names of open scopes in bold letters. Lines from above keep this distance from them.
-_BOLD, _SIDES, _BESIDE = 1.09, 12.0, 2.0
+
+BOLD = 1.09  # how much wider bold letters are, in which pages write the titles of open scopes
+TITLE_MARGIN = 12.0  # pixels beside a title, on both sides together
+EDGE_MARGIN = 2.0  # pixels between a title and edges from above
 
 
 class Frame:
     """The space around the inside of an open scope. Layouts run down; `right` exchanges x and y.
 
-    `before` and `after`, float64 (n, 2), are the least distances in pixels of the inside from the left and upper and
-    from the right and lower border, in the drawing's x and y; `least` (n,) is how wide the scope must be for its
-    title, and `title` (n,) how far that reaches into the inside; 0 where no lines come in from above.
-    `aspect` is the wanted width : height of the whole drawing, before `right` exchanges x and y.
+    `before` and `after`, float64 (n, 2), are the least distances in pixels of the inside from the
+    left and upper and from the right and lower border, in the drawing's x and y; `least` (n,) is
+    how wide the scope must be for its title, and `title` (n,) how far that reaches into the inside;
+    0 where no lines come in from above. `aspect` is the wanted width : height of the whole drawing,
+    before `right` exchanges x and y.
     """
 
     header: ClassVar[float] = 22.0
@@ -46,15 +50,20 @@ class Frame:
         self.right = right
         self.aspect = 1 / aspect if right else aspect
         n = len(visible)
-        self.before, self.after = np.full((n, 2), self.padding), np.full((n, 2), self.padding)
+        self.before = np.full((n, 2), self.padding)
+        self.after = np.full((n, 2), self.padding)
         self.before[:, 0 if right else 1] = self.header
-        self.before[:1], self.after[:1] = self.margin, self.margin
+        # The first item is the whole drawing.
+        self.before[:1] = self.margin
+        self.after[:1] = self.margin
         is_open = visible.kind == OPEN
         is_open[0] = False
         width = _title_widths(visible, is_open)
-        self.least = np.where(is_open, width + _SIDES, 0.0)
-        self.title = np.where(is_open, width + _BESIDE, 0.0) * (not right)
-        self._around = [*zip(self.before.tolist(), self.after.tolist(), self.least.tolist(), strict=True)]
+        self.least = np.where(is_open, width + TITLE_MARGIN, 0.0)
+        self.title = np.where(is_open, width + EDGE_MARGIN, 0.0) * (not right)
+        # The same per item, for single look-ups.
+        before, after, least = self.before.tolist(), self.after.tolist(), self.least.tolist()
+        self._around = list(zip(before, after, least, strict=True))
 
     def enclose(self, item: int, width: float, height: float) -> tuple[tuple[float, float], float, float]:
         """Add the header and padding of a scope to its inside.
@@ -67,12 +76,13 @@ class Frame:
         Returns:
             The corner of the inside in the scope, and the width and height of the scope.
         """
-        (left, top), (more, below), least = self._around[item]
-        wide, tall = left + width + more, top + height + below
-        spare = max(0.0, least - (tall if self.right else wide))
+        (left, top), (right, bottom), least = self._around[item]
+        width = left + width + right
+        height = top + height + bottom
+        spare = max(0.0, least - (height if self.right else width))
         if self.right:
-            return (left, top + spare / 2), wide, tall + spare
-        return (left + spare / 2, top), wide + spare, tall
+            return (left, top + spare / 2), width, height + spare
+        return (left + spare / 2, top), width + spare, height
 
     def fill(self, item: int, layout: ContainerLayout) -> ContainerLayout:
         """Center a layout in all the width that the scope's name needs.
@@ -81,24 +91,31 @@ class Frame:
             item: The number of the item.
             layout: The layout of one container.
         """
-        side = 1 if self.right else 0
-        wide = layout.height if self.right else layout.width
-        spare = max(0.0, self.least[item] - self.before[item, side] - self.after[item, side] - wide)
+        axis = 1 if self.right else 0
+        extent = layout.height if self.right else layout.width
+        room = self.least[item] - self.before[item, axis] - self.after[item, axis]
+        spare = max(0.0, room - extent)
+        shift = np.zeros(2)
+        shift[axis] = spare / 2
+        layout = replace(layout, corner=layout.corner + shift, route=layout.route + shift)
         if self.right:
-            shift = np.array([0.0, spare / 2])
-            return replace(
-                layout, corner=layout.corner + shift, route=layout.route + shift, height=layout.height + spare
-            )
-        enter, leave = (tuple(at + spare / 2 for at in side) for side in (layout.enter, layout.leave))
-        shift = np.array([spare / 2, 0.0])
-        corner, route = layout.corner + shift, layout.route + shift
-        return replace(layout, corner=corner, route=route, width=layout.width + spare, enter=enter, leave=leave)
+            return replace(layout, height=layout.height + spare)
+        return replace(
+            layout,
+            width=layout.width + spare,
+            enter=tuple(x + spare / 2 for x in layout.enter),
+            leave=tuple(x + spare / 2 for x in layout.leave),
+        )
 
 
 def _title_widths(visible: VisibleGraph, is_open: Mask) -> Floats:
-    """The width of the title of each open scope in pixels: that of the widest title of all that are alike."""
-    scopes = np.flatnonzero(((visible.kind == CLOSED) | is_open) & np.isin(visible.alike, visible.alike[is_open]))
-    width = TEXT * _BOLD * text_widths(scope_titles(visible, scopes))
+    """The width of the title of each open scope in pixels: that of the widest title of all that are
+    alike.
+    """
+    is_scope = (visible.kind == CLOSED) | is_open
+    is_like_open = np.isin(visible.alike, visible.alike[is_open])
+    scopes = np.flatnonzero(is_scope & is_like_open)
+    width = TEXT * BOLD * text_widths(scope_titles(visible, scopes))
     widest = np.zeros(len(visible))
     np.maximum.at(widest, visible.alike[scopes], np.minimum(width, WIDEST_TITLE))
     return widest[visible.alike]
@@ -112,12 +129,13 @@ def scope_titles(visible: VisibleGraph, scopes: npt.NDArray[np.integer]) -> list
         scopes: The numbers of some of them.
     """
     labels = [visible.labels[item] or last_part(visible.names[item]) for item in scopes.tolist()]
-    members, loop = visible.members[scopes].tolist(), (visible.loop[scopes] > 0).tolist()
-    training = (visible.part[scopes] > visible.part[visible.parent[scopes]]).tolist()
-    return [
-        scope_title(label, count, is_loop=is_loop, is_training=is_training)
-        for label, count, is_loop, is_training in zip(labels, members, loop, training, strict=True)
-    ]
+    counts = visible.members[scopes].tolist()
+    loops = (visible.loop[scopes] > 0).tolist()
+    trainings = (visible.part[scopes] > visible.part[visible.parent[scopes]]).tolist()
+    titles = []
+    for label, count, is_loop, is_training in zip(labels, counts, loops, trainings, strict=True):
+        titles.append(scope_title(label, count, is_loop=is_loop, is_training=is_training))
+    return titles
 
 
 def to_absolute(
@@ -141,10 +159,11 @@ def to_absolute(
     inner[1:] = visible.kind[visible.parent[1:]] == OPEN
     if inner.any():
         corner[inner] = np.concatenate([one.corner for one in layouts])
-    start = np.searchsorted(visible.depth, np.arange(int(visible.depth[-1]) + 2))
-    for a, b in zip(start[1:-1].tolist(), start[2:].tolist(), strict=True):
-        around = visible.parent[a:b]
-        corner[a:b] += corner[around] + offset[around]
+    # Level by level, the items are ordered by depth: what is around them has its place already.
+    start = np.searchsorted(visible.depth, np.arange(int(visible.depth[-1]) + 2)).tolist()
+    for first_item, stop in pairwise(start[1:]):
+        parents = visible.parent[first_item:stop]
+        corner[first_item:stop] += corner[parents] + offset[parents]
     points = np.concatenate([one.points for one in layouts])
     route = np.concatenate([one.route for one in layouts])
     per_scope = [len(one.route) for one in layouts]
@@ -161,10 +180,13 @@ def to_absolute(
 def _extend_to_borders(
     visible: VisibleGraph, frame: Frame, route: Floats, first: npt.NDArray[np.int64], corner: Floats, size: Floats
 ) -> None:
-    """Draw lines on to the border below, and from the border above: in a scope that runs down, from its header."""
-    out = np.flatnonzero(visible.target == visible.container)
-    scope = visible.container[out]
-    route[first[out + 1] - 1, 1] = corner[scope, 1] + size[scope, 1]
+    """Extend routes to the border below, and from that above.
+
+    In a scope that runs down, they begin at the header.
+    """
+    leaving = np.flatnonzero(visible.target == visible.container)
+    scope = visible.container[leaving]
+    route[first[leaving + 1] - 1, 1] = corner[scope, 1] + size[scope, 1]
     if frame.right:
-        come = np.flatnonzero(visible.source == visible.container)
-        route[first[come], 1] = corner[visible.container[come], 1]
+        entering = np.flatnonzero(visible.source == visible.container)
+        route[first[entering], 1] = corner[visible.container[entering], 1]

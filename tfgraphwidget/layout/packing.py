@@ -6,15 +6,20 @@ from collections.abc import Sequence
 
 from tfgraphwidget.layout.geometry import Point
 from tfgraphwidget.layout.layered.column_wrapping import cost
-from tfgraphwidget.layout.spacing import Skyline
+from tfgraphwidget.layout.spacing import NODE, Skyline
 
-GAP, AUXILIARY_GAP = 12.0, 16.0
+GAP = 12.0  # pixels between boxes
+AUXILIARY_GAP = 16.0  # pixels between isolated nodes and the rest
+
+MANY = 250  # boxes; more are packed in plain rows, and fewer widths are thought of
+MAX_TRIES = 8  # widths that are tried
+
 Size = tuple[float, float]
-_MANY, _TRIED = 250, 8
 
 
 def pack(boxes: Sequence[Size], aspect: float) -> tuple[list[Point], float, float]:
-    """Pack boxes, the tallest first; equal ones keep their order, so that single ops form a tidy grid.
+    """Pack boxes, the tallest first; equal ones keep their order, so that single ops form a tidy
+    grid.
 
     Args:
         boxes: width and height of each box in pixels.
@@ -45,7 +50,8 @@ def pack_beside(
         Whether they are below, and their corners relative to where they begin.
     """
     order = sorted(range(len(boxes)), key=lambda i: -boxes[i][1])
-    widest, total = max(w for w, _ in boxes), sum(w + GAP for w, _ in boxes)
+    widest = max(width for width, _ in boxes)
+    total = sum(width + GAP for width, _ in boxes)
     distance = gap if existing[0] else 0.0
     best: tuple[float, bool, list[Point]] | None = None
     for limit in _candidate_widths(existing, boxes, aspect, max(widest, 1.0), total):
@@ -63,48 +69,72 @@ def pack_beside(
 
 
 def _candidate_widths(existing: Size, boxes: Sequence[Size], aspect: float, widest: float, total: float) -> list[float]:
-    """The widths to try: those whose drawing would have the best shape if nothing were left empty."""
-    area, tallest = sum((w + GAP) * (h + GAP) for w, h in boxes), max(h for _, h in boxes)
+    """The widths to try: those whose drawing would have the best shape if nothing were left
+    empty.
+    """
+    area = sum((width + GAP) * (height + GAP) for width, height in boxes)
+    tallest = max(height for _, height in boxes)
+    existing_width, existing_height = existing
     costs: dict[float, float] = {}
-    number = 1.0
-    while number < len(boxes) * 1.3:
-        width = max(widest, total / number)
+    rows = 1.0  # in which the boxes would be
+    while rows < len(boxes) * 1.3:
+        width = max(widest, total / rows)
         height = max(tallest, area / width)
-        costs[width] = cost(max(existing[1], height), existing[0] + width, aspect)
-        if existing[0]:
-            costs[width] = min(costs[width], cost(existing[1] + height, max(existing[0], width), aspect))
-        number = number + 0.5 if len(boxes) <= 12 else number * (1.15 if len(boxes) <= _MANY else 1.5)
-    return sorted(costs, key=lambda width: (costs[width], width))[:_TRIED]
+        costs[width] = cost(max(existing_height, height), existing_width + width, aspect)
+        if existing_width:
+            below = cost(existing_height + height, max(existing_width, width), aspect)
+            costs[width] = min(costs[width], below)
+        if len(boxes) <= 12:
+            rows += 0.5
+        else:
+            rows *= 1.15 if len(boxes) <= MANY else 1.5
+    return sorted(costs, key=lambda width: (costs[width], width))[:MAX_TRIES]
 
 
 def extent(boxes: Sequence[Size], places: Sequence[Point]) -> Size:
-    """Return the width and height that boxes take.
+    """Return the width and height that boxes take, in pixels.
 
     Args:
-        boxes: Width and height of the boxes, in pixels.
+        boxes: The widths and heights of the boxes, in pixels.
         places: The positions of the boxes, in pixels.
     """
-    right = max(x + w for (x, _), (w, _) in zip(places, boxes, strict=True))
-    return right, max(y + h for (_, y), (_, h) in zip(places, boxes, strict=True))
+    right = max(x + width for (x, _), (width, _) in zip(places, boxes, strict=True))
+    bottom = max(y + height for (_, y), (_, height) in zip(places, boxes, strict=True))
+    return right, bottom
 
 
 def _place_within(boxes: Sequence[Size], order: Sequence[int], limit: float) -> list[Point]:
-    """Corners of boxes within a width: each as high up as it can, then as far left; thousands in plain rows."""
+    """Corners of boxes within a width: each as high up as it can be, then as far left.
+
+    Many boxes are placed in plain rows.
+    """
+    if len(boxes) > MANY:
+        return _place_in_rows(boxes, order, limit)
     places: list[Point] = [(0.0, 0.0)] * len(boxes)
-    if len(boxes) > _MANY:
-        x, y, tall = 0.0, 0.0, 0.0
-        for i in order:
-            w, h = boxes[i]
-            if x and x + w > limit + 1e-6:
-                x, y, tall = 0.0, y + tall + GAP, 0.0
-            places[i] = (x, y)
-            x, tall = x + w + GAP, max(tall, h)
-        return places
     skyline = Skyline()
     for i in order:
-        w, h = boxes[i]
-        free = [0.0, *(x for x in skyline.x[1:] if x + w <= limit + 1e-6)]
-        y, x = min((skyline.under(x, x + w, (0.0, GAP, GAP)), x) for x in free)
+        width, height = boxes[i]
+        candidates = [0.0]
+        candidates += [x for x in skyline.x[1:] if x + width <= limit + 1e-6]
+        y, x = min((skyline.under(x, x + width, (0.0, GAP, GAP)), x) for x in candidates)
         places[i] = (x, y)
-        skyline.add(x, x + w + GAP, y + h, 1)
+        skyline.add(x, x + width + GAP, y + height, NODE)
+    return places
+
+
+def _place_in_rows(boxes: Sequence[Size], order: Sequence[int], limit: float) -> list[Point]:
+    """Corners of boxes in rows of a width, each row as tall as its tallest box."""
+    places: list[Point] = [(0.0, 0.0)] * len(boxes)
+    x = 0.0
+    y = 0.0
+    row_height = 0.0
+    for i in order:
+        width, height = boxes[i]
+        if x and x + width > limit + 1e-6:
+            x = 0.0
+            y += row_height + GAP
+            row_height = 0.0
+        places[i] = (x, y)
+        x += width + GAP
+        row_height = max(row_height, height)
     return places

@@ -1,8 +1,10 @@
-"""The y of everything in a column: as far up as what is above it allows, layers kept level where they are near.
+"""The y of everything in a column: as far up as what is above it allows, layers kept level where
+they are near.
 
-Boxes and the horizontal segments of edges are put down one after the other, from the top, on a skyline. What does not
-overlap in x does not wait for each other, so a small box beside a tall one leaves no hole below it. Things that overlap
-in x keep the order of the layers, so no edge runs through a box.
+Boxes and the horizontal segments of edges are put down one after the other, from the top, on a
+skyline. What does not overlap in x does not wait for each other, so a small box beside a tall one
+leaves no hole below it. Things that overlap in x keep the order of the layers, so no edge runs
+through a box.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ _SNAP, _CENTERED = 30.0, 20.0
 
 
 def places_beside(ports: Sequence[float], title: float) -> dict[int, float]:
-    """Place the ports of a border beside a title, in their order; those that are there already stay.
+    """Place the ports of a border beside a title, in their order; those that are there already
+    stay.
 
     >>> places_beside([40.0, 10.0, 200.0], 50.0)
     {1: 50.0, 0: 62.0, 2: 200.0}
@@ -34,7 +37,9 @@ def places_beside(ports: Sequence[float], title: float) -> dict[int, float]:
 
 
 class Skyline:
-    """The lower side of all that stands so far: pieces [x[i], x[i + 1]) at `y[i]`, made by something of `kind[i]`."""
+    """The lower side of all that stands so far: pieces [x[i], x[i + 1]) at `y[i]`, made by
+    something of `kind[i]`.
+    """
 
     def __init__(self) -> None:
         self.x, self.y, self.kind = [-inf], [0.0], [BORDER]

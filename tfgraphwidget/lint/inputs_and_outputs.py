@@ -66,7 +66,7 @@ def unknown_shape(context: LintContext) -> Iterator[Finding]:
                 "unknown-shape",
                 "warning",
                 f"Placeholder {name!r} has no shape; give it one: "
-                + editor_call("set_input", f"{name!r}, shape=[...]")
+                + editor_call("passes.set_input", f"{name!r}, shape=[...]")
                 + ".",
                 (name,),
             )

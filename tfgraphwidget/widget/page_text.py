@@ -34,7 +34,6 @@ CONTROLS = {
     "view.color_by": "Color by",
     "compare": "Compare with …",
     "connect": "drag from the dot below an op",
-    "cost": "the tab Costs",
     "detach": "Detach",
     "history.records": "Export",
     "find": "the search",
@@ -43,9 +42,14 @@ CONTROLS = {
     "probe": "Values",
     "reroute": "drag from the dot below an op",
     "save": "Export",
+    "table": "the tab Costs",
 }
 """The control of a method; that of an edit with a button is in its registration, see `control`."""
-_VERBS = {"signatures.add": "add_signature", "signatures.remove": "remove_signature"}
+_VERBS = {
+    "passes.set_input": "set_input",
+    "signatures.add": "add_signature",
+    "signatures.remove": "remove_signature",
+}
 """The verb of a command whose method has another name."""
 CLONE_FIELDS = {"init": "Values", "variables": "Variables"}
 """The field of the form of Clone for an option."""

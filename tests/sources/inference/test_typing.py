@@ -157,7 +157,7 @@ def test_a_file_of_very_many_ops_is_not_imported_for_a_shape(most: int, monkeypa
     imported = []
     infer = live_shapes.infer_shapes
     monkeypatch.setattr(live_shapes, "infer_shapes", lambda graph_def: imported.append(1) or infer(graph_def))
-    monkeypatch.setattr(file_shapes, "_MOST_IMPORTED", most)
+    monkeypatch.setattr(file_shapes, "MAX_IMPORTED_OPS", most)
     index = index_of(open_source(batch_norms(add_shapes=False)).body)
     assert index.shape(index.ids["norm"], 0) == ((2, 4, 4, 3) if most == 1000 else None)
     assert len(imported) == (most == 1000)

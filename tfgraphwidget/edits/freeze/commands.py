@@ -37,6 +37,8 @@ from tfgraphwidget.graph import (
     TABLE,
     WHILE_LOOPS,
     GraphIndex,
+    Mask,
+    VariableDef,
     by_key,
     definitions,
     handles,
@@ -44,7 +46,6 @@ from tfgraphwidget.graph import (
     is_placeholder,
     mask_of,
     needed_ops,
-    of_type,
     own_ops,
     pairs,
     side_effects,
@@ -57,14 +58,22 @@ from tfgraphwidget.tf_types import NodeDef
 
 TRAINS = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 """Types of the ops that an optimizer updates variables with."""
+
+# Type of the empty lists that a loop of TensorFlow 2 fills for its gradient.
 _ACCUMULATOR = "EmptyTensorList"
+# Names of ops that tf.gradients makes.
 _GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
-_REGULARIZATION, _REGULARIZER = "regularization_losses", re.compile(r"(?:^|/)Regularizer(?:_\d+)?/")
-# What TensorFlow's asserts make, the condition and the conditional around an Assert op; and with what a conditional of
-# TensorFlow 1 begins.
+# The collection of regularization losses, and names of ops that compute them in Keras.
+_REGULARIZATION_LOSSES = "regularization_losses"
+_REGULARIZER = re.compile(r"(?:^|/)Regularizer(?:_\d+)?/")
+# Names of what TensorFlow's asserts make, the condition and the conditional around an Assert op;
+# and of those with which a conditional of TensorFlow 1 begins.
 _CONDITIONS = re.compile(r"(?:^|/)(?:(?:assert_\w+|Assert(?:Guard)?(?:_\d+)?)/|(?:switch_[tf]|pred_id)$)")
-_READS = frozenset({"ReadVariableOp"})
-_OF_LOOP = "Identity", "Identity_1"
+_READ = "ReadVariableOp"
+# Last parts of the names of what follows a loop of TensorFlow 2, by port of the loop: its counter,
+# and how many iterations it may take at most.
+_LOOP_COUNTS = ("Identity", "Identity_1")
+# Types of ops of a Saver.
 _SAVES = re.compile(r"(Save|Restore)(V2|Slices|Slice)?|MergeV2Checkpoints|ShardedFilename")
 
 
@@ -131,11 +140,48 @@ class Freeze(Command):
             context: The graph that the edit is planned on.
         """
         index = context.index
-        need = np.flatnonzero(needed_ops(index, self.inputs, self.outputs)).tolist()
-        variables = tuple(definitions(index, [i for i in need if index.types[i] in HANDLES]).values())
-        values = context.variable_values(variables) if variables else {}
         in_function = bool(context.function) or context.ends is not None
-        converted = convert_variables(
+        converted = self._convert(context, in_function=in_function)
+        if in_function and self.lower_control_flow:
+            _check_runs_in_function(index, converted)
+        nodes = {node.name: node for node in converted.nodes}
+
+        # What stays: the nodes, the arguments of a function, and what initializes remaining state.
+        boundary = _function_boundary(context, self.inputs, self.outputs, nodes.keys(), converted)
+        arguments = context.arguments if boundary is None else boundary[0]
+        kept_ops = {op for op, name in enumerate(index.names) if name in nodes or f"{name}:0" in arguments}
+        kept_ops |= _table_initializers(index, kept_ops)
+        kept_ops |= _variable_initializers(index, converted.remaining_variables)
+
+        new = []
+        changed = []
+        for node in converted.nodes:
+            if node.name not in index.ids:
+                new.append(node)
+                continue
+            before = index.nodes[index.ids[node.name]]
+            if before != node:
+                changed.append(NodeChange(before, node))
+        patch = Patch(
+            add=Change(nodes=tuple(new), functions=converted.functions),
+            remove=_removal_of_rest(index, kept_ops, frozen_variables=converted.variables),
+            changed=tuple(changed),
+            report=Report(tuple(self._notes(converted))),
+            ends=boundary,
+        )
+        if (self.inline or self.lower_control_flow) and not in_function:
+            patch = without_uncalled_functions(index, patch, every=True)
+        if patch == Patch():  # notes say what a freeze leaves as it is
+            return nothing_to_do("The graph has neither variables nor ops that the outputs do not need.")
+        return patch
+
+    def _convert(self, context: PlanContext, *, in_function: bool) -> ConvertedGraph:
+        """What the outputs need, with constants in place of variables."""
+        index = context.index
+        needed = np.flatnonzero(needed_ops(index, self.inputs, self.outputs)).tolist()
+        variables = tuple(_variables_among(index, needed))
+        values = context.variable_values(variables) if variables else {}
+        return convert_variables(
             index,
             self.outputs,
             values.__getitem__,
@@ -145,81 +191,76 @@ class Freeze(Command):
             inline=self.inline,
             lower_control_flow=self.lower_control_flow,
         )
-        if in_function and self.lower_control_flow:
-            _check_runs_in_function(index, converted)
-        after = {node.name: node for node in converted.nodes}
-        ends = _ends(context, self.inputs, self.outputs, {node.name for node in converted.nodes}, converted)
-        arguments = context.arguments if ends is None else ends[0]
-        kept_ops = {i for i, name in enumerate(index.names) if name in after or f"{name}:0" in arguments}
-        kept_ops |= _table_initializers(index, kept_ops)
-        kept_ops |= _variable_initializers(index, converted.remaining_variables)
-        rest = _removal_of_rest(index, kept_ops, keep_members=converted.variables)
-        pairs = ((index.nodes[index.ids[name]], node) for name, node in after.items() if name in index.ids)
-        new = tuple(node for node in converted.nodes if node.name not in index.ids)
-        state = [f"{kind} {name!r}" for name, kind in converted.remaining_state]
-        notes = [
-            f"{name!r} stands for {tensor!r} now; feed it." for tensor, name in converted.fed if f"{name}:0" != tensor
-        ]
+
+    def _notes(self, converted: ConvertedGraph) -> list[str]:
+        """What the user should know of a freeze, in sentences."""
+        notes = []
+        for tensor, name in converted.fed:
+            if f"{name}:0" != tensor:
+                notes.append(f"{name!r} stands for {tensor!r} now; feed it.")
         notes += unused_inputs_notice(converted.unused, self.outputs)
         notes += converted.notices()
-        notes += [f"State other than variables stays what it is: {', '.join(state[:5])}."] if state else []
-        frozen = Patch(
-            add=Change(nodes=new, functions=converted.functions),
-            remove=rest,
-            changed=tuple(NodeChange(before, node) for before, node in pairs if before != node),
-            report=Report(tuple(notes)),
-            ends=ends,
-        )
-        is_flat = (self.inline or self.lower_control_flow) and not in_function
-        patch = without_uncalled_functions(index, frozen, every=True) if is_flat else frozen
-        if patch == Patch():  # notes say what a freeze leaves as it is
-            return nothing_to_do("The graph has neither variables nor ops that the outputs do not need.")
-        return patch
+        if converted.remaining_state:
+            state = [f"{kind} {name!r}" for name, kind in converted.remaining_state]
+            notes.append(f"State other than variables stays what it is: {', '.join(state[:5])}.")
+        return notes
 
 
 def _check_runs_in_function(index: GraphIndex, converted: ConvertedGraph) -> None:
-    """Raise GraphEditError where a function got control flow of TensorFlow 1, which it cannot be traced with again."""
-    new = next((node for node in converted.nodes if node.op in (*ENTER, *SWITCH) and node.name not in index.ids), None)
-    if new is not None:
-        raise GraphEditError(
-            f"Op {new.name!r} ({new.op}) would be control flow of TensorFlow 1 in a function, which TensorFlow "
-            "does not trace again; "
-            + in_cell(
-                "save(path, frozen=True, lower_control_flow=True) writes it to a '.pb', and "
-                "freeze(inline=True) leaves loops and conditionals as they are."
+    """Raise GraphEditError where a function would get control flow of TensorFlow 1.
+
+    It could not be traced again.
+    """
+    for node in converted.nodes:
+        if node.op in (*ENTER, *SWITCH) and node.name not in index.ids:
+            raise GraphEditError(
+                f"Op {node.name!r} ({node.op}) would be control flow of TensorFlow 1 in a function, "
+                "which TensorFlow does not trace again; "
+                + in_cell(
+                    "save(path, frozen=True, lower_control_flow=True) writes it to a '.pb', and "
+                    "freeze(inline=True) leaves loops and conditionals as they are."
+                )
             )
-        )
 
 
-def _ends(
+def _function_boundary(
     context: PlanContext,
     inputs: tuple[str, ...],
     outputs: tuple[str, ...],
     remaining: Collection[str],
     converted: ConvertedGraph | None = None,
 ) -> FunctionBoundary | None:
-    """The arguments and results of a function that is cut down to some inputs and outputs; None if they stay.
+    """The arguments and results of a function that is cut down to some inputs and outputs.
 
-    `remaining` are the ops that stay.
+    None if they stay. `remaining` are the ops that stay.
     """
-    index, ends = context.index, context.ends
-    if ends is None:
+    index = context.index
+    if context.ends is None:
         return None
-    keys, fed = {name: key for key, name in ends[1].items()}, dict(converted.fed if converted else ())
+    old_arguments, old_results = context.ends
+    key_of = {tensor: key for key, tensor in old_results.items()}
+    placeholders = dict(converted.fed if converted else ())
     unused = converted.unused if converted else ()
-    results, used_inputs = _tensors(index, outputs), [name for name in _tensors(index, inputs) if name not in unused]
-    if not used_inputs and set(results) == set(keys):
+    results = _tensors(index, outputs)
+    used_inputs = [name for name in _tensors(index, inputs) if name not in unused]
+    if not used_inputs and set(results) == set(key_of):
         return None
-    arguments = [f"{fed[name]}:0" if name in fed else name for name in used_inputs]
-    arguments += [name for name in ends[0] if not used_inputs or split_tensor(name)[0] in remaining]
-    return tuple(dict.fromkeys(arguments)), {keys.get(name, _key(name)): name for name in results}
+    arguments = [f"{placeholders[name]}:0" if name in placeholders else name for name in used_inputs]
+    for name in old_arguments:
+        op, _ = split_tensor(name)
+        if not used_inputs or op in remaining:
+            arguments.append(name)
+    new_results = {key_of.get(name, _key(name)): name for name in results}
+    return tuple(dict.fromkeys(arguments)), new_results
 
 
 def _tensors(index: GraphIndex, names: Iterable[str]) -> list[str]:
     """The tensors that names stand for; that of an op for all of its outputs."""
-    tensor_pairs = pairs(index, names)
-    ports = ((op, range(len(index.dtypes(op))) if port == ANY_PORT else [port]) for op, port in tensor_pairs)
-    return [f"{index.names[op]}:{k}" for op, some in ports for k in some]
+    tensors = []
+    for op, port in pairs(index, names):
+        ports = range(len(index.dtypes(op))) if port == ANY_PORT else [port]
+        tensors += [f"{index.names[op]}:{number}" for number in ports]
+    return tensors
 
 
 def _key(tensor: str) -> str:
@@ -281,64 +322,92 @@ class StripTraining(Command):
         if not self.outputs:
             return nothing_to_do("Nothing here looks like a result that training could be told from.")
         check_computed(index, self.outputs)
-        needed = set(np.flatnonzero(needed_ops(index, (), self.outputs)).tolist())
-        variables = definitions(index, [i for i in sorted(needed) if index.types[i] in HANDLES])
-        own = {op for variable in variables.values() for op in own_ops(index, variable)}
-        needed |= set(np.flatnonzero(needed_ops(index, (), [index.names[op] for op in own])).tolist())
-        needed |= _ops(index, context.arguments)
+        needed = _ops_needed_by(index, self.outputs)
+        needed |= _ops_needed_by(index, _names_of_own_ops(index, _variables_among(index, sorted(needed))))
+        needed |= {index.op(name) for name in context.arguments}
         needed |= _table_initializers(index, needed)
         if len(needed) == len(index):
             need = "needs" if len(self.outputs) == 1 else "need"
             return nothing_to_do(f"{names_text(self.outputs)} {need} every op of the graph.")
-        names = {index.names[i] for i in needed}
-        lonely = (index.nodes[i] for i in sorted(needed) if not names.issuperset(colocated_with(index.nodes[i])))
-        changed = tuple(_without_colocation(node, names) for node in lonely)
-        ends = _ends(context, (), self.outputs, names)
-        patch = Patch(remove=_removal_of_rest(index, needed), changed=changed, ends=ends)
-        return patch if context.function or context.signatures else without_uncalled_functions(index, patch)
+        names = {index.names[op] for op in needed}
+        nodes = [index.nodes[op] for op in sorted(needed)]
+        changed = [_without_colocation(node, names) for node in nodes if not names.issuperset(colocated_with(node))]
+        patch = Patch(
+            remove=_removal_of_rest(index, needed),
+            changed=tuple(changed),
+            ends=_function_boundary(context, (), self.outputs, names),
+        )
+        if context.function or context.signatures:
+            return patch
+        return without_uncalled_functions(index, patch)
+
+
+def _ops_needed_by(index: GraphIndex, outputs: Collection[str]) -> set[int]:
+    """All ops that some ops or tensors need, these included."""
+    return set(np.flatnonzero(needed_ops(index, (), outputs)).tolist())
+
+
+def _variables_among(index: GraphIndex, ops: Iterable[int]) -> list[VariableDef]:
+    """The variables whose handles are among some ops."""
+    return list(definitions(index, [op for op in ops if index.types[op] in HANDLES]).values())
+
+
+def _names_of_own_ops(index: GraphIndex, variables: Iterable[VariableDef]) -> list[str]:
+    """The ops that are there for variables: their initializers, reads and assignments."""
+    return [index.names[op] for variable in variables for op in own_ops(index, variable)]
 
 
 def _table_initializers(index: GraphIndex, keep: Collection[int]) -> set[int]:
-    """The ops that fill the tables among some ops, with all that they need: tables are empty without."""
-    needed, before = mask_of(index, keep), -1
-    while needed.sum() != before:
-        before = needed.sum()
-        tables = [ops for key, ops in by_key(index).items() if key[0] == TABLE and needed[ops].any()]
-        names = [index.names[i] for ops in tables for op in ops for i in initializers(index, op)]
-        needed |= needed_ops(index, (), names)
-        table_mask = needed_ops(index, (), names) & of_type(index, HANDLES.__contains__)
-        own = [op for v in definitions(index, np.flatnonzero(table_mask).tolist()).values() for op in own_ops(index, v)]
-        needed |= needed_ops(index, (), [index.names[op] for op in own])
+    """The ops that fill the tables among some ops, and all that they need.
+
+    Without these, the tables would be empty. What fills one may need another, or a variable.
+    """
+    needed = mask_of(index, keep)
+    count = -1
+    while needed.sum() != count:
+        count = needed.sum()
+        names = []
+        for (kind, *_), ops in by_key(index).items():
+            if kind == TABLE and needed[ops].any():
+                for op in ops:
+                    names += [index.names[initializer] for initializer in initializers(index, op)]
+        filling = needed_ops(index, (), names)
+        variables = _variables_among(index, np.flatnonzero(filling).tolist())
+        needed |= filling
+        needed |= needed_ops(index, (), _names_of_own_ops(index, variables))
     return set(np.flatnonzero(needed).tolist())
 
 
 def _variable_initializers(index: GraphIndex, variables: Collection[str]) -> set[int]:
-    """The ops of variables that stay, with all that they need: their initializers, reads and assignments."""
-    remaining = definitions(index, [index.ids[name] for name in variables])
-    names = [index.names[op] for variable in remaining.values() for op in own_ops(index, variable)]
-    return set(np.flatnonzero(needed_ops(index, (), names)).tolist())
+    """The ops that are there for variables that stay, and all that they need."""
+    remaining = definitions(index, [index.ids[name] for name in variables]).values()
+    return _ops_needed_by(index, _names_of_own_ops(index, remaining))
 
 
-def _ops(index: GraphIndex, names: Collection[str]) -> set[int]:
-    return {index.op(name) for name in names}
-
-
-def _removal_of_rest(index: GraphIndex, keep_ops: Collection[int], keep_members: Collection[str] = ()) -> Change:
-    """All that goes when only some ops stay, and the entries of collections for variables that are none any more."""
-    removal = removal_of(index, [i for i in range(len(index)) if i not in keep_ops])
-    there = set(removal.members)  # a collection may have an entry twice, and undo gives both back
-    frozen_too = tuple(
-        (key, member)
-        for key, entries in index.collections.items()
-        for member in entries
-        if member.kind == "variable" and member.name.partition(":")[0] in keep_members and (key, member) not in there
+def _removal_of_rest(index: GraphIndex, keep_ops: Collection[int], frozen_variables: Collection[str] = ()) -> Change:
+    """All that goes when only some ops stay, and what says of others that they are variables."""
+    removal = removal_of(index, [op for op in range(len(index)) if op not in keep_ops])
+    members = list(removal.members)
+    # A collection may have an entry twice, and undo gives both back.
+    members_of_ops = set(members)
+    for key, entries in index.collections.items():
+        for member in entries:
+            name, _, _ = member.name.partition(":")
+            is_frozen = member.kind == "variable" and name in frozen_variables
+            if is_frozen and (key, member) not in members_of_ops:
+                members.append((key, member))
+    variables = [each for each in index.variable_defs if each.handle in frozen_variables]
+    return Change(
+        nodes=removal.nodes,
+        members=tuple(members),
+        variables=(*removal.variables, *variables),
+        contexts=removal.contexts,
+        runners=removal.runners,
     )
-    variables = tuple(v for v in index.variable_defs if v.handle in keep_members)
-    members = (*removal.members, *frozen_too)
-    return Change(removal.nodes, members, (*removal.variables, *variables), removal.contexts, removal.runners)
 
 
 def _without_colocation(node: NodeDef, names: Collection[str]) -> NodeChange:
+    """A NodeDef that is to be on the device of those ops only that have some names."""
     after = type(node)()
     after.CopyFrom(node)
     colocations = [f"loc:@{name}".encode() for name in colocated_with(node) if name in names]
@@ -349,78 +418,105 @@ def _without_colocation(node: NodeDef, names: Collection[str]) -> NodeChange:
 
 
 def _penalties(index: GraphIndex) -> set[str]:
-    """The ops of regularization losses: only a loss reads them. A GraphDef has no collections, so names count too."""
-    members = {split_tensor(member.name)[0] for member in index.collections.get(_REGULARIZATION, ())}
-    return members | {name for name in index.names if _REGULARIZER.search(name)}
+    """The ops of regularization losses, which only a loss consumes."""
+    members = index.collections.get(_REGULARIZATION_LOSSES, ())
+    names = {split_tensor(member.name)[0] for member in members}
+    # A GraphDef has no collections, so names count too.
+    return names | {name for name in index.names if _REGULARIZER.search(name)}
 
 
 def _conditions(index: GraphIndex) -> set[str]:
     """The ops of asserts and conditionals that give a bool: whether the condition holds."""
-    ops = (op for op, name in enumerate(index.names) if _CONDITIONS.search(name))
-    return {index.names[op] for op in ops if index.dtypes(op)[:1] == ("bool",)}
+    return {
+        name for op, name in enumerate(index.names) if _CONDITIONS.search(name) and index.dtypes(op)[:1] == ("bool",)
+    }
 
 
 def _reports(index: GraphIndex) -> set[str]:
     """The ops that say something about a graph, and are not what it computes.
 
-    Shapes, summaries of training, variables as an update has left them, and what TensorFlow gives of its own with each
-    loop: the counter, and how many iterations it may take at most.
+    These are shapes, summaries of training, variables as an update has left them, and what
+    TensorFlow adds to each loop: the counter, and how many iterations it may take at most.
     """
-    kinds = ((name, kind) for name, kind in zip(index.names, index.types, strict=True))
-    reports = {name for name, kind in kinds if kind in SHAPE_QUERIES or kind in _READS or "Summary" in kind}
-    loops = (name for name, kind in zip(index.names, index.types, strict=True) if kind in WHILE_LOOPS)
-    own = ((f"{loop}/{end}", (index.ids[loop], port)) for loop in loops for port, end in enumerate(_OF_LOOP))
-    return reports | {name for name, source in own if name in index.ids and _reads_only(index, index.ids[name], source)}
+    reports = set()
+    for op, (name, kind) in enumerate(zip(index.names, index.types, strict=True)):
+        if kind in SHAPE_QUERIES or kind == _READ or "Summary" in kind:
+            reports.add(name)
+        if kind in WHILE_LOOPS:
+            for port, last_part in enumerate(_LOOP_COUNTS):
+                count = index.ids.get(f"{name}/{last_part}")
+                if count is not None and _consumes_only(index, count, op, port):
+                    reports.add(index.names[count])
+    return reports
 
 
-def _reads_only(index: GraphIndex, op: int, source: tuple[int, int]) -> bool:
-    """Whether an op hands on one output of another."""
-    start = index.inputs.start[op]
-    return index.input_lists[op] == [source[0]] and int(index.ports[start]) == source[1]
+def _consumes_only(index: GraphIndex, op: int, source: int, port: int) -> bool:
+    """Whether an op has one input, that output of another op."""
+    first_edge = index.inputs.start[op]
+    return index.input_lists[op] == [source] and int(index.ports[first_edge]) == port
 
 
 def results(index: GraphIndex) -> tuple[str, ...]:
-    """The ops that a graph seems to be for: those whose outputs have no consumer, training and bookkeeping left out.
+    """The ops that a graph seems to be for, for a call that names no outputs.
 
-    Regularization losses that no loss reads, conditions of asserts and conditionals, shapes and summaries are left out
-    where there is anything else.
-
-    For who names no outputs. GraphEditError when there are none.
+    These are the ops whose outputs have no consumer, without training and bookkeeping.
+    Regularization losses that no loss consumes, conditions of asserts and conditionals, shapes and
+    summaries are left out where there is anything else.
 
     Args:
         index: The graph.
+
+    Raises:
+        GraphEditError: There are none.
     """
-    train = [i for i, kind in enumerate(index.types) if TRAINS.fullmatch(kind)]
-    train += [index.op(member.name) for member in index.collections.get("train_op", ())]
-    training = [i for i, name in enumerate(index.names) if _GRADIENTS.search(name)]
-    # The gradient of a v2 loop has lists filled by the loop itself, which are made before it.
-    lists = traversal.backward(index, [i for i in training if index.types[i] == _ACCUMULATOR])
-    training = [i for i in training if not lists[i]]
-    saving = [i for i, kind in enumerate(index.types) if _SAVES.fullmatch(kind)]
-    aside = traversal.forward(index, [*train, *training, *saving])
-    aside[[i for i, kind in enumerate(index.types) if is_placeholder(kind)]] = True
-    aside[list(side_effects(index, range(len(index))))] = True
-    for variable in definitions(index, handles(index)).values():
-        aside[sorted(own_ops(index, variable))] = True
-    # A loss that only its gradients read is a result; what only feeds an optimizer or a Saver is none.
-    leftovers = _penalties(index) | _conditions(index) | _reports(index)
-    slopes, names = set(training), []
-    for i in np.flatnonzero(~aside).tolist():
-        readers = set(index.consumers.row(i).tolist())
-        is_end = not readers or (readers & slopes and all(aside[reader] for reader in readers))
-        is_value = any(dtype not in HANDLE_DTYPES for dtype in index.dtypes(i))
-        if is_end and is_value and index.types[i] not in CONSTANTS and _is_computed(index, i):
-            names.append(index.names[i])
-    names = [name for name in names if name not in leftovers] or names
+    gradient_ops = set(_gradient_ops(index))
+    is_aside = _is_aside(index, gradient_ops)
+    names = []
+    for op in np.flatnonzero(~is_aside).tolist():
+        consumers = index.consumers.row(op).tolist()
+        # A loss that only its gradients consume is a result. What only an optimizer or a Saver
+        # consumes is none.
+        is_loss = not gradient_ops.isdisjoint(consumers) and is_aside[consumers].all()
+        is_value = any(dtype not in HANDLE_DTYPES for dtype in index.dtypes(op))
+        if consumers and not is_loss:
+            continue
+        if is_value and index.types[op] not in CONSTANTS and _is_computed(index, op):
+            names.append(index.names[op])
+    doubtful = _penalties(index) | _conditions(index) | _reports(index)
+    names = [name for name in names if name not in doubtful] or names
     if not names:
         raise GraphEditError("Nothing here looks like a result; mark the output ops first, or name them as outputs.")
     return tuple(names)
 
 
+def _gradient_ops(index: GraphIndex) -> list[int]:
+    """The ops that tf.gradients has made."""
+    ops = [op for op, name in enumerate(index.names) if _GRADIENTS.search(name)]
+    # The gradient of a v2 loop has lists filled by the loop itself, which are made before it.
+    lists = [op for op in ops if index.types[op] == _ACCUMULATOR]
+    is_before_loop = traversal.backward(index, lists)
+    return [op for op in ops if not is_before_loop[op]]
+
+
+def _is_aside(index: GraphIndex, gradient_ops: Collection[int]) -> Mask:
+    """Which ops train, save, feed or initialize, or come after those that do; one bool per op."""
+    types = index.types
+    updates = [op for op, kind in enumerate(types) if TRAINS.fullmatch(kind)]
+    updates += [index.op(member.name) for member in index.collections.get("train_op", ())]
+    saves = [op for op, kind in enumerate(types) if _SAVES.fullmatch(kind)]
+    is_aside = traversal.forward(index, [*updates, *gradient_ops, *saves])
+    is_aside[[op for op, kind in enumerate(types) if is_placeholder(kind)]] = True
+    is_aside[list(side_effects(index, range(len(index))))] = True
+    for variable in definitions(index, handles(index)).values():
+        is_aside[sorted(own_ops(index, variable))] = True
+    return is_aside
+
+
 def _is_computed(index: GraphIndex, op: int) -> bool:
     """Whether something is fed or read to compute an op."""
-    before = np.flatnonzero(traversal.backward(index, [op]))
-    return any(is_placeholder(index.types[i]) or index.types[i] in HANDLES for i in before.tolist())
+    sources = np.flatnonzero(traversal.backward(index, [op])).tolist()
+    types = (index.types[source] for source in sources)
+    return any(is_placeholder(kind) or kind in HANDLES for kind in types)
 
 
 def without_training(index: GraphIndex) -> tuple[StripTraining, ...]:

@@ -74,7 +74,7 @@ from tfgraphwidget.naming import (
 )
 from tfgraphwidget.progress import tell
 from tfgraphwidget.sentences import Sentence, editor_call, either, in_cell
-from tfgraphwidget.tf_types import NodeDef
+from tfgraphwidget.tf_types import ContextDef, NodeDef, QueueRunnerDef
 
 _MOST_ROUNDS = 100
 _MOST_REFUSALS = 100
@@ -739,39 +739,59 @@ def _entries(nodes: Sequence[NodeDef]) -> list[NodeDef]:
 
 
 def _join(index: GraphIndex, after: GraphIndex, rounds: Sequence[Patch], notes: tuple[str, ...]) -> Patch:
-    """Patches one after the other as one: `after` is the graph behind them all."""
+    """Patches one after the other as one: `after` is the graph after them all."""
     if len(rounds) == 1:
         return rounds[0].with_notes(*notes)
-    new = [node for node in after.nodes if node.name not in index.ids]
+
+    # What one round has added and a later one has removed is in neither.
+    new_nodes = [node for node in after.nodes if node.name not in index.ids]
+    new_names = {node.name for node in new_nodes}
     removed_ops = [op for op, name in enumerate(index.names) if name not in after.ids]
-    pairs = ((index.nodes[op], after.nodes[after.ids[name]]) for name, op in index.ids.items() if name in after.ids)
-    names = {node.name for node in new}
+    changed = []
+    for name, op in index.ids.items():
+        if name in after.ids:
+            before, now = index.nodes[op], after.nodes[after.ids[name]]
+            if before is not now and before != now:
+                changed.append(NodeChange(before, now))
+
     renames: dict[str, str] = {}
+    members = []
+    contexts: list[ContextDef] = []
+    runners: list[tuple[str, QueueRunnerDef]] = []
+    functions = {}
+    gradients: list[tuple[str, str]] = []
+    scopes: list[str] = []
+    all_notes: list[str] = []
+    traces: list[tuple[str, Any]] = []
     for patch in rounds:
         for old, name in patch.output_renames:
-            renames |= {key: name for key, value in renames.items() if value == old}
+            renames |= {first: name for first, last in renames.items() if last == old}
             renames.setdefault(old, name)
-    functions = {f.signature.name: f for patch in rounds for f in patch.add.functions}
+        for key, member in patch.add.members:
+            if split_tensor(member.name)[0] in new_names:
+                members.append((key, member))
+        contexts += patch.add.contexts
+        runners += patch.add.runners
+        functions.update({function.signature.name: function for function in patch.add.functions})
+        gradients += patch.add.gradients
+        scopes += patch.scopes
+        all_notes += patch.report.notes
+        traces += patch.traces
     return replace(
         rounds[0],
         add=Change(
-            nodes=tuple(new),
-            members=tuple(
-                (key, member)
-                for patch in rounds
-                for key, member in patch.add.members
-                if split_tensor(member.name)[0] in names
-            ),
-            contexts=tuple(context for patch in rounds for context in patch.add.contexts),
-            runners=tuple(runner for patch in rounds for runner in patch.add.runners),
+            nodes=tuple(new_nodes),
+            members=tuple(members),
+            contexts=tuple(contexts),
+            runners=tuple(runners),
             functions=tuple(functions.values()),
-            gradients=tuple(dict.fromkeys(pair for patch in rounds for pair in patch.add.gradients)),
+            gradients=tuple(dict.fromkeys(gradients)),
         ),
         remove=removal_of(index, removed_ops),
         shapes=(),
-        changed=tuple(NodeChange(before, now) for before, now in pairs if before is not now and before != now),
-        scopes=tuple(dict.fromkeys(scope for patch in rounds for scope in patch.scopes)),
-        report=Report((*dict.fromkeys(note for patch in rounds for note in patch.report.notes), *notes)),
+        changed=tuple(changed),
+        scopes=tuple(dict.fromkeys(scopes)),
+        report=Report((*dict.fromkeys(all_notes), *notes)),
         output_renames=tuple((old, name) for old, name in renames.items() if split_tensor(old)[0] in index.ids),
-        traces=tuple(trace for patch in rounds for trace in patch.traces),
+        traces=tuple(traces),
     )

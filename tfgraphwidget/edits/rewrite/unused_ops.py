@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 
 import numpy as np
 
@@ -13,23 +14,26 @@ from tfgraphwidget.edits.rewrite.remove import no_longer_needed, unprunable_ops
 from tfgraphwidget.graph import GraphIndex, Mask, persistent_state, traversal
 from tfgraphwidget.naming import colocated_with, split_input, split_tensor
 
-# Drawing random numbers is a side effect, but of no use when nothing reads them.
+# Types of ops that draw random numbers: a side effect, but of no use when nothing consumes them.
 _DRAWS = re.compile(r".*Random(Uniform|Standard|Gamma|Poisson|Shuffle|Normal).*|.*TruncatedNormal|Multinomial")
 
 
 def find_unused_ops(
     index: GraphIndex, patches: Iterable[Patch], external: Collection[str], renamed: Mapping[str, str]
 ) -> tuple[int, ...]:
-    """Find the ops that a consumer has stopped reading, and that nothing needs now, with the ops that only they need.
+    """Find the ops that a consumer has stopped reading, and that nothing needs now, with the ops
+    that only they need.
 
-    Ops that had no consumers from the start are results of the graph, and what is never pruned (see `Remove`) stays.
-    Gradient ops of unused ops are no results: they are unused, too.
+    Ops that had no consumers from the start are results of the graph, and what is never pruned (see
+    `Remove`) stays. Gradient ops of unused ops are no results: they are unused, too.
 
     Args:
         index: The graph.
         patches: The edits that made it what it is, oldest first.
-        external: The ops and tensors that are named outside of the graph, and the boundary that the user marked.
-        renamed: The names of the ops that edits have renamed, by those before: gradient ops are named after these.
+        external: The ops and tensors that are named outside of the graph, and the boundary that the
+            user marked.
+        renamed: The names of the ops that edits have renamed, by those before: gradient ops are
+            named after these.
 
     Returns:
         The numbers of the ops, ascending.
@@ -39,23 +43,35 @@ def find_unused_ops(
         return ()
     stand_ins = _stand_ins_of_detached(index, patches)
     is_needed = _needed_ops(index, external, stand_ins)
-    ends = [op for op in range(len(index)) if not index.consumer_lists[op] and not index.waiting_lists[op]]
-    ends = [op for op in ends if op not in abandoned]
     uses = _Uses(index, is_needed)
-    gradients = [op for op in ends if scope_of_gradients(index, ~is_needed, index.names[op], renamed)]
+
+    def gradients_of(ops: Mask, candidates: Iterable[int]) -> list[int]:
+        """Those of the candidates that are gradients of some ops, by their names."""
+        return [op for op in candidates if scope_of_gradients(index, ops, index.names[op], renamed)]
+
+    # The results that are gradients of unused ops are unused. Without them more ops are, of which
+    # other results may be the gradients: until nothing changes.
+    results = [
+        op
+        for op in range(len(index))
+        if not index.consumer_lists[op] and not index.waiting_lists[op] and op not in abandoned
+    ]
+    gradients = gradients_of(~is_needed, results)
     while True:
-        used = uses.of(op for op in ends if op not in gradients)
-        remaining = [op for op in gradients if scope_of_gradients(index, ~used, index.names[op], renamed)]
+        used = uses.of(op for op in results if op not in gradients)
+        remaining = gradients_of(~used, gradients)
         if remaining == gradients:
             break
         gradients = remaining
+
     unused: set[int] = set()
-    more = {op for op in abandoned if not used[op]}
-    while more:
-        unused |= set(np.flatnonzero(traversal.forward(index, more)).tolist())
-        unused |= no_longer_needed(index, unused, is_needed | uses.colocation_targets(used), stand_ins)
-        mask = traversal.mask_of(index, unused)
-        more = {op for op in gradients if not mask[op] and scope_of_gradients(index, mask, index.names[op], renamed)}
+    new = {op for op in abandoned if not used[op]}
+    while new:
+        unused |= set(np.flatnonzero(traversal.forward(index, new)).tolist())
+        is_kept = is_needed | uses.colocation_targets(used)
+        unused |= no_longer_needed(index, unused, is_kept, stand_ins)
+        is_unused = traversal.mask_of(index, unused)
+        new = set(gradients_of(is_unused, [op for op in gradients if not is_unused[op]]))
     return tuple(sorted(unused))
 
 
@@ -63,9 +79,12 @@ class _Uses:
     """What ops of use need: their inputs, what they wait for, and what they are colocated with."""
 
     def __init__(self, index: GraphIndex, is_needed: Mask) -> None:
-        self._index, self._needed = index, np.flatnonzero(is_needed).tolist()
-        pairs = ((op, name) for op, node in enumerate(index.nodes) for name in colocated_with(node))
-        self._colocations = [(op, index.ids[name]) for op, name in pairs if name in index.ids]
+        self._index = index
+        self._needed = np.flatnonzero(is_needed).tolist()
+        self._colocations: list[tuple[int, int]] = []  # ops, and what they are colocated with
+        for op, node in enumerate(index.nodes):
+            others = [index.ids[name] for name in colocated_with(node) if name in index.ids]
+            self._colocations += [(op, other) for other in others]
 
     def of(self, results: Iterable[int]) -> Mask:
         """The ops that the needed ops and the results need, and these themselves."""
@@ -82,54 +101,66 @@ class _Uses:
 
 
 def _needed_ops(index: GraphIndex, external: Collection[str], stand_ins: set[int]) -> Mask:
-    """The ops that are of use whether or not an op reads them."""
-    is_needed = unprunable_ops(index, {split_tensor(name)[0] for name in external}, colocations=False)
-    state = persistent_state(index)
-    ends = {index.ids[op] for op in (split_tensor(name)[0] for name in external) if op in index.ids}
-    members = {split_tensor(member.name)[0] for some in index.collections.values() for member in some}
-    for op in np.flatnonzero(is_needed & ~state).tolist():
-        is_no_result = op in stand_ins or _DRAWS.fullmatch(index.types[op])
-        if is_no_result and op not in ends and index.names[op] not in members:
+    """The ops that are of use whether or not an op consumes them."""
+    external_ops = {split_tensor(name)[0] for name in external}
+    members = chain.from_iterable(index.collections.values())
+    named_ops = external_ops | {split_tensor(member.name)[0] for member in members}
+    is_needed = unprunable_ops(index, external_ops, colocations=False)
+    for op in np.flatnonzero(is_needed & ~persistent_state(index)).tolist():
+        can_be_unused = op in stand_ins or _DRAWS.fullmatch(index.types[op])
+        if can_be_unused and index.names[op] not in named_ops:
             is_needed[op] = False
     return is_needed
 
 
 def _abandoned_ops(patches: Iterable[Patch]) -> set[str]:
-    """The names, after all patches, of ops that some op has stopped reading."""
+    """The names, after all patches, of ops that some op has stopped consuming."""
     names: set[str] = set()
     for patch in patches:
-        names |= _no_longer_read(patch)
-        renamed = dict(patch.renamed)
-        names = {renamed.get(name, name) for name in names}
+        names = _renamed_ops(patch, names | _no_longer_consumed(patch))
     return names
 
 
-def _no_longer_read(patch: Patch) -> set[str]:
-    return {op for each in patch.changed for op in _producers(each.before.input) - _producers(each.after.input)}
+def _renamed_ops(patch: Patch, names: Collection[str]) -> set[str]:
+    """The names of some ops after a patch."""
+    renamed = dict(patch.renamed)
+    return {renamed.get(name, name) for name in names}
+
+
+def _no_longer_consumed(patch: Patch) -> set[str]:
+    """The ops that some op consumes before a patch and not after it."""
+    names: set[str] = set()
+    for edited in patch.changed:
+        names |= _sources(edited.before.input) - _sources(edited.after.input)
+    return names
 
 
 def _stand_ins_of_detached(index: GraphIndex, patches: Iterable[Patch]) -> set[int]:
-    """The placeholders that ops have read since an edit cut them off from what comes before and from their consumers.
+    """The placeholders of ops that an edit has cut off, from their inputs and their consumers.
 
-    They are no inputs that a user knows: the way from them to the ops without consumers is what was cut off.
+    They are no inputs that a user knows: the way from them to the ops without consumers is what was
+    cut off.
     """
+    # Per edit that made placeholders, these and the ops without consumers.
     cuts: list[tuple[set[str], set[str]]] = []
     for patch in patches:
-        new = {node.name for node in patch.add.nodes if node.op == "Placeholder"}
-        read = {op for each in patch.changed for op in _producers(each.after.input)} & new
-        renamed = dict(patch.renamed)
-        cuts = [
-            ({renamed.get(name, name) for name in inputs}, {renamed.get(name, name) for name in outputs})
-            for inputs, outputs in (*cuts, *([(read, _no_longer_read(patch))] if read else []))
-        ]
+        consumed = set[str]().union(*(_sources(edited.after.input) for edited in patch.changed))
+        placeholders = {node.name for node in patch.add.nodes if node.op == "Placeholder"}
+        placeholders &= consumed
+        if placeholders:
+            cuts.append((placeholders, _no_longer_consumed(patch)))
+        cuts = [(_renamed_ops(patch, inputs), _renamed_ops(patch, outputs)) for inputs, outputs in cuts]
     stand_ins: set[int] = set()
     for inputs, outputs in cuts:
         abandoned = [index.ids[name] for name in outputs if name in index.ids]
-        for op in [index.ids[name] for name in inputs if name in index.ids]:
-            if traversal.forward(index, [op])[abandoned].any():
-                stand_ins.add(op)
+        for name in inputs:
+            if name in index.ids:
+                op = index.ids[name]
+                if traversal.forward(index, [op])[abandoned].any():
+                    stand_ins.add(op)
     return stand_ins
 
 
-def _producers(inputs: Iterable[str]) -> set[str]:
+def _sources(inputs: Iterable[str]) -> set[str]:
+    """The ops whose tensors are some inputs of a NodeDef."""
     return {op for op, port in map(split_input, inputs) if port >= 0}

@@ -1,3 +1,4 @@
+from . import names_of_0_2 as names_of_0_2
 from .json_format import EditRecord as EditRecord
 from .json_format import Json as Json
 from .json_format import document as document

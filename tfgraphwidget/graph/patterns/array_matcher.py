@@ -1,9 +1,10 @@
-"""Matches found all at once, as arrays: for each node of a pattern one op for each candidate of the output.
+"""Matches found all at once, as arrays: for each node of a pattern one op for each candidate.
 
-A candidate leaves a choice where a commutative op can read its inputs in both orders, where several alternatives can
-fit, or several ops of a chain of Identity ops. Then the first choice is taken, as the search of `matcher` does, and the
-candidate is undecided if that fits nowhere. Patterns with several outputs or control inputs, and graphs with loops of
-TensorFlow 1, are left to the search altogether. What is found is what the search finds first
+A candidate leaves a choice where a commutative op can consume its inputs in both orders, where
+several alternatives can fit, or several ops of a chain of Identity ops. Then the first choice is
+taken, as the search of `matcher` does, and the candidate is undecided if that does not fit.
+Patterns with several outputs or control inputs, and graphs with loops of TensorFlow 1, are left to
+the search altogether. What is found is what the search finds first
 (tests/graph/patterns/test_brute_force.py).
 """
 
@@ -36,8 +37,8 @@ from tfgraphwidget.graph.patterns.structure import (
 from tfgraphwidget.graph.stateful_resources import of_type
 
 Integers = npt.NDArray[np.signedinteger]
-_PORT_BITS = 24
-_MOST_PASSED = 100  # Identity ops behind one another that are looked at; behind more, the search decides
+PORT_BITS = 24  # of the port in a number that stands for a tensor; the op has the bits above
+MAX_PASSED = 100  # Identity ops in a chain that are looked at; in a longer one, the search decides
 
 
 class NodePlan(NamedTuple):
@@ -48,7 +49,8 @@ class NodePlan(NamedTuple):
         values: Its inputs but for `...`.
         split: The number of inputs before `...`.
         is_exact: Whether there is no `...`.
-        orders: The inputs in the order in which a commutative op tries them; None if all orders are the same.
+        orders: The inputs in the order in which a commutative op tries them; None if all orders are
+            the same.
         has_conditions: Whether it has attributes, a dtype or a shape.
         is_free: Of a commutative op with two inputs, whether both may be any tensor.
     """
@@ -72,7 +74,10 @@ class TensorColumn(NamedTuple):
 def array_matcher(
     candidates: Candidates, root: Value, plan: Callable[[Node], NodePlan], blocks: dict[int, int] | None
 ) -> ArrayMatcher | None:
-    """Make a matcher of a pattern; None where the pattern or the graph needs the search.
+    """Make a matcher of a pattern with one output; None where it or the graph needs the search.
+
+    `plan` is what matching needs of a node, and `blocks` for each op the number of the loop or
+    branch around it.
 
     Args:
         candidates: The ops that the pattern's values can be.
@@ -81,18 +86,23 @@ def array_matcher(
         blocks: For each op the number of the loop or branch around it.
     """
     index, pattern = candidates.index, candidates.pattern
-    if not isinstance(root, Node) or not NEXT.isdisjoint(index.kinds[0]) or not len(index.inputs.values):
+    has_loops = not NEXT.isdisjoint(index.kinds[0])
+    if not isinstance(root, Node) or has_loops or not len(index.inputs.values):
         return None
     wildcards: list[str] = []
     for value in pattern.bottom_up:
         if isinstance(value, Node):
             if value.controls:
                 return None
-            wildcards += [each.name for _, each in value.attributes if isinstance(each, Wildcard)]
-    values = (each for statement in pattern.statements for each in walk(statement))
-    types = [each.tensor_type for each in values if not isinstance(each, Alternatives)]
-    if len(set(wildcards)) < len(wildcards) or any(isinstance(each.dtype, Wildcard) for each in types):
+            attributes = [attribute for _, attribute in value.attributes]
+            wildcards += [each.name for each in attributes if isinstance(each, Wildcard)]
+    # What a wildcard has met, the search alone compares with what it meets again.
+    if len(set(wildcards)) < len(wildcards):
         return None
+    for statement in pattern.statements:
+        for value in walk(statement):
+            if not isinstance(value, Alternatives) and isinstance(value.tensor_type.dtype, Wildcard):
+                return None
     return ArrayMatcher(candidates, root, plan, blocks)
 
 
@@ -125,9 +135,12 @@ class ArrayMatches:
     """
 
     def __init__(self, matcher: ArrayMatcher, ops: Numbers) -> None:
-        self._matcher, self._candidates, self._through = matcher, matcher.candidates, matcher.candidates.through
-        index = self._index = matcher.index
-        self._start, self._sources, self._ports = index.inputs.start, index.inputs.values, index.ports
+        self._matcher = matcher
+        self._candidates = matcher.candidates
+        self._through = matcher.candidates.through
+        self._start = matcher.index.inputs.start
+        self._sources = matcher.index.inputs.values
+        self._ports = matcher.index.ports
         self.is_match = np.ones(len(ops), bool)
         self.is_undecided = np.zeros(len(ops), bool)
         self._has_choice = np.zeros(len(ops), bool)
@@ -136,12 +149,15 @@ class ArrayMatches:
         self._used: dict[int, Numbers] = {}  # the same without sources
         self._tensors: dict[str, TensorColumn] = {}
         self._attributes: list[tuple[str, str, Numbers]] = []  # names of wildcard and attribute
-        self._passed: list[tuple[Numbers, Numbers]] = []  # what is read, and the op behind what is seen through
-        self._goals: list[tuple[Value, TensorColumn, Mask]] = []  # with their rows; the last one comes first
+        # What is consumed, and the op before what is seen through.
+        self._passed: list[tuple[Numbers, Numbers]] = []
+        # What is left to match, and in which rows; the last one comes first.
+        self._goals: list[tuple[Value, TensorColumn, Mask]] = []
         self._node(matcher.root, ops, self.is_match.copy(), is_output=True)
         while self._goals and self.is_match.any():
             value, column, rows = self._goals.pop()
-            if (rows := rows & self.is_match).any():
+            rows = rows & self.is_match
+            if rows.any():
                 self._value(value, *column, rows)
         self.is_undecided |= self._has_choice & ~self.is_match
 
@@ -153,31 +169,37 @@ class ArrayMatches:
 
     def make_match(self, row: int) -> FoundMatch:
         """The match of a row."""
-        numbers = tuple(sorted({int(ops[row]) for ops in self._used.values()} - {-1}))
+        used = {int(ops[row]) for ops in self._used.values()} - {-1}
         passed: set[int] = set()
         for ops, ends in self._passed:
             op, end = int(ops[row]), int(ends[row])
             while op != end:
                 passed.add(op)
                 op = int(self._sources[self._start[op]])
-        columns = self._tensors.items()
-        tensors = {name: (int(each.ops[row]), int(each.ports[row])) for name, each in columns if each.ops[row] >= 0}
+        tensors = {
+            name: (int(column.ops[row]), int(column.ports[row]))
+            for name, column in self._tensors.items()
+            if column.ops[row] >= 0
+        }
         attributes: dict[str, object] = {}
         for wildcard, name, ops in self._attributes:
             if ops[row] >= 0:
                 value = self._candidates.attribute(name, int(ops[row]))
                 attributes[wildcard] = None if value is None else plain_value(value)
         results = tuple(self._output(output, row) for output in self._matcher.pattern.outputs)
-        return FoundMatch(numbers, tuple(sorted(passed - set(numbers))), tensors, attributes, results)
+        numbers = tuple(sorted(used))
+        return FoundMatch(numbers, tuple(sorted(passed - used)), tensors, attributes, results)
 
     def _output(self, output: Value, row: int) -> Tensor:
+        """The tensor of an output of the pattern."""
         port = output.port if isinstance(output, Variable | Node) else 0
-        return int(self._ops[id(self._matcher.pattern.resolve(output))][row]), port
+        ops = self._ops[id(self._matcher.pattern.resolve(output))]
+        return int(ops[row]), port
 
     # Goals, in the order of the search: a name stands for the first tensor that it meets
 
     def _value(self, value: Value, ops: Numbers, ports: Numbers, rows: Mask) -> None:
-        """Match a value with what is read in some rows."""
+        """Match a value with what is consumed in some rows."""
         node = self._matcher.pattern.resolve(value)
         if isinstance(node, Variable):
             self._bind(node, ops, ports, rows)
@@ -187,7 +209,8 @@ class ArrayMatches:
         if isinstance(node, Alternatives):
             self._alternatives(node, ops, ports, rows)
             return
-        ends = self._ends(node, value.port if isinstance(value, Variable | Node) else 0, ops, ports, rows)
+        port = value.port if isinstance(value, Variable | Node) else 0
+        ends = self._ends(node, port, ops, ports, rows)
         rows = rows & self.is_match
         if node.name:
             self._name(node.name, ops, ports, rows)
@@ -201,6 +224,7 @@ class ArrayMatches:
             self._node(node, ends, rows)
 
     def _alternatives(self, value: Alternatives, ops: Numbers, ports: Numbers, rows: Mask) -> None:
+        """Match the first alternative that can fit in each row."""
         if value.name:
             self._bind(Variable(value.name), ops, ports, rows)
         masks = [self._candidates.can_be(choice) for choice in value.choices]
@@ -214,22 +238,28 @@ class ArrayMatches:
             rows = rows & ~fit
 
     def _ends(self, node: Node | Constant, port: int, ops: Numbers, ports: Numbers, rows: Mask) -> Numbers:
-        """The op that is a node: the one that is read, or one behind Identity ops."""
+        """The op that is a node: the one that is consumed, or one before Identity ops."""
         own, through = self._candidates.own(node), self._through
         if not (own & through.mask).any():
+            # The node is no Identity op: it is what is before all of them.
             ends = through.op[ops].astype(np.intp)
-            self._keep(rows, own[ends] & (np.where(through.mask[ops], through.port[ops], ports) == port))
+            end_ports = np.where(through.mask[ops], through.port[ops], ports)
+            self._keep(rows, own[ends] & (end_ports == port))
             return ends
-        ends, count, on = ops, np.zeros(len(ops), np.intp), rows
-        for _ in range(_MOST_PASSED):
-            fits = on & own[ops] & (ports == port)
-            ends, count = np.where(fits & (count == 0), ops, ends), count + fits
-            on = on & through.mask[ops]
-            if not on.any():
+        ends = ops
+        count = np.zeros(len(ops), np.intp)  # of the ops that the node can be
+        continues = rows  # where the chain of Identity ops goes on
+        for _ in range(MAX_PASSED):
+            fits = continues & own[ops] & (ports == port)
+            ends = np.where(fits & (count == 0), ops, ends)
+            count = count + fits
+            continues = continues & through.mask[ops]
+            if not continues.any():
                 break
-            first = np.where(on, self._start[ops], 0)
-            ops, ports = np.where(on, self._sources[first], ops), np.where(on, self._ports[first], ports)
-        self._has_choice |= rows & ((count > 1) | on)
+            edge = np.where(continues, self._start[ops], 0)
+            ops = np.where(continues, self._sources[edge], ops)
+            ports = np.where(continues, self._ports[edge], ports)
+        self._has_choice |= rows & ((count > 1) | continues)
         self._keep(rows, count > 0)
         return ends
 
@@ -257,51 +287,59 @@ class ArrayMatches:
             self._inputs(self._matcher.plan(node), ops, rows)
 
     def _inputs(self, plan: NodePlan, ops: Numbers, rows: Mask) -> None:
-        first, count = self._start[ops], self._start[ops + 1] - self._start[ops]
-        self._keep(rows, count == len(plan.values) if plan.is_exact else count >= len(plan.values))
+        """Match the inputs of a node, later: the last one comes first on the stack of goals."""
+        first = self._start[ops]
+        count = self._start[ops + 1] - first
+        wanted = len(plan.values)
+        self._keep(rows, count == wanted if plan.is_exact else count >= wanted)
         rows = rows & self.is_match
         if plan.orders is not None:
             any_order = rows & self._matcher.is_commutative[ops]
-            if len(plan.values) == 2 and np.array_equal(any_order, rows):
+            if wanted == 2 and np.array_equal(any_order, rows):
                 self._in_either_order(plan, ops, rows)
                 return
             self._leave(any_order)
             rows = rows & self.is_match
-        slots = [first + k if k < plan.split else first + count - len(plan.values) + k for k in range(len(plan.values))]
-        for value, slot in reversed(list(zip(plan.values, slots, strict=True))):
+        for k in reversed(range(wanted)):
+            value = plan.values[k]
+            edges = first + k if k < plan.split else first + count - wanted + k
+            column = self._tensors_at(edges, rows)
             if isinstance(value, Variable) and value.name not in self._matcher.pattern.definitions:
-                self._bind(value, *self._read(slot, rows), rows)
+                self._bind(value, *column, rows)
             else:
-                self._goals.append((value, self._read(slot, rows), rows))
+                self._goals.append((value, column, rows))
 
     def _in_either_order(self, plan: NodePlan, ops: Numbers, rows: Mask) -> None:
         """Match the two inputs of a commutative op."""
         assert plan.orders is not None
         one, other = plan.orders
         first = self._start[ops]
-        straight = np.ones(len(ops), bool)
-        turned = np.full(len(ops), not plan.is_free)
-        (left, left_port), (right, right_port) = self._read(first, rows), self._read(first + 1, rows)
+        left = self._tensors_at(first, rows)
+        right = self._tensors_at(first + 1, rows)
+        fits = np.ones(len(ops), bool)
+        fits_swapped = np.full(len(ops), not plan.is_free)
         if not plan.is_free:
-            for value, a, b in ((one, left, right), (other, right, left)):
+            for value, column, swapped in ((one, left, right), (other, right, left)):
                 mask = self._candidates.can_be(value)
                 if mask is not None:
-                    straight &= mask[a]
-                    turned &= mask[b]
-            turned &= (left != right) | (left_port != right_port)
-        self._has_choice |= rows & straight & turned
-        self._keep(rows, straight | turned)
-        turned &= ~straight
+                    fits &= mask[column.ops]
+                    fits_swapped &= mask[swapped.ops]
+            # Of an op that consumes one tensor twice, both orders are the same.
+            fits_swapped &= (left.ops != right.ops) | (left.ports != right.ports)
+        self._has_choice |= rows & fits & fits_swapped
+        self._keep(rows, fits | fits_swapped)
+        is_swapped = fits_swapped & ~fits
         rows = rows & self.is_match
         self._goals += [
-            (other, self._read(first + 1 - turned, rows), rows),
-            (one, self._read(first + turned, rows), rows),
+            (other, self._tensors_at(first + 1 - is_swapped, rows), rows),
+            (one, self._tensors_at(first + is_swapped, rows), rows),
         ]
 
-    def _read(self, slots: Integers, rows: Mask) -> TensorColumn:
-        """What is read at some slots; anything in other rows."""
-        slots = np.where(rows, slots, 0)
-        return TensorColumn(self._sources[slots].astype(np.intp), self._ports[slots].astype(np.intp))
+    def _tensors_at(self, edges: Integers, rows: Mask) -> TensorColumn:
+        """What is consumed by some edges; anything in other rows."""
+        edges = np.where(rows, edges, 0)
+        ops, ports = self._sources[edges], self._ports[edges]
+        return TensorColumn(ops.astype(np.intp), ports.astype(np.intp))
 
     def _keep(self, rows: Mask, fits: Mask) -> None:
         """Of `rows` keep those that fit."""
@@ -315,14 +353,15 @@ class ArrayMatches:
     # Conditions
 
     def _name(self, name: str, ops: Numbers, ports: Numbers, rows: Mask) -> TensorColumn:
-        """What a name stands for: what is read, where it does not stand for a tensor yet."""
-        column = self._tensors.get(name, TensorColumn(np.full_like(ops, -1), ports))
-        rows = rows & (column.ops < 0)
-        column = TensorColumn(np.where(rows, ops, column.ops), np.where(rows, ports, column.ports))
+        """What a name stands for: what is consumed, where it does not stand for a tensor yet."""
+        earlier = self._tensors.get(name, TensorColumn(np.full_like(ops, -1), ports))
+        is_new = rows & (earlier.ops < 0)
+        column = TensorColumn(np.where(is_new, ops, earlier.ops), np.where(is_new, ports, earlier.ports))
         self._tensors[name] = column
         return column
 
     def _bind(self, value: Variable, ops: Numbers, ports: Numbers, rows: Mask) -> None:
+        """Let a variable stand for what is consumed; drop the rows where it is another tensor."""
         self._require_type(value.tensor_type, ops, ports, rows)
         if not value.name:
             return
@@ -331,12 +370,14 @@ class ArrayMatches:
             self._keep(rows, a == b)
 
     def _source_of(self, ops: Numbers, ports: Numbers) -> TensorColumn:
-        """Tensors behind the Identity ops and reads that nothing orders."""
+        """The tensors before the Identity ops and reads that nothing orders."""
         through = self._through
-        free = through.free[ops] & (ports == 0)
-        return TensorColumn(np.where(free, through.op[ops], ops), np.where(free, through.port[ops], ports))
+        is_free = through.free[ops] & (ports == 0)
+        return TensorColumn(np.where(is_free, through.op[ops], ops), np.where(is_free, through.port[ops], ports))
 
     def _require_attribute(self, name: str, attribute: Attribute, ops: Numbers, rows: Mask) -> None:
+        """Keep the rows whose op has an attribute; a wildcard notes it."""
+
         def holds(op: int) -> bool:
             value = self._candidates.attribute(name, op)
             return value is not None and self._candidates.has_value(attribute, value)
@@ -346,18 +387,21 @@ class ArrayMatches:
             self._attributes.append((attribute.name, name, np.where(rows, ops, -1)))
 
     def _require_type(self, tensor_type: TensorType, ops: Numbers, ports: Numbers, rows: Mask) -> None:
+        """Keep the rows whose tensor has a dtype and a shape."""
         if tensor_type == ANY:
             return
 
         def holds(tensor: int) -> bool:
-            op, port = tensor >> _PORT_BITS, tensor & ((1 << _PORT_BITS) - 1)
+            op = tensor >> PORT_BITS
+            port = tensor & ((1 << PORT_BITS) - 1)
             has_dtype = tensor_type.dtype in ("", self._candidates.dtype(op, port))
             return has_dtype and self._candidates.has_shape(tensor_type, op, port)
 
-        self._require((ops.astype(np.int64) << _PORT_BITS) + ports, holds, rows)
+        self._require((ops.astype(np.int64) << PORT_BITS) + ports, holds, rows)
 
     def _require(self, keys: Integers, holds: Callable[[int], bool], rows: Mask) -> None:
-        """Keep the rows for whose number something holds; it is asked once for each number."""
+        """Keep the rows for whose key something holds; it is called once for each key."""
         rows = rows & self.is_match
-        numbers, inverse = np.unique(keys[rows], return_inverse=True)
-        self.is_match[rows] = np.fromiter(map(holds, numbers.tolist()), bool, len(numbers))[inverse]
+        distinct, inverse = np.unique(keys[rows], return_inverse=True)
+        fits = np.fromiter(map(holds, distinct.tolist()), bool, len(distinct))
+        self.is_match[rows] = fits[inverse]

@@ -1,4 +1,5 @@
-"""Patterns built in Python: `@tgw.pattern` calls a function once, with names of op types and of tensors.
+"""Patterns built in Python: `@tgw.pattern` calls a function once, with names of op types and of
+tensors.
 
 Nothing is traced and nothing runs: `op.Relu(x)` is a value.
 """
@@ -38,26 +39,30 @@ from tfgraphwidget.graph.tensors import parse_shape, shape_pattern
 
 @names_its_call
 def pattern(of: str | Callable[..., object] | Pattern | Selection) -> Pattern:
-    """Make a pattern, a structure of ops that `editor.match` finds and `editor.replace_all` replaces.
+    """Make a pattern, a structure of ops that `editor.match` finds and `editor.replace_all`
+    replaces.
 
-    As text, an op is its type and its inputs: "BiasAdd(Conv2D(x, w=Const, padding='SAME'), b=Const)". Words in small
-    letters are tensors; `name=` names an input, and gives an attribute if a value follows. Numbers are constants.
-    `Mul|RealDiv(x, y)` is one of two types, `(Relu(x) | Tanh(x))` one of two structures, `_` any tensor, `*(x)` any op
-    without state, `...` any further inputs, `^NoOp` a control input. `x: float32[?x4]` gives dtype and shape,
-    `padding=$p` names an attribute, and `alpha>0.1`, `padding={'SAME', 'VALID'}` and `name=/regex/` are conditions.
+    As text, an op is its type and its inputs: "BiasAdd(Conv2D(x, w=Const, padding='SAME'),
+    b=Const)". Words in small letters are tensors; `name=` names an input, and gives an attribute if
+    a value follows. Numbers are constants. `Mul|RealDiv(x, y)` is one of two types, `(Relu(x) |
+    Tanh(x))` one of two structures, `_` any tensor, `*(x)` any op without state, `...` any further
+    inputs, `^NoOp` a control input. `x: float32[?x4]` gives dtype and shape, `padding=$p` names an
+    attribute, and `alpha>0.1`, `padding={'SAME', 'VALID'}` and `name=/regex/` are conditions.
     `Split(a, x):1` is the second output of an op. `;` separates several outputs.
 
-    As a function, the first parameter makes ops (`op.Mul(x, 0.5)`; `op.any("Mul|RealDiv", x, y)`, `op.const(0.5)`,
-    `op.variable()`, `op.either(a, b)`), and the others are tensors. The function is called once, with symbols.
+    As a function, the first parameter makes ops (`op.Mul(x, 0.5)`; `op.any("Mul|RealDiv", x, y)`,
+    `op.const(0.5)`, `op.variable()`, `op.either(a, b)`), and the others are tensors. The function
+    is called once, with symbols.
 
     Args:
-        of: The text, or the function.
+        of: The text, the function, or a Selection: the pattern is then what its ops are like.
 
     Returns:
         The pattern; `print` shows its text.
 
     Raises:
-        InvalidArgument: The text cannot be read, the pattern is not connected, or it matches everything.
+        InvalidArgument: The text cannot be read, the pattern is not connected, or it matches
+            everything.
 
     Example:
         >>> import tfgraphwidget as tgw
@@ -107,7 +112,9 @@ class Expression:
         raise invalid("A value of a pattern has no known number of outputs; write value[0] and value[1].")
 
     def constrain(self, dtype: object = "", shape: object = "*") -> Expression:
-        """The same value, which must have a dtype and a shape, as the query of `editor.find` writes it."""
+        """The same value, which must have a dtype and a shape, as the query of `editor.find` writes
+        it.
+        """
         pattern_of_shape = parse_shape(shape) if isinstance(shape, str) else shape_pattern(shape)
         return replace(
             self, condition=TensorType(str(getattr(dtype, "name", dtype)), pattern_of_shape), base=self.base or self
@@ -155,8 +162,8 @@ class OpMaker:
 
         Args:
             value: The value; None for any.
-            tolerance: How far it may differ, as a part of the value; absolutely, if that is 0. None for what rounding
-                makes.
+            tolerance: How far it may differ, as a part of the value; absolutely, if that is 0. None
+                for what rounding makes.
             name: What the match calls it.
         """
         if value is None:

@@ -1,7 +1,9 @@
-"""Candidates: for each value of a pattern the ops of a graph that can be it, as masks, and the conditions on one op.
+"""Candidates: for each value of a pattern the ops of a graph that can be it, as masks, and the
+conditions on one op.
 
-A mask is computed from an op's type, its number of inputs and the masks of what it reads: array operations, from
-constants to outputs. What a mask leaves out no match has; what it has the search has to try.
+A mask is computed from an op's type, its number of inputs and the masks of what it reads: array
+operations, from constants to outputs. What a mask leaves out no match has; what it has the search
+has to try.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ Numbers = npt.NDArray[np.intp]
 
 
 class Candidates:
-    """The ops of `index` that the values of `pattern` can be; `within` are those that a match may consist of."""
+    """The ops of `index` that the values of `pattern` can be; `within` are those that a match may
+    consist of.
+    """
 
     def __init__(self, index: GraphIndex, pattern: Pattern, within: Mask | None) -> None:
         self.index, self.pattern, self.within = index, pattern, within
@@ -71,13 +75,16 @@ class Candidates:
         return len(self.index) if mask is None else int(np.count_nonzero(mask))
 
     def can_be(self, value: Value) -> Mask | None:
-        """The ops whose output can be a value, as it is read or behind Identity ops; None for all."""
+        """The ops whose output can be a value, as it is read or behind Identity ops; None for
+        all.
+        """
         value = self.pattern.resolve(value)
         if id(value) not in self._can_be:
             self._can_be[id(value)] = self._compute_can_be(value)
         return self._can_be[id(value)]
 
     def _compute_can_be(self, value: Value) -> Mask | None:
+        """See `can_be`."""
         if isinstance(value, Variable):
             return None
         if isinstance(value, Alternatives):
@@ -91,19 +98,13 @@ class Candidates:
         return can_be
 
     def own(self, value: Node | Constant) -> Mask:
-        """The ops that can be a value themselves.
-
-        Args:
-            value: A node or a constant of the pattern.
-
-        Returns:
-            One bool per op.
-        """
+        """The ops that can be a value themselves, one bool per op."""
         if id(value) not in self._own:
             self._own[id(value)] = self._compute_own(value)
         return self._own[id(value)]
 
     def _compute_own(self, value: Node | Constant) -> Mask:
+        """See `own`."""
         index = self.index
         if isinstance(value, Constant):
             return of_type(index, GROUPS["Const"].__contains__)
@@ -114,13 +115,17 @@ class Candidates:
         ops = np.flatnonzero(mask)
         if value.inputs is not None and len(ops):
             ops = self._with_inputs(ops, value, value.inputs)
-        if port := self._output_ports.get(id(value), 0):
-            ops = np.array([op for op in ops.tolist() if port < len(index.dtypes(op))], np.intp)
+        port = self._output_ports.get(id(value), 0)
+        if port:
+            with_port = [op for op in ops.tolist() if port < len(index.dtypes(op))]
+            ops = np.array(with_port, np.intp)
         mask = np.zeros(len(index), bool)
         mask[ops] = True
         return mask
 
     def _stateful(self) -> Mask:
+        """The ops with effects or with state, and those of control flow: none of them is any op."""
+
         def is_stateful(kind: str) -> bool:
             definition = self.index.typing.definition(kind)
             return kind in V1_CONTROL_FLOW or (definition is not None and bool(definition.is_stateful))
@@ -128,40 +133,38 @@ class Candidates:
         return of_type(self.index, is_stateful)
 
     def _with_inputs(self, ops: Numbers, node: Node, inputs: tuple[Value | EllipsisType, ...]) -> Numbers:
-        counts = self._start[ops + 1] - self._start[ops]
-        rest = inputs.index(...) if ... in inputs else -1
-        ops = ops[counts == len(inputs)] if rest < 0 else ops[counts >= len(inputs) - 1]
-        values = [each for each in inputs if not isinstance(each, EllipsisType)]
-        masks = [self.can_be(each) for each in values]
+        """The ops of some whose inputs can be those of a node."""
+        values = [value for value in inputs if not isinstance(value, EllipsisType)]
+        is_exact = len(values) == len(inputs)
+        count = self._start[ops + 1] - self._start[ops]
+        ops = ops[count == len(values) if is_exact else count >= len(values)]
+        masks = [self.can_be(value) for value in values]
+
+        split = len(values) if is_exact else inputs.index(...)
         fits = np.ones(len(ops), bool)
         for k, mask in enumerate(masks):
             if mask is not None:
-                before = rest < 0 or k < rest
-                slots = self._start[ops] + k if before else self._start[ops + 1] - (len(values) - k)
+                from_end = len(values) - k
+                slots = self._start[ops] + k if k < split else self._start[ops + 1] - from_end
                 fits &= mask[self._sources[slots]]
+
         if not node.op_types or not node.op_types.isdisjoint(COMMUTATIVE):
-            any_order = of_type(self.index, COMMUTATIVE.__contains__)[ops]
-            if len(inputs) == 2 and rest < 0:  # of more inputs the search tries all orders
-                second = np.ones(len(ops), bool)
+            in_other_order = of_type(self.index, COMMUTATIVE.__contains__)[ops]
+            if is_exact and len(values) == 2:  # of more inputs the search tries all orders
                 for k, mask in enumerate(masks):
                     if mask is not None:
-                        second &= mask[self._sources[self._start[ops] + 1 - k]]
-                any_order &= second
-            fits |= any_order
+                        in_other_order &= mask[self._sources[self._start[ops] + 1 - k]]
+            fits |= in_other_order
         return ops[fits]
 
     # Conditions on one op
 
     def is_constant(self, value: Constant, op: int) -> bool:
-        """Whether an op is a constant of a value.
-
-        Args:
-            value: The constant of the pattern, with its tolerance.
-            op: The number of the op.
-        """
+        """Whether an op is a constant of a value, within the value's tolerance."""
         key = id(value), op
         if key not in self._constants:
-            self._constants[key] = is_near(constant_value(self.index, op), value.value, value.tolerance)
+            array = constant_value(self.index, op)
+            self._constants[key] = is_near(array, value.value, value.tolerance)
         return self._constants[key]
 
     def attribute(self, name: str, op: int) -> AttrValue | None:
@@ -177,7 +180,7 @@ class Candidates:
         return reader.value(op)
 
     def has_value(self, attribute: Attribute, value: AttrValue) -> bool:
-        """Whether a value is what a pattern says of it.
+        """Whether the AttrValue of an op is what a pattern says of it.
 
         Args:
             attribute: What the pattern says.
@@ -210,49 +213,58 @@ class Candidates:
         return dtypes[port].removesuffix("_ref") if port < len(dtypes) else ""
 
     def has_shape(self, tensor_type: TensorType, op: int, port: int) -> bool:
-        """Whether an output has a shape.
+        """Whether an output has the shape of a tensor of the pattern; "*" is any.
 
         Args:
-            tensor_type: What the pattern says of the tensor: its shape in the notation of queries, "*" for any.
+            tensor_type: What the pattern says of the tensor: its shape in the notation of queries,
+                "*" for any.
             op: The number of the op.
             port: The number of the output.
         """
-        return tensor_type.shape == "*" or matches_shape(self.index.shape(op, port), tensor_type.shape)
+        if tensor_type.shape == "*":
+            return True
+        return matches_shape(self.index.shape(op, port), tensor_type.shape)
 
 
 def plain_value(value: AttrValue) -> object:
     """An AttrValue as a value that can be compared and passed to a function."""
     content = attr_value(value)
+    if isinstance(content, list):
+        return tuple(map(_plain_item, content))
+    return _plain_item(content)
+
+
+def _plain_item(content: Any) -> object:
+    """One item of an AttrValue: a text, a shape as a tuple, or the name of a function."""
     if isinstance(content, bytes):
         return content.decode("utf-8", "backslashreplace")
-    if isinstance(content, list):
-        return tuple(
-            each.decode("utf-8", "backslashreplace") if isinstance(each, bytes) else _plain_message(each)
-            for each in content
-        )
-    return _plain_message(content)
-
-
-def _plain_message(content: Any) -> object:
     if hasattr(content, "unknown_rank"):
-        return None if content.unknown_rank else tuple(None if d.size < 0 else int(d.size) for d in content.dim)
+        if content.unknown_rank:
+            return None
+        return tuple(None if dim.size < 0 else int(dim.size) for dim in content.dim)
     if hasattr(content, "name") and hasattr(content, "attr"):
         return str(content.name)
     return content
 
 
 def _normal_text(value: object) -> str:
-    return op_predicates.normalized_text(f"[{','.join(map(str, value))}]" if isinstance(value, tuple) else str(value))
+    """A value in the form in which queries compare it."""
+    text = f"[{','.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
+    return op_predicates.normalized_text(text)
 
 
 def _compare(plain: Any, comparison: AttributeComparison) -> bool:
+    """Whether a value is less or more than that of a pattern, or another one."""
     sign, expected = comparison.sign, comparison.value
     if sign == "!=":
         return _normal_text(plain) != _normal_text(expected)
-    if isinstance(plain, str) != isinstance(expected, str) or isinstance(plain, tuple) != isinstance(expected, tuple):
-        return False
+    for kind in (str, tuple):  # texts are compared with texts only, and lists with lists
+        if isinstance(plain, kind) != isinstance(expected, kind):
+            return False
     try:
-        less, equal = bool(plain < expected), bool(plain == expected)
+        is_less = bool(plain < expected)
+        is_equal = bool(plain == expected)
     except TypeError:
         return False
-    return {"<": less, "<=": less or equal, ">": not less and not equal, ">=": not less}[sign]
+    is_greater = not is_less and not is_equal
+    return {"<": is_less, "<=": is_less or is_equal, ">": is_greater, ">=": not is_less}[sign]

@@ -16,7 +16,9 @@ _MOST = 1 << 16  # elements of a constant that a list is compared with
 
 
 def constant_value(index: GraphIndex, op: int) -> np.ndarray | None:
-    """The array of the constant `op` of `index`; None for other ops, and for a constant that cannot be read."""
+    """The array of the constant `op` of `index`; None for other ops, and for a constant that cannot
+    be read.
+    """
     if index.types[op] not in CONSTANTS:
         return None
     proto = index.nodes[op].attr["value"].tensor
@@ -27,12 +29,14 @@ def constant_value(index: GraphIndex, op: int) -> np.ndarray | None:
 
 
 def is_near(array: np.ndarray | None, value: Literal, tolerance: float | None) -> bool:
-    """Whether an array is a value: a scalar stands for an array of any shape in which every element is this.
+    """Whether an array is a value: a scalar stands for an array of any shape in which every element
+    is this.
 
     Args:
         array: The array; None is no value.
         value: A number, a text, or a tuple of them.
-        tolerance: How far an element may differ, relatively, or absolutely from 0; None for what rounding makes.
+        tolerance: How far an element may differ, relatively, or absolutely from 0; None for what
+            rounding makes.
 
     >>> is_near(np.full([2, 2], 0.5, np.float32), 0.5, None), is_near(np.array([1, 2]), (1, 2), None)
     (True, True)

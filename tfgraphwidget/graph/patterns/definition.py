@@ -26,7 +26,8 @@ from tfgraphwidget.graph.patterns.structure import (
 class Pattern:
     """A structure to be found in graphs: what `tgw.pattern` returns.
 
-    Two patterns are equal if their texts are. The text is what `print` shows and what files of edits hold.
+    Two patterns are equal if their texts are. The text is what `print` shows and what files of
+    edits hold.
 
     >>> import tfgraphwidget as tgw
     >>> pattern = tgw.pattern("Relu( BiasAdd(Conv2D(x, w=Const, padding = 'SAME'), b=Const) )")
@@ -77,7 +78,8 @@ class Pattern:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The tensors that a replacement is called on: those that may be any, and constants and variables with a name.
+        """The tensors that a replacement is called on: those that may be any, and constants and
+        variables with a name.
 
         They are in the order in which they are written.
         """
@@ -167,7 +169,9 @@ def _check_not_recursive(pattern: Pattern, name: str) -> None:
 
 
 def names_of(pattern: Pattern, value: Value) -> set[str]:
-    """The names that the value `value` of `pattern` has in any case: of alternatives those that all of them have."""
+    """The names that the value `value` of `pattern` has in any case: of alternatives those that all
+    of them have.
+    """
     names: dict[int, set[str]] = {}
     for each in pattern.bottom_up:
         parts = [names[id(pattern.resolve(child))] for child in children(each)]

@@ -29,9 +29,10 @@ _DEEPEST = 40  # parentheses inside each other
 def pattern_of(selection: Selection) -> Pattern:
     """The pattern that some ops are a match of.
 
-    Their types, edges and those attributes that are not at their defaults are in it. Scalar constants are in it by
-    value, others as any constant; tensors from outside are any, and variables any variable or constant. Dtypes, shapes,
-    names and devices are left out, Identity ops and reads of variables too.
+    Their types, edges and those attributes that are not at their defaults are in it. Scalar
+    constants are in it by value, others as any constant; tensors from outside are any, and
+    variables any variable or constant. Dtypes, shapes, names and devices are left out, Identity ops
+    and reads of variables too.
 
     Args:
         selection: The ops.
@@ -40,7 +41,8 @@ def pattern_of(selection: Selection) -> Pattern:
         The pattern.
 
     Raises:
-        InvalidArgument: There are no ops that compute something, too many, or they are not connected.
+        InvalidArgument: There are no ops that compute something, too many, or they are not
+            connected.
     """
     return _Likeness(selection).pattern()
 
@@ -79,7 +81,9 @@ class _Likeness:
         return tensors
 
     def deep_ops(self) -> dict[int, None]:
-        """The ops that get a statement of their own, so that the text has few parentheses inside each other."""
+        """The ops that get a statement of their own, so that the text has few parentheses inside
+        each other.
+        """
         deep: dict[int, None] = {}
         depths: dict[int, int] = {}
         rank = topological_rank(self.index)
@@ -129,7 +133,9 @@ class _Likeness:
 
 
 def attributes_of(index: GraphIndex, op: int) -> tuple[tuple[str, Attribute], ...]:
-    """The attributes of an op of `index` that say what it computes, if they are not at their defaults."""
+    """The attributes of an op of `index` that say what it computes, if they are not at their
+    defaults.
+    """
     node = index.nodes[op]
     definition = index.typing.definition(node.op)
     if definition is None:

@@ -80,10 +80,11 @@ class MatchedTensor(str):
 class Match:
     """One place of a graph at which a pattern fits.
 
-    What the pattern names are attributes: `match.x`, or `match["x"]`. `index` is the graph, and `function` the function
-    whose body that is, "" for the graph itself. The ops that `numbers` lists go when it is replaced; `passed` are
-    the Identity ops and reads between them, `tensors` and `attributes` what the pattern's names stand for, and
-    `results` its outputs. `find_why` finds `why`.
+    What the pattern names are attributes: `match.x`, or `match["x"]`. `index` is the graph, and
+    `function` the function whose body that is, "" for the graph itself. The ops that `numbers`
+    lists go when it is replaced; `passed` are the Identity ops and reads between them, `tensors`
+    and `attributes` what the pattern's names stand for, and `results` its outputs. `find_why` finds
+    `why`.
     """
 
     pattern: Pattern
@@ -103,7 +104,9 @@ class Match:
 
     @cached_property
     def ops(self) -> tuple[str, ...]:
-        """The names of the ops, in graph order; constants and variables that the pattern names are not among them."""
+        """The names of the ops, in graph order; constants and variables that the pattern names are
+        not among them.
+        """
         return tuple(self.index.names[op] for op in self.numbers)
 
     @cached_property
@@ -185,7 +188,9 @@ class Matches(Sequence[Match]):
 
     @cached_property
     def near(self) -> tuple[NearMatch, ...]:
-        """Places where all but one thing fits: a type, an attribute, a value, a number of inputs."""
+        """Places where all but one thing fits: a type, an attribute, a value, a number of
+        inputs.
+        """
         return self.find_near()
 
     @property
@@ -263,7 +268,8 @@ class Obstacles:
 
     Args:
         index: The graph.
-        external: The tensors that are named outside of the graph, by signatures or callers of a function.
+        external: The tensors that are named outside of the graph, by signatures or callers of a
+            function.
         effects: Whether ops with side effects can be replaced.
     """
 
@@ -325,7 +331,9 @@ class Obstacles:
 
 
 def topological_rank(index: GraphIndex) -> Sequence[int]:
-    """For each op of `index` its place in an order in which ops come behind what they read, but for loops."""
+    """For each op of `index` its place in an order in which ops come behind what they read, but for
+    loops.
+    """
     if index.is_sorted():
         return range(len(index))
     order: list[int] = []
@@ -349,7 +357,9 @@ def topological_rank(index: GraphIndex) -> Sequence[int]:
 
 
 def structure_digest(index: GraphIndex) -> bytes:
-    """A digest of the graph `index` that is the same for graphs which differ only in names and in the order of ops."""
+    """A digest of the graph `index` that is the same for graphs which differ only in names and in
+    the order of ops.
+    """
     kind = AttributeDigests(index).kind
     rank = topological_rank(index)
     order = range(len(index)) if isinstance(rank, range) else np.argsort(np.array(rank)).tolist()

@@ -1,10 +1,12 @@
 """The matcher: where in a graph a pattern fits.
 
-First each op of the pattern gets a mask of the graph's ops that can be it (`candidates`). The output with the fewest
-is the anchor. Where the pattern leaves no choice, all matches are found at once, as arrays (`array_matcher`). At other
-candidates of the anchor a search binds ops and tensors, taking back what does not fit (inputs of commutative ops in
-another order, another alternative, an op behind an Identity). The search is cut at a number of steps: there are
-patterns for which no matcher is fast.
+First each op of the pattern gets a mask of the graph's ops that can be it (`candidates`), as in
+J. R. Ullmann's "An algorithm for subgraph isomorphism" (1976): an op is a candidate if its inputs
+are. The output with the fewest candidates is the anchor. Where the pattern leaves no choice, all
+matches are found at once, as arrays (`array_matcher`). At other candidates of the anchor a search
+binds ops and tensors, and undoes what does not fit (inputs of commutative ops in another order,
+another alternative, an op before an Identity). The search ends after a number of steps: subgraph
+isomorphism is NP-complete, and there are patterns for which no matcher is fast.
 """
 
 from __future__ import annotations
@@ -58,11 +60,11 @@ from tfgraphwidget.sentences import OP_TYPE_NAMES, drawn_shape, in_cell
 _Key = TypeVar("_Key")
 _Bound = TypeVar("_Bound")
 
-_MOST_STEPS = 1_000_000  # or, in a large graph, so many for each op that can be the output:
-_STEPS_PER_CANDIDATE = 100
-_MOST_NEAR = 20
-_MOST_NEAR_CANDIDATES = 2_000
-_CHUNK = 1 << 14  # ops that are matched between two reports of progress
+MAX_STEPS = 1_000_000  # of the search, in a few seconds
+STEPS_PER_CANDIDATE = 100  # so many for each op that can be the output, if that is more
+MAX_NEAR_MATCHES = 20  # places that almost fit
+MAX_NEAR_CANDIDATES = 2_000  # ops at which these are looked for, and ops whose consumers are
+CHUNK = 1 << 14  # ops that are matched between two reports of progress
 
 
 def find_matches(
@@ -82,8 +84,8 @@ def find_matches(
     Args:
         index: The graph.
         pattern: The pattern.
-        within: The ops that matches may consist of, one bool each; None for all. Constants, variables and placeholders
-            may lie outside.
+        within: The ops that matches may consist of, one bool each; None for all. Constants,
+            variables and placeholders may lie outside.
         limit: How many matches are found at most; None for all.
         external: The tensors that are named outside of the graph, for `Match.why`.
         effects: Whether ops with side effects can be replaced.
@@ -136,17 +138,29 @@ def check_types(pattern: Pattern, index: GraphIndex, op_types: Callable[[], Iter
 
 
 def _check_attributes(node: Node, index: GraphIndex) -> None:
-    definitions = [index.typing.definition(kind) for kind in node.op_types]
-    if not definitions or None in definitions:
+    """Raise for an attribute that no op of a node's types has; those that begin with "_" all may
+    have.
+    """
+    names: set[str] = set()
+    for kind in node.op_types:
+        definition = index.typing.definition(kind)
+        if definition is None:
+            return
+        names.update(attr.name for attr in definition.attr)
+    if not node.op_types:
         return
-    names = {attr.name for definition in definitions if definition is not None for attr in definition.attr}
     for name, _ in node.attributes:
         if name not in names and name[:1] != "_":
-            raise invalid(f"{'|'.join(node.types)} has no attribute {name!r}{known_instead(name, sorted(names))}")
+            types, instead = "|".join(node.types), known_instead(name, sorted(names))
+            raise invalid(f"{types} has no attribute {name!r}{instead}")
 
 
 class _Goal(NamedTuple):
-    """What is left to match: a value with a tensor, inputs of a commutative op, or another output; then `next`."""
+    """What is left to match, then `next`.
+
+    It is a `value` with the tensor of an op and a port (-1: the op itself, an output), or the
+    `inputs` of a commutative op at some of its `slots`, or another output, by its number in `root`.
+    """
 
     value: Value | None
     op: int
@@ -162,14 +176,16 @@ _NO_GOAL = _Goal(None, -1, -1, None)
 
 
 class _Matcher:
-    """Matches one pattern in one index. What is bound so far is in `ops`, `tensors` and `attributes`."""
+    """Matches one pattern in one index. What is bound so far is in `ops`, `tensors` and
+    `attributes`.
+    """
 
     def __init__(self, index: GraphIndex, pattern: Pattern, within: Mask | None) -> None:
         self.index, self.pattern, self.within = index, pattern, within
         self.candidates = Candidates(index, pattern, within)
         self.through = self.candidates.through
         self.own, self.can_be = self.candidates.own, self.candidates.can_be
-        self.steps, self.most_steps = 0, _MOST_STEPS
+        self.steps, self.most_steps = 0, MAX_STEPS
         self.matched: set[tuple[int, ...]] = set()  # the ops of the matches so far
         self._definitions = pattern.definitions
         self._uses = _count_uses(pattern)
@@ -202,16 +218,17 @@ class _Matcher:
         root = self.roots[0]
         mask = self.own(root) if isinstance(root, Node | Constant) else self.can_be(root)
         candidates = np.arange(len(self.index)) if mask is None else np.flatnonzero(mask)
-        self.most_steps = max(_MOST_STEPS, _STEPS_PER_CANDIDATE * len(candidates))
+        self.most_steps = max(MAX_STEPS, STEPS_PER_CANDIDATE * len(candidates))
         if not isinstance(rank, range):
             candidates = candidates[np.argsort(np.array(rank)[candidates], kind="stable")]
         if len(self.roots) == 1:
             return self._all_of_one_output(candidates, limit)
         matches: list[FoundMatch] = []
         for number, op in enumerate(candidates.tolist()):
-            if not number % _CHUNK:
+            if not number % CHUNK:
                 tell("Matching the pattern", number, len(candidates))
-            while (match := self._match_at(op)) is not None:  # the others may be several ops for one anchor
+            # The other outputs may be several ops for one anchor.
+            while (match := self._match_at(op)) is not None:
                 if limit is not None and len(matches) >= limit:
                     return matches, True
                 self.matched.add(match.numbers)
@@ -220,18 +237,21 @@ class _Matcher:
         return matches, False
 
     def _all_of_one_output(self, candidates: Numbers, limit: int | None) -> tuple[Sequence[FoundMatch], bool]:
-        """All matches of a pattern with one output, from which all that it needs is chunk."""
+        """All matches of a pattern with one output, which are found from there."""
         matches: list[FoundMatch | tuple[ArrayMatches, int]] = []
         arrays = array_matcher(self.candidates, self.roots[0], self._plan, self._blocks)
-        for start in range(0, len(candidates), _CHUNK):
+        for start in range(0, len(candidates), CHUNK):
             tell("Matching the pattern", start, len(candidates))
-            ops = candidates[start : start + _CHUNK]
+            ops = candidates[start : start + CHUNK]
             chunk = None if arrays is None else arrays.match(ops)
-            rows = range(len(ops)) if chunk is None else chunk.rows
-            for row in rows:
-                match = self._match_at(int(ops[row])) if chunk is None or chunk.is_undecided[row] else (chunk, row)
-                if match is None or (isinstance(match, FoundMatch) and match.numbers in self.matched):
-                    continue
+            for row in range(len(ops)) if chunk is None else chunk.rows:
+                match: FoundMatch | tuple[ArrayMatches, int] | None
+                if chunk is not None and not chunk.is_undecided[row]:
+                    match = (chunk, row)
+                else:
+                    match = self._match_at(int(ops[row]))
+                    if match is None or match.numbers in self.matched:
+                        continue
                 if limit is not None and len(matches) >= limit:
                     return _on_demand(matches), True
                 matches.append(match)
@@ -240,34 +260,40 @@ class _Matcher:
         return _on_demand(matches), False
 
     def _match_at(self, op: int) -> FoundMatch | None:
+        """The first match at a candidate of the anchor, of those that are not among the others."""
         self._reset()
         goal = None
-        for k in reversed(range(1, len(self.roots))):
-            goal = _Goal(None, 0, 0, goal, root=k)
+        for number in reversed(range(1, len(self.roots))):
+            goal = _Goal(None, 0, 0, goal, root=number)
         if not self._solve(_Goal(self.roots[0], op, -1, goal)):
             return None
         return self._result()
 
     def _result(self) -> FoundMatch:
+        """The match of all that is bound."""
         numbers = tuple(sorted(self.used))
+        passed = tuple(sorted(self.passed.difference(numbers)))
         results = tuple(self._output(output) for output in self.outputs)
-        return FoundMatch(numbers, tuple(sorted(self.passed - set(numbers))), self.tensors, self.attributes, results)
+        return FoundMatch(numbers, passed, self.tensors, self.attributes, results)
 
     def _output(self, output: Value) -> Tensor:
         """The tensor of an output. Alternatives are the op of the choice that fits."""
         port = output.port if isinstance(output, Variable | Node) else 0
         value = self.pattern.resolve(output)
         while isinstance(value, Alternatives):
-            value = next(c for c in map(self.pattern.resolve, value.choices) if self._is_bound(c))
+            choices = map(self.pattern.resolve, value.choices)
+            value = next(choice for choice in choices if self._is_bound(choice))
             port = value.port if isinstance(value, Node) else 0
         return self.ops[id(value)], port
 
     def _is_bound(self, value: Value) -> bool:
+        """Whether a value, or a choice of it, has an op."""
         if isinstance(value, Alternatives):
             return any(self._is_bound(self.pattern.resolve(choice)) for choice in value.choices)
         return id(value) in self.ops
 
     def _step(self) -> None:
+        """Count a step, and raise if there are too many."""
         self.steps += 1
         if self.steps > self.most_steps:
             raise GraphEditError(
@@ -279,6 +305,7 @@ class _Matcher:
             )
 
     def _undo(self, length: int) -> None:
+        """Undo the latest bindings, until the trail has a length."""
         while len(self.trail) > length:
             holder, key = self.trail.pop()
             if isinstance(holder, set):
@@ -287,11 +314,12 @@ class _Matcher:
                 del holder[key]
 
     def _bind(self, holder: dict[_Key, _Bound], key: _Key, value: _Bound) -> None:
+        """Bind a value so that it can be undone."""
         holder[key] = value
         self.trail.append((holder, key))
 
     def _solve(self, goal: _Goal | None) -> bool:
-        """Reach a goal and all behind it. What a choice has bound is taken back before the next one is tried."""
+        """Reach a goal and all after it; what a choice has bound is undone before the next one."""
         choices: list[tuple[Iterator[_Goal | None], int, int, int]] = []
         while True:
             outcome = self._advance(goal)
@@ -312,7 +340,9 @@ class _Matcher:
                 return False
 
     def _advance(self, goal: _Goal | None) -> bool | Iterator[_Goal | None]:
-        """Go on from a goal: to the end, to where nothing fits, or to a choice, as the goals to try one by one."""
+        """Go on from a goal: to the end, to where nothing fits, or to a choice, as the goals to try
+        one by one.
+        """
         while goal is not None:
             self._step()
             if goal.root >= 0:
@@ -339,13 +369,18 @@ class _Matcher:
         return len(self.roots) == 1 or tuple(sorted(self.used)) not in self.matched
 
     def _bind_alternatives(self, value: Alternatives, goal: _Goal) -> bool:
-        """Whether the tensor of a goal is what the name of alternatives stands for, if they have one."""
+        """Whether the tensor of a goal is that which the name of alternatives stands for, if
+        any.
+        """
         tensor_type = goal.value.tensor_type if isinstance(goal.value, Variable) else ANY
         return self._bind_tensor(Variable(value.name, tensor_type), goal.op, max(goal.port, 0))
 
     def _ends(self, value: Node | Constant, goal: _Goal) -> list[tuple[int, int, tuple[int, ...]]]:
-        """The ops that a node can be for a tensor, with the ops that are seen through up to each."""
-        own, op, at = self.own(value), goal.op, goal.port
+        """The ops that a node can be for a tensor, with the ops that are seen through up to
+        each.
+        """
+        own = self.own(value)
+        op, at = goal.op, goal.port
         named = goal.value
         port = named.port if isinstance(named, Variable | Node) else 0
         if isinstance(named, Variable) and at >= 0 and not self._is_typed(named.tensor_type, op, at):
@@ -369,6 +404,7 @@ class _Matcher:
     def _node_goals(
         self, value: Node | Constant, goal: _Goal, ends: list[tuple[int, int, tuple[int, ...]]]
     ) -> Iterator[_Goal | None]:
+        """The goals that follow where a node is bound to each of several ops in turn."""
         for end in ends:
             length = len(self.trail)
             following = self._node_goal(value, goal, *end)
@@ -404,17 +440,23 @@ class _Matcher:
         return self._inputs_goal(value, goal, op)
 
     def _pass(self, through: tuple[int, ...], *, is_source: bool) -> None:
-        """Note the ops between two ops of a match; the reads of constants and variables stay where they are."""
-        for op in through if not is_source else ():
+        """Note the ops between two ops of a match, which are removed with it.
+
+        Those between it and a constant or a variable stay where they are.
+        """
+        if is_source:
+            return
+        for op in through:
             if op not in self.passed:
                 self.passed.add(op)
                 self.trail.append((self.passed, op))
 
     def _inputs_goal(self, node: Node, goal: _Goal, op: int) -> _Goal | Literal[False] | None:
+        """The goals of the inputs of a node that is bound to an op; False if that does not fit."""
         plan = self._plan(node)
         if self._differences is not None and not self._has_type(node, op):
-            text = f"{self.index.names[op]!r} is {self.index.types[op]} where the pattern has {'|'.join(node.types)}"
-            if not self._differ(lambda: text):
+            name, kind, types = self.index.names[op], self.index.types[op], "|".join(node.types)
+            if not self._differ(lambda: f"{name!r} is {kind} where the pattern has {types}"):
                 return False
         if plan.has_conditions and not (
             self._has_attributes(node, op) and self._is_typed(node.tensor_type, op, node.port)
@@ -425,21 +467,24 @@ class _Matcher:
             following = self._control_goals(node, op, following)
         if node.inputs is None:
             return following
-        row, count = self._input_rows[op], len(plan.values)
+        row = self._input_rows[op]
+        count = len(plan.values)
         if count > len(row) or (plan.is_exact and count != len(row)):
-            text = f"{self.index.names[op]!r} has {count_text(len(row), 'input')} where the pattern has {count}"
-            # Inputs that are not compared.
-            return following if self._differ(lambda: text) else False
+            name, inputs = self.index.names[op], count_text(len(row), "input")
+            is_passed_over = self._differ(lambda: f"{name!r} has {inputs} where the pattern has {count}")
+            return following if is_passed_over else False  # the inputs are not compared
         if plan.orders is not None and self.index.types[op] in COMMUTATIVE:
             return _Goal(None, op, 0, following, plan.orders, tuple(range(len(row))))
         return self._slot_goals(plan, op, following)
 
     def _slot_goals(self, plan: NodePlan, op: int, following: _Goal | None) -> _Goal | Literal[False] | None:
         """The goals of inputs in their order; False if one of them does not fit."""
-        row, ports, count = self._input_rows[op], self._port_rows[op], len(plan.values)
-        shift = len(row) - count
+        row, ports = self._input_rows[op], self._port_rows[op]
+        count = len(plan.values)
+        left_out = len(row) - count  # inputs in place of `...`
         for k in range(count - 1, -1, -1):
-            value, slot = plan.values[k], k if k < plan.split else k + shift
+            value = plan.values[k]
+            slot = k if k < plan.split else k + left_out
             if value.__class__ is Variable and value.name not in self._definitions:
                 if not self._bind_tensor(value, row[slot], ports[slot]):
                     return False
@@ -455,62 +500,74 @@ class _Matcher:
             values = tuple(each for each in inputs if not isinstance(each, EllipsisType))
             is_exact = ... not in inputs
             split = len(values) if is_exact else inputs.index(...)
-            orders = None if is_exact and _are_alike(values) else tuple(sorted(values, key=self._is_free))
-            has_conditions = bool(node.attributes) or node.tensor_type != ANY
-            is_free = all(map(self._is_free, values))
-            plan = NodePlan(node.is_source, values, split, is_exact, orders, has_conditions, is_free)
+            # Values that any tensor fits come last: what is tried first decides soonest.
+            orders = tuple(sorted(values, key=self._is_free))
+            plan = NodePlan(
+                is_source=node.is_source,
+                values=values,
+                split=split,
+                is_exact=is_exact,
+                orders=None if is_exact and _are_alike(values) else orders,
+                has_conditions=bool(node.attributes) or node.tensor_type != ANY,
+                is_free=all(map(self._is_free, values)),
+            )
             self._plans[id(node)] = plan
         return plan
 
     def _control_goals(self, node: Node, op: int, following: _Goal | None) -> _Goal | None:
-        """The control inputs as those of an op whose inputs may stand in any order."""
+        """The goal of control inputs, as of an op whose inputs may be in any order."""
         return _Goal(None, op, -1, following, node.controls, tuple(range(len(self._control_rows[op]))))
 
     def _is_free(self, value: Value) -> bool:
-        """Whether a value is any tensor that nothing else of the pattern speaks of."""
-        return isinstance(value, Variable) and value.tensor_type == ANY and self._uses.get(value.name, 1) < 2
+        """Whether a value is any tensor, and nothing else of the pattern uses it."""
+        is_any = isinstance(value, Variable) and value.tensor_type == ANY
+        return is_any and self._uses.get(value.name, 1) < 2
 
     def _orders(self, goal: _Goal) -> Iterator[_Goal | None]:
-        """The goals of a commutative op: its first input that is left at each of the slots that are left."""
+        """The goals of a commutative op: its next input, at each of the slots that are left."""
         if not goal.inputs:
             yield goal.next
             return
         value, rest = goal.inputs[0], goal.inputs[1:]
-        mask = None if isinstance(value, Variable) and self._differences is None else self.can_be(value)
+        mask = None
+        if self._differences is None and not isinstance(value, Variable):
+            mask = self.can_be(value)
         is_control = goal.port < 0
         row = self._control_rows[goal.op] if is_control else self._input_rows[goal.op]
         ports = [] if is_control else self._port_rows[goal.op]
         is_free = self._is_free(value)
         for slot in goal.slots:
             op, port = row[slot], 0 if is_control else ports[slot]
-            if mask is not None and not mask[op] and self._differences is None:
+            if mask is not None and not mask[op]:
                 continue
-            left = tuple(each for each in goal.slots if each != slot)
-            yield _Goal(value, op, port, goal._replace(inputs=rest, slots=left))
+            slots_left = tuple(other for other in goal.slots if other != slot)
+            yield _Goal(value, op, port, goal._replace(inputs=rest, slots=slots_left))
             if is_free:
                 return
 
     def _other_root(self, goal: _Goal) -> Iterator[_Goal | None]:
-        """The goals of one more output: each op that can be it, found from what it shares with what is bound."""
+        """The goals of one more output: each op that can be it, found from what is bound."""
         root = self.roots[goal.root]
         if id(root) in self.ops:
             yield goal.next
             return
-        for op in self._reached_from_below(root):
+        for op in self._reachable_outputs(root):
             yield _Goal(root, op, -1, goal.next)
 
-    def _reached_from_below(self, root: Value) -> list[int]:
-        """The ops that can be an output, upward from the ops and tensors that are bound already."""
-        levels: dict[int, set[int] | None] = {}
+    def _reachable_outputs(self, root: Value) -> list[int]:
+        """The ops that can be an output, as consumers of the ops and tensors that are bound."""
+        ops_of_value: dict[int, set[int] | None] = {}
 
         def reach(value: Value) -> set[int] | None:
+            """The ops that a value can be; None if nothing that it is computed from is bound."""
             value = self.pattern.resolve(value)
-            if id(value) not in levels:
-                levels[id(value)] = None  # until it is known
-                levels[id(value)] = find(value)
-            return levels[id(value)]
+            if id(value) not in ops_of_value:
+                ops_of_value[id(value)] = None  # until it is known
+                ops_of_value[id(value)] = find(value)
+            return ops_of_value[id(value)]
 
         def find(value: Value) -> set[int] | None:
+            """See `reach`."""
             if id(value) in self.ops:
                 return {self.ops[id(value)]}
             if value.name and value.name in self.tensors:
@@ -518,32 +575,36 @@ class _Matcher:
                 return {op, int(self.through.op[op])}
             if isinstance(value, Alternatives):
                 choices = [reach(choice) for choice in value.choices]
-                levels_of_choices = [ops for ops in choices if ops is not None]
-                return None if None in choices else set[int]().union(*levels_of_choices)
+                ops_of_choices = [ops for ops in choices if ops is not None]
+                return set[int]().union(*ops_of_choices) if len(ops_of_choices) == len(choices) else None
             for child in children(value):
                 ops = reach(child)
                 if ops is not None:
-                    is_control = isinstance(value, Node) and any(child is control for control in value.controls)
+                    controls = value.controls if isinstance(value, Node) else ()
+                    is_control = any(child is control for control in controls)
+                    consumers = self._consumers_of(ops, is_control=is_control)
                     mask = self.can_be(value)
-                    return {op for op in self._readers_of(ops, is_control=is_control) if mask is None or mask[op]}
+                    return {op for op in consumers if mask is None or mask[op]}
             return None
 
         return sorted(reach(root) or ())
 
-    def _readers_of(self, ops: set[int], *, is_control: bool = False) -> set[int]:
-        """The ops that read, or wait for, some ops, directly or through Identity ops."""
-        behind, stack = set(ops), list(ops)
+    def _consumers_of(self, ops: set[int], *, is_control: bool = False) -> set[int]:
+        """The ops that consume, or wait for, some ops, directly or through Identity ops."""
+        same_values = set(ops)
+        stack = list(ops)
         while stack:
             for op in self.index.consumer_lists[stack.pop()]:
-                if op not in behind and self.through.mask[op]:
-                    behind.add(op)
+                if op not in same_values and self.through.mask[op]:
+                    same_values.add(op)
                     stack.append(op)
         rows = self.index.waiting_lists if is_control else self.index.consumer_lists
-        return {reader for op in behind for reader in rows[op]}
+        return {consumer for op in same_values for consumer in rows[op]}
 
     # Conditions
 
     def _bind_tensor(self, value: Variable, op: int, port: int) -> bool:
+        """Whether a variable can be a tensor, which it then is; False if it is another one."""
         if not self._is_typed(value.tensor_type, op, port):
             return False
         if not value.name:
@@ -558,28 +619,35 @@ class _Matcher:
         return self._differ(lambda: f"{name!r} is read where the pattern has {value.name} a second time")
 
     def _source_of(self, op: int, port: int) -> Tensor:
-        """A tensor behind the Identity ops and reads that nothing orders."""
-        return (
-            (int(self.through.op[op]), int(self.through.port[op]))
-            if self.through.free[op] and port == 0
-            else (op, port)
-        )
+        """The tensor before the Identity ops and reads that nothing orders."""
+        if port == 0 and self.through.free[op]:
+            return int(self.through.op[op]), int(self.through.port[op])
+        return op, port
 
     def _is_in_frame(self, op: int) -> bool:
-        """Whether an op lies in the loop or conditional in which the ops that are bound lie."""
+        """Whether an op is in the loop or branch in which the ops that are bound are."""
         if self._blocks is None or not self.used:
             return True
         return self._blocks.get(op, -1) == self._blocks.get(next(iter(self.used)), -1)
 
     def _constant_difference(self, value: Constant, op: int) -> str:
-        name, array = self.index.names[op], constant_value(self.index, op)
-        text = "no constant" if array is None else str(array.tolist()) if array.size < 6 else f"of shape {array.shape}"
+        """How an op is not the constant of a pattern."""
+        name = self.index.names[op]
+        array = constant_value(self.index, op)
+        if array is None:
+            text = "no constant"
+        elif array.size < 6:
+            text = str(array.tolist())
+        else:
+            text = f"of shape {array.shape}"
         return f"{name!r} is {text} where the pattern has {literal_text(value.value)}"
 
     def _has_type(self, node: Node, op: int) -> bool:
+        """Whether an op is of a type of a node."""
         return not node.op_types or self.index.types[op] in node.op_types
 
     def _has_attributes(self, node: Node, op: int) -> bool:
+        """Whether an op has all attributes of a node."""
         for name, attribute in node.attributes:
             if not self._has_attribute(name, attribute, op):
                 text = f"{self.index.names[op]!r} does not have {attribute_text(name, attribute)}"
@@ -588,6 +656,7 @@ class _Matcher:
         return True
 
     def _has_attribute(self, name: str, attribute: Attribute, op: int) -> bool:
+        """Whether an op has an attribute of a node; a wildcard is bound to its value."""
         value = self.candidates.attribute(name, op)
         if value is None:
             return False
@@ -596,23 +665,24 @@ class _Matcher:
         return self.candidates.has_value(attribute, value)
 
     def _unify(self, name: str, value: object) -> bool:
+        """Whether a wildcard can be a value, which it then is; False if it is another one."""
         if name not in self.attributes:
             self._bind(self.attributes, name, value)
             return True
         return bool(self.attributes[name] == value)
 
     def _is_typed(self, tensor_type: TensorType, op: int, port: int) -> bool:
+        """Whether an output has a dtype and a shape; a wildcard is bound to the dtype."""
         if tensor_type is ANY or tensor_type == ANY:
             return True
         dtype = self.candidates.dtype(op, port)
         name = f"{self.index.names[op]}:{port}"
-        is_wildcard = isinstance(tensor_type.dtype, Wildcard)
-        fits = (
-            self._unify(tensor_type.dtype.name, dtype)
-            if isinstance(tensor_type.dtype, Wildcard)
-            else tensor_type.dtype in ("", dtype)
-        )
-        expected = "another dtype" if is_wildcard else tensor_type.dtype
+        if isinstance(tensor_type.dtype, Wildcard):
+            fits = self._unify(tensor_type.dtype.name, dtype)
+            expected = "another dtype"
+        else:
+            fits = tensor_type.dtype in ("", dtype)
+            expected = tensor_type.dtype
         if not fits and not self._differ(lambda: f"{name!r} is {dtype} where the pattern has {expected}"):
             return False
         if self.candidates.has_shape(tensor_type, op, port):
@@ -630,17 +700,21 @@ class _Matcher:
         return True
 
     def near(self, matched: frozenset[int]) -> tuple[NearMatch, ...]:
-        """Where all but one thing fits, in graph order; ops that matches have are not candidates."""
+        """Where all but one thing fits, in graph order; ops that matches have are not
+        candidates.
+        """
         near: list[NearMatch] = []
         self.steps = 0
         try:
             for op in self._near_candidates(matched):
                 self._reset()
-                self._spare, self._differences = 1, []
-                if self._solve(_Goal(self.roots[0], op, -1, None)) and self._differences and len(self.used) > 1:
+                self._spare = 1
+                self._differences = []
+                is_match = self._solve(_Goal(self.roots[0], op, -1, None))
+                if is_match and self._differences and len(self.used) > 1:
                     ops = tuple(self.index.names[number] for number in sorted(self.used))
                     near.append(NearMatch(ops, self._differences[0]))
-                if len(near) == _MOST_NEAR:
+                if len(near) == MAX_NEAR_MATCHES:
                     break
         except GraphEditError:  # too many steps: what there is so far
             pass
@@ -649,20 +723,21 @@ class _Matcher:
         return tuple(near)
 
     def _near_candidates(self, matched: frozenset[int]) -> list[int]:
-        """The ops of the output's types, then those that read what can be its inputs."""
+        """The ops of the output's types, then those that consume what can be its inputs."""
         root = self.roots[0]
         if not isinstance(root, Node):
             return []
         types = root.op_types
-        same = np.flatnonzero(of_type(self.index, types.__contains__)).tolist() if types else []
-        readers: set[int] = set()
+        of_types = np.flatnonzero(of_type(self.index, types.__contains__)).tolist() if types else []
+        consumers: set[int] = set()
         for child in children(root):
             mask = self.can_be(child)
-            definite = isinstance(self.pattern.resolve(child), Node)
-            if mask is not None and definite and np.count_nonzero(mask) <= _MOST_NEAR_CANDIDATES:
-                readers |= self._readers_of(set(np.flatnonzero(mask).tolist()))
-        candidates = [*same[:_MOST_NEAR_CANDIDATES], *sorted(readers - set(same))]
-        return [op for op in candidates if op not in matched][: 2 * _MOST_NEAR_CANDIDATES]
+            if mask is not None and isinstance(self.pattern.resolve(child), Node):
+                ops = np.flatnonzero(mask).tolist()
+                if len(ops) <= MAX_NEAR_CANDIDATES:
+                    consumers |= self._consumers_of(set(ops))
+        candidates = [*of_types[:MAX_NEAR_CANDIDATES], *sorted(consumers.difference(of_types))]
+        return [op for op in candidates if op not in matched][: 2 * MAX_NEAR_CANDIDATES]
 
 
 def _on_demand(matches: list[FoundMatch | tuple[ArrayMatches, int]]) -> OnDemand[FoundMatch]:
@@ -676,6 +751,7 @@ def _on_demand(matches: list[FoundMatch | tuple[ArrayMatches, int]]) -> OnDemand
 
 
 def _count_uses(pattern: Pattern) -> dict[str, int]:
+    """How often the values of a pattern have each name."""
     uses: dict[str, int] = {}
     for statement in pattern.statements:
         for value in walk(statement):
@@ -686,17 +762,21 @@ def _count_uses(pattern: Pattern) -> dict[str, int]:
 
 def _are_alike(values: tuple[Value, ...]) -> bool:
     """Whether the order of values makes no difference: all are the same, and name nothing."""
-    return len(set(map(print_value, values))) == 1 and not any(value.name for each in values for value in walk(each))
+    has_names = any(inner.name for value in values for inner in walk(value))
+    return not has_names and len(set(map(print_value, values))) == 1
 
 
 def _connected_order(pattern: Pattern, nodes: list[Value], first: int) -> list[Value]:
-    """Outputs in an order in which each shares a name with those before; `first` is the first one."""
+    """Outputs in an order in which each shares a name with those before; `first` is the first
+    one.
+    """
     distinct = list({id(node): node for node in nodes}.values())
     anchor = nodes[first]
-    order, rest = [anchor], [node for node in distinct if node is not anchor]
+    order = [anchor]
+    rest = [node for node in distinct if node is not anchor]
     reached = names_of(pattern, anchor)
     while rest:
-        node = next(each for each in rest if names_of(pattern, each) & reached)
+        node = next(other for other in rest if names_of(pattern, other) & reached)
         order.append(node)
         reached |= names_of(pattern, node)
         rest.remove(node)
@@ -704,7 +784,10 @@ def _connected_order(pattern: Pattern, nodes: list[Value], first: int) -> list[V
 
 
 def _blocks(index: GraphIndex) -> dict[int, int] | None:
-    """Op -> the number of the innermost loop, or branch of a conditional, around it; None in a graph without any."""
+    """The number of the innermost loop, or branch of a conditional, around each op in one.
+
+    None for a graph without control flow of TensorFlow 1.
+    """
     if V1_CONTROL_FLOW.isdisjoint(index.kinds[0]):
         return None
     blocks: dict[int, int] = {}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import EllipsisType
-
 from tfgraphwidget.graph.patterns.structure import (
     ANY,
     Alternatives,
@@ -25,35 +23,45 @@ from tfgraphwidget.graph.tensors import ShapePattern
 def print_value(value: Value, *, is_choice: bool = False) -> str:
     """The text of one value; `is_choice` for one of several."""
     if isinstance(value, Variable):
-        return (value.name or "_") + (f":{value.port}" if value.port else "") + _typed_text(value.tensor_type)
+        name = value.name or "_"
+        return name + _port_text(value.port) + _type_text(value.tensor_type)
     name = f"{value.name}=" if value.name else ""
     if isinstance(value, Alternatives):
-        return f"{name}({' | '.join(print_value(choice, is_choice=True) for choice in value.choices)})"
+        choices = [print_value(choice, is_choice=True) for choice in value.choices]
+        return f"{name}({' | '.join(choices)})"
     if isinstance(value, Constant):
-        text = literal_text(value.value)
-        # As an argument, `name=0.5` would be an attribute.
-        if value.tolerance is not None or value.name:
-            tolerance = "" if value.tolerance is None else f", tolerance={literal_text(value.tolerance)}"
-            text = f"Const({text}{tolerance})"
-        return f"{name}{text}{_typed_text(value.tensor_type)}"
-    port = f":{value.port}" if value.port else ""
-    return (
-        f"{name}{'|'.join(value.types)}{_arguments(value, is_choice=is_choice)}{port}{_typed_text(value.tensor_type)}"
-    )
+        return name + _constant_text(value) + _type_text(value.tensor_type)
+    types = "|".join(value.types)
+    arguments = _arguments(value, is_choice=is_choice)
+    return name + types + arguments + _port_text(value.port) + _type_text(value.tensor_type)
+
+
+def _constant_text(value: Constant) -> str:
+    """A constant without its name and type."""
+    text = literal_text(value.value)
+    if value.tolerance is not None:
+        return f"Const({text}, tolerance={literal_text(value.tolerance)})"
+    # As an argument, `name=0.5` would be an attribute.
+    return f"Const({text})" if value.name else text
+
+
+def _port_text(port: int) -> str:
+    """The port of a tensor; the first is left out."""
+    return f":{port}" if port else ""
 
 
 def _arguments(node: Node, *, is_choice: bool) -> str:
-    texts = [
-        "..." if isinstance(each, EllipsisType) else print_value(each)
-        for each in ((...,) if node.inputs is None else node.inputs)
-    ]
+    """The inputs, attributes and control inputs of a node in parentheses; "" for no condition."""
     is_constant = node.types == ("Const",)
-    if node.inputs is None and is_constant:
-        texts = []
+    texts = []
+    if node.inputs is not None:
+        texts += ["..." if value is ... else print_value(value) for value in node.inputs]
+    elif not (node.attributes or node.controls or (is_choice and not is_constant)):
+        return ""  # a type alone; as a choice, it has its parentheses
+    elif not is_constant:
+        texts.append("...")
     texts += [attribute_text(name, attribute) for name, attribute in node.attributes]
     texts += [f"^{print_value(control)}" for control in node.controls]
-    if node.inputs is None and not (node.attributes or node.controls) and not (is_choice and not is_constant):
-        return ""
     return f"({', '.join(texts)})"
 
 
@@ -81,15 +89,21 @@ def literal_text(value: Literal) -> str:
     return repr(value)
 
 
-def _typed_text(tensor_type: TensorType) -> str:
+def _type_text(tensor_type: TensorType) -> str:
+    """A dtype and a shape after a value; "" for any."""
     if tensor_type == ANY:
         return ""
-    dtype = f"${tensor_type.dtype.name}" if isinstance(tensor_type.dtype, Wildcard) else tensor_type.dtype
-    return f": {dtype}{'' if tensor_type.shape == '*' else f'[{_shape_text(tensor_type.shape)}]'}"
+    dtype = tensor_type.dtype
+    text = f": ${dtype.name}" if isinstance(dtype, Wildcard) else f": {dtype}"
+    if tensor_type.shape != "*":
+        text += f"[{_shape_text(tensor_type.shape)}]"
+    return text
 
 
 def _shape_text(shape: ShapePattern) -> str:
+    """A shape in the notation of queries: ?x3, ...x10, scalar, unknown."""
     if shape is None:
         return "unknown"
-    sizes = ["?" if size is None else "..." if size is ... else str(size) for size in shape]
+    signs: dict[object, str] = {None: "?", ...: "..."}
+    sizes = [signs.get(size) or str(size) for size in shape]
     return "x".join(sizes) or "scalar"

@@ -1,4 +1,6 @@
-"""Ops that patterns see through: Identity ops and reads of variables, in which TF 1, TF 2 and frozen graphs differ."""
+"""Ops that patterns see through: Identity ops and reads of variables, in which TF 1, TF 2 and
+frozen graphs differ.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ class SeenThrough:
         mask: The ops that are seen through.
         op: Of these the op behind all of them; of others the op itself.
         port: The output of that op.
-        free: Those of `mask` without control inputs, and behind such only: two of them are one tensor.
+        free: Those of `mask` without control inputs, and behind such only: two of them are one
+            tensor.
     """
 
     mask: Mask

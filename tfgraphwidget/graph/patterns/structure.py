@@ -1,7 +1,8 @@
 """Patterns as frozen values: a DAG of ops, tensors and constants. `text` parses and prints them.
 
-A pattern is a tuple of statements. What no other statement uses is an output; so is an op that a statement only names.
-A statement that only names a tensor which may be any says where it comes among the arguments of a replacement.
+A pattern is a tuple of statements. What no other statement uses is an output; so is an op that a
+statement only names. A statement that only names a tensor which may be any says where it comes
+among the arguments of a replacement.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ DEEPEST = 100
 """Values that are inside each other in one statement."""
 ANY_TYPE = "*"
 GROUPS = {"Const": CONSTANTS, "Variable": HANDLES}
-"""Op types of a pattern that stand for several: every constant, every op that holds a variable's state."""
+"""Op types of a pattern that stand for several: every constant, every op that holds a variable's
+state.
+"""
 
 RESERVED = frozenset(
     {
@@ -79,7 +82,9 @@ ANY = TensorType()
 
 @dataclass(frozen=True)
 class Variable:
-    """Any tensor, the same wherever the name stands; "" for one without a name. Or a node of that name, at `port`."""
+    """Any tensor, the same wherever the name stands; "" for one without a name. Or a node of that
+    name, at `port`.
+    """
 
     name: str = ""
     tensor_type: TensorType = ANY
@@ -123,7 +128,9 @@ class Node:
 
     @property
     def is_source(self) -> bool:
-        """Whether it can only be a constant, a variable or a placeholder, which stay when what reads them goes."""
+        """Whether it can only be a constant, a variable or a placeholder, which stay when what
+        reads them goes.
+        """
         return ANY_TYPE not in self.types and self.op_types <= _SOURCES
 
 

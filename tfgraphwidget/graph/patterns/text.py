@@ -2,12 +2,14 @@
 
     BiasAdd(Conv2D(x, w=Const, padding='SAME'), b=Const)
 
-An op is its type and its inputs in order. A name in small letters is a tensor, `name=op` gives an op or an input a
-name, `key='value'` is an attribute: a value, {'SAME', 'VALID'}, /a regular expression/, a comparison (alpha > 0.1) or
-$name, the same value at each place. A number or a list is a constant; `Const(0.5, tolerance=0.01)` says how near.
-`Mul|RealDiv(x, y)` is an op of one of two types, `(Relu(x) | Tanh(x))` one of two structures, `*(x)` any op and `_` any
-tensor. `...` is any number of inputs, `Relu` alone is `Relu(...)`, `^NoOp` is a control input. `x: float32[?x4]` says
-dtype and shape, `Split(a, x):1` the second output. Statements with `;` or a new line between them are one pattern.
+An op is its type and its inputs in order. A name in small letters is a tensor, `name=op` gives an
+op or an input a name, `key='value'` is an attribute: a value, {'SAME', 'VALID'}, /a regular
+expression/, a comparison (alpha > 0.1) or $name, the same value at each place. A number or a list
+is a constant; `Const(0.5, tolerance=0.01)` says how near. `Mul|RealDiv(x, y)` is an op of one of
+two types, `(Relu(x) | Tanh(x))` one of two structures, `*(x)` any op and `_` any tensor. `...` is
+any number of inputs, `Relu` alone is `Relu(...)`, `^NoOp` is a control input. `x: float32[?x4]`
+says dtype and shape, `Split(a, x):1` the second output. Statements with `;` or a new line between
+them are one pattern.
 """
 
 from __future__ import annotations
@@ -71,7 +73,8 @@ def parse(text: str) -> Pattern:
         The pattern.
 
     Raises:
-        InvalidArgument: It cannot be parsed; the error shows the place. Or it matches everything, or is not connected.
+        InvalidArgument: It cannot be parsed; the error shows the place. Or it matches everything,
+            or is not connected.
 
     >>> parse("Mul(h = BiasAdd(x, Const), Sigmoid( h ))")
     <Pattern: Mul(h=BiasAdd(x, Const), Sigmoid(h))>
@@ -84,7 +87,9 @@ def parse(text: str) -> Pattern:
 
 
 def parse_statements(text: str) -> tuple[Value, ...]:
-    """Parse the values in `text`, which need not be a pattern: any tensor, a replacement. Raises InvalidArgument."""
+    """Parse the values in `text`, which need not be a pattern: any tensor, a replacement. Raises
+    InvalidArgument.
+    """
     return _Parser(text).statements()
 
 

@@ -1,4 +1,6 @@
-"""Layouts by other means than layers: positions of a caller, pinned boxes, overlap removal, polylines."""
+"""Layouts by other means than layers: positions of a caller, pinned boxes, overlap removal,
+polylines.
+"""
 
 import lazy_loader
 

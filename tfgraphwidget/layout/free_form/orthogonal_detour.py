@@ -52,7 +52,8 @@ class OrthogonalRouter:
     def _find_path(self, start: Point, end: Point) -> list[Point]:
         """A short way with few turns around the boxes.
 
-        It keeps to lines along the sides of few of them: those that a way on fewer lines would run through.
+        It keeps to lines along the sides of few of them: those that a way on fewer lines would run
+        through.
         """
         passed = np.zeros(len(self.low), dtype=bool)
         for _ in range(_ROUNDS):

@@ -1,10 +1,11 @@
 """Boxes near the points that a layout gave, without overlaps and without more room than that takes.
 
-The points are scaled until some neighbors have room between them; what still overlaps is pushed apart as in graphviz's
-prism (Gansner and Hu, 2010): neighbors in a Delaunay triangulation want to stay where they are to each other, and
-those that overlap to be as far apart as they must; the least squares of both are taken, again and again. So the shape
-of the picture is kept. To scale it until nothing overlaps would make it endless where two ops are nearly at one
-point, or where one box is a scope of a thousand ops, and that at each level.
+The points are scaled until some neighbors have room between them; what still overlaps is pushed
+apart as in graphviz's prism (Gansner and Hu, 2010): neighbors in a Delaunay triangulation want to
+stay where they are to each other, and those that overlap to be as far apart as they must; the least
+squares of both are taken, again and again. So the shape of the picture is kept. To scale it until
+nothing overlaps would make it endless where two ops are nearly at one point, or where one box is a
+scope of a thousand ops, and that at each level.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ Pairs = npt.NDArray[np.intp]
 GAP = 24.0
 _ROUNDS, _DENSE, _GOLDEN = 60, 150, 2.399963
 _ROOM = 0.3  # the share of neighbors that scaling alone sets apart
-# How many times further apart a pair wants to be at most than it is, how much more that counts than to stay, and how
-# many times what is usual a pair must need that goes apart across the nearest side, not in the direction it has.
+# How many times further apart a pair wants to be at most than it is, how much more that counts than
+# to stay, and how many times what is usual a pair must need that goes apart across the nearest
+# side, not in the direction it has.
 _STEP, _FIRMLY, _LARGE = 1.5, 32.0, 2.0
 _FLAT = 0.2  # the most that it is flattened by in the end
 
@@ -69,7 +71,9 @@ def _separate_equal_points(points: Points) -> Points:
 
 
 def _scale(points: Points, sizes: Points, near: Pairs) -> Points:
-    """The points so far apart that some neighbors have room, but all of it no longer than all boxes in a row."""
+    """The points so far apart that some neighbors have room, but all of it no longer than all boxes
+    in a row.
+    """
     i, j = near.T
     need = (sizes[i] + sizes[j]) / 2 + GAP
     enough = (need / np.maximum(np.abs(points[j] - points[i]), 1e-12)).min(axis=1)
@@ -118,7 +122,9 @@ def _unique_pairs(pairs: Pairs, n: int) -> Pairs:
 
 
 def _wanted_offsets(points: Points, sizes: Points, pairs: Pairs) -> tuple[Points, Points]:
-    """How far from its first each pair's second point wants to be, (k, 2), and how much that counts, (k,)."""
+    """How far from its first each pair's second point wants to be, (k, 2), and how much that
+    counts, (k,).
+    """
     i, j = pairs.T
     away = points[j] - points[i]
     need = (sizes[i] + sizes[j]) / 2 + GAP
@@ -160,7 +166,9 @@ def _scipy(module: str) -> Any:
 
 
 def _squeeze(points: Points, sizes: Points, axis: int) -> Points:
-    """The points nearer together along one axis, as far as nothing clashes: a row aslant takes much room."""
+    """The points nearer together along one axis, as far as nothing clashes: a row aslant takes much
+    room.
+    """
     i, j = _overlapping_along(points, sizes, 1 - axis).T
     need = (sizes[i, axis] + sizes[j, axis]) / 2 + GAP
     factor = np.ones(2)
@@ -174,7 +182,9 @@ def _extent(points: Points, sizes: Points) -> Points:
 
 
 def _push_down(points: Points, sizes: Points) -> Points:
-    """Boxes from top to bottom; each moves down past the ones it would overlap; most stay where they are."""
+    """Boxes from top to bottom; each moves down past the ones it would overlap; most stay where
+    they are.
+    """
     order = np.lexsort((points[:, 0], points[:, 1]))
     positions = points.copy()
     previous: list[int] = []

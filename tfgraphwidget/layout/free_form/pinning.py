@@ -1,4 +1,6 @@
-"""Items that the user pinned to places: others give way, and the edges of what has moved are routed again."""
+"""Items that the user pinned to places: others give way, and the edges of what has moved are routed
+again.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,15 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Pinned = dict[int, Point]
-# How far what gives way stands from others; nearer to a pinned box than this nothing stays; what moves less stays.
+# How far what gives way stands from others; nearer to a pinned box than this nothing stays; what
+# moves less stays.
 _GAP, _NEAR, _STILL = 14.0, 8.0, 0.5
 
 
 class Pins:
-    """The pinned items of each container, by their numbers there; centers in the drawing's x and y."""
+    """The pinned items of each container, by their numbers there; centers in the drawing's x
+    and y.
+    """
 
     def __init__(self, visible: VisibleGraph, pinned: Mapping[str, Point], frame: Frame) -> None:
         self._pinned_in: dict[int, Pinned] = {}
@@ -41,7 +46,8 @@ class Pins:
             self._pinned_in.setdefault(around, {})[number] = (x - left, y - top)
 
     def of(self, item: int) -> Pinned:
-        """Number of the child -> where its center shall be, from the upper left corner of the inside.
+        """Number of the child -> where its center shall be, from the upper left corner of the
+        inside.
 
         Args:
             item: The number of the item.
@@ -64,7 +70,8 @@ def keys(names: Sequence[str], kind: npt.NDArray[np.uint8]) -> dict[str, int]:
 
 
 def pinned_items(visible: VisibleGraph, pinned: Mapping[str, Point]) -> Pinned:
-    """The items that names with places mean, and these; a name that an op has, if only at a reader, means no scope.
+    """The items that names with places mean, and these; a name that an op has, if only at a reader,
+    means no scope.
 
     Args:
         visible: The items and edges that are drawn.
@@ -121,8 +128,9 @@ def meant_key(name: str, all_keys: Collection[str]) -> str:
 def apply_pins(layout: ContainerLayout, pinned: Pinned, sizes: Floats, edges: npt.NDArray[np.int32]) -> ContainerLayout:
     """Move some nodes of a layout to their pinned places.
 
-    Only what a pinned node would overlap moves, and the edges of what has moved, or that it now covers. A pinned node
-    moves only off the upper left border, or where two are pinned to one place: the later one gives way.
+    Only what a pinned node would overlap moves, and the edges of what has moved, or that it now
+    covers. A pinned node moves only off the upper left border, or where two are pinned to one
+    place: the later one gives way.
 
     Args:
         layout: the layout.
@@ -174,7 +182,9 @@ def _reroute(
 
 
 def _resolve_overlaps(corner: Floats, sizes: Floats, pinned: list[int]) -> None:
-    """Move what stands on a pinned node, nearest first, each to the nearest place where nothing stands."""
+    """Move what stands on a pinned node, nearest first, each to the nearest place where nothing
+    stands.
+    """
     for number, node in enumerate(pinned):
         _move_to_free_place(node, corner, sizes, np.array(pinned[:number], dtype=np.intp))
     center = corner + sizes / 2
@@ -197,7 +207,9 @@ def _overlaps(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Mask:
 
 
 def _free_place(at: Floats, size: Floats, corner: Floats, sizes: Floats) -> Floats:
-    """The place nearest to `at` where a box overlaps none of the others; right or below of all is always free."""
+    """The place nearest to `at` where a box overlaps none of the others; right or below of all is
+    always free.
+    """
     xs = np.concatenate([[at[0]], corner[:, 0] + sizes[:, 0] + _GAP, corner[:, 0] - size[0] - _GAP])
     ys = np.concatenate([[at[1]], corner[:, 1] + sizes[:, 1] + _GAP, corner[:, 1] - size[1] - _GAP])
     xs, ys = (

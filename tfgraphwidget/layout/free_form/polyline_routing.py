@@ -1,7 +1,8 @@
-"""Routes in drawings without layers: straight where nothing is between, bent around the boxes that are.
+"""Routes in drawings without layers: straight where nothing is between, bent around the boxes that
+are.
 
-An edge that meets a box goes around one of its sides, whichever is shorter, and so do both of its parts again; then
-bends that are not needed are removed.
+An edge that meets a box goes around one of its sides, whichever is shorter, and so do both of its
+parts again; then bends that are not needed are removed.
 """
 
 from __future__ import annotations
@@ -131,9 +132,9 @@ _ASLANT = 1.0  # pieces of a drawing in rows are askew by half a pixel at most
 class PolylineRouter:
     """Draws lines between boxes.
 
-    A line to or from an open scope goes to the top and comes from the bottom of it, where those inside go on: `ports`
-    are these places, from the left of each box. `border` are those of the container, and `level` the y of its upper
-    and its lower border.
+    A line to or from an open scope goes to the top and comes from the bottom of it, where those
+    inside go on: `ports` are these places, from the left of each box. `border` are those of the
+    container, and `level` the y of its upper and its lower border.
     """
 
     def __init__(
@@ -179,7 +180,9 @@ class PolylineRouter:
         return way
 
     def _out(self, node: int) -> list[Point]:
-        """The start of a line: in the middle of an op, or at the port of a scope or the border, and a little on."""
+        """The start of a line: in the middle of an op, or at the port of a scope or the border, and
+        a little on.
+        """
         if node == BORDER:
             x, y = self._border[0]
             return [(x, y), (x, y + STUB)]
@@ -225,7 +228,9 @@ class PolylineRouter:
 
 
 class PolylineRerouter:
-    """Draws lines of a slanted drawing whose boxes have moved as they were drawn: a twin of `OrthogonalRouter`."""
+    """Draws lines of a slanted drawing whose boxes have moved as they were drawn: a twin of
+    `OrthogonalRouter`.
+    """
 
     def __init__(
         self, layout: ContainerLayout, lines: npt.NDArray[np.int32], corner: Floats, sizes: Floats, height: float

@@ -1,4 +1,6 @@
-"""Earlier layouts of a scope: what was decided for them, so that the next layout keeps things where they were."""
+"""Earlier layouts of a scope: what was decided for them, so that the next layout keeps things where
+they were.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ Size = tuple[float, float]
 
 @dataclass(frozen=True)
 class Packing:
-    """The boxes that are packed beside or `below` the rest: sizes, corners, and numbers of components or nodes."""
+    """The boxes that are packed beside or `below` the rest: sizes, corners, and numbers of
+    components or nodes.
+    """
 
     below: bool
     members: Sequence[int]
@@ -29,9 +33,9 @@ class Packing:
 class LayoutRecord:
     """The layout of a container with the decisions that led to it.
 
-    `structure` is how it was drawn: as `requested`, but with what was one component before as one still.
-    `layered_graphs` are per component, None for one without edges. `packs` are of "parts" (components) and of "quiet"
-    (isolated) nodes.
+    `structure` is how it was drawn: as `requested`, but with what was one component before as one
+    still. `layered_graphs` are per component, None for one without edges. `packs` are of "parts"
+    (components) and of "quiet" (isolated) nodes.
     """
 
     requested: Structure
@@ -58,7 +62,9 @@ class PreviousLayout:
         return max(len(self.number), len(self.drawing.sizes)) - same
 
     def lines_changed(self, structure: Structure) -> int:
-        """How many pairs of nodes are joined by lines of a structure that were not before, and how many no more."""
+        """How many pairs of nodes are joined by lines of a structure that were not before, and how
+        many no more.
+        """
         if self.drawing.requested is structure:
             return 0
         old = {edge[:2] for edge in self.drawing.structure.edges}
@@ -77,12 +83,15 @@ class PreviousLayout:
 
 
 _MOST = 6
-# A drawing made after another is given up when it is so far from square, and so much worse than a new one.
+# A drawing made after another is given up when it is so far from square, and so much worse than a
+# new one.
 _HOPELESS, _WASTE, _FEW = 4.0, 2.0, 6
 
 
 class LayoutKey(NamedTuple):
-    """The key of the layout of a container: its structure, shape, title, and the sizes and ports of its nodes."""
+    """The key of the layout of a container: its structure, shape, title, and the sizes and ports of
+    its nodes.
+    """
 
     structure: bytes
     level: int

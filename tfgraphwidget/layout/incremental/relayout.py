@@ -1,7 +1,10 @@
 """The layered graph of a component again after edges or nodes were added or removed.
 
-Layers and columns stay where all edges still run down; a node that a new edge leads to moves down as many layers as it
-must, and moves only what follows it.
+Layers and columns stay where all edges still run down. A node that a new edge leads to moves down
+as many layers as it must, and moves only what follows it.
+
+Numbers of nodes come in two kinds: those of the new component, and those of the earlier one.
+`earlier[node]` leads from the first to the second and is -1 for a node that is new.
 """
 
 from __future__ import annotations
@@ -9,11 +12,19 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from tfgraphwidget.layout.incremental.previous_layout import PreviousLayout
 from tfgraphwidget.layout.incremental.stretch import VertexOrigins
-from tfgraphwidget.layout.layered.components import BORDER, Component, Structure, build_component, constrains_layers
+from tfgraphwidget.layout.layered.components import (
+    BORDER,
+    Component,
+    Edge,
+    Structure,
+    build_component,
+    constrains_layers,
+)
 from tfgraphwidget.layout.layered.layered_graph import (
     Hyperedge,
     LayeredGraph,
@@ -25,157 +36,221 @@ from tfgraphwidget.layout.layered.layered_graph import (
 )
 from tfgraphwidget.layout.layered.layering import topological_order
 
-Group = tuple[list[int], list[int]]
+
+@dataclass
+class _Group:
+    """What is drawn as one component: the numbers of nodes and edges of several."""
+
+    nodes: list[int] = field(default_factory=list)
+    edges: list[int] = field(default_factory=list)
+    last: Component | None = None  # the one added last; the only one, if it has all nodes
 
 
 def rejoin_components(structure: Structure, previous: PreviousLayout) -> tuple[Structure, list[int]]:
-    """The structure with what was one part in one part still, even if no line joins it any more.
+    """The structure in which what was one component still is one, even if no edge joins it now.
 
-    Also, per part, the number of the part that it was; -1 for a new one.
+    Also the number of the earlier component that each component was; -1 for a new one.
 
     Args:
         structure: The items and edges of one container.
         previous: The layout of before.
     """
-    old = previous.drawing.structure
-    if previous.drawing.requested is structure and all(was == node for node, was in enumerate(previous.number)):
-        return old, list(range(len(old.components)))
-    was = {node: i for i, component in enumerate(old.components) for node in component.nodes}
-    before = [was.get(number, -1) for number in previous.number]
-    groups: dict[int, Group] = {}
-    whole: dict[int, Component] = {}
-    for i, component in enumerate(structure.components):
-        votes = Counter(before[node] for node in component.nodes if before[node] >= 0)
-        base = max(votes, key=lambda one: (votes[one], -one)) if votes else -1 - i
-        nodes, edges = groups.setdefault(base, ([], []))
-        whole[base] = component
-        nodes += component.nodes
-        edges += component.edges
+    earlier_structure = previous.drawing.structure
+    if _is_unchanged(structure, previous):
+        return earlier_structure, list(range(len(earlier_structure.components)))
+    component_of = {
+        node: number for number, component in enumerate(earlier_structure.components) for node in component.nodes
+    }
+    earlier_component = [component_of.get(earlier, -1) for earlier in previous.number]
+
+    groups: dict[int, _Group] = {}
+    for number, component in enumerate(structure.components):
+        votes = Counter(earlier_component[node] for node in component.nodes)
+        del votes[-1]  # new nodes have no say
+        # The component that most of its nodes were in. New components get keys of their own.
+        key = max(votes, key=lambda one: (votes[one], -one)) if votes else -1 - number
+        group = groups.setdefault(key, _Group())
+        group.nodes += component.nodes
+        group.edges += component.edges
+        group.last = component
     isolated = []
     for node in structure.isolated:
-        if before[node] >= 0:
-            groups.setdefault(before[node], ([], []))[0].append(node)
+        if earlier_component[node] >= 0:
+            groups.setdefault(earlier_component[node], _Group()).nodes.append(node)
         else:
             isolated.append(node)
-    components = []
-    for base, (nodes, edges) in sorted(groups.items(), key=lambda group: min(group[1][0])):
-        same = whole.get(base)
-        if same is None or len(same.nodes) < len(nodes):
-            same = build_component(sorted(nodes), sorted(edges), structure.edges)
-        components.append((same, max(base, -1)))
-    new_structure = Structure(structure.count, structure.edges, [component for component, _ in components], isolated)
-    return new_structure, [base for _, base in components]
+
+    by_first_node = sorted(groups.items(), key=lambda item: min(item[1].nodes))
+    components = [_join(group, structure.edges) for _, group in by_first_node]
+    earlier_numbers = [max(key, -1) for key, _ in by_first_node]
+    return Structure(structure.count, structure.edges, components, isolated), earlier_numbers
+
+
+def _is_unchanged(structure: Structure, previous: PreviousLayout) -> bool:
+    """Whether the structure is the object that was drawn before, and its nodes are the same."""
+    return previous.drawing.requested is structure and all(
+        earlier == node for node, earlier in enumerate(previous.number)
+    )
+
+
+def _join(group: _Group, edges: Sequence[Edge]) -> Component:
+    """The one component of a group; what it has computed already is kept where nothing joined."""
+    if group.last is not None and len(group.last.nodes) == len(group.nodes):
+        return group.last
+    return build_component(sorted(group.nodes), sorted(group.edges), edges)
 
 
 def update_layered_graph(
-    before: LayeredGraph, problem: LayoutProblem, number: Sequence[int]
+    before: LayeredGraph, problem: LayoutProblem, earlier: Sequence[int]
 ) -> tuple[LayeredGraph, VertexOrigins] | None:
     """Update a layered graph to other edges.
 
     Args:
         before: The earlier layered graph.
         problem: The new layout problem.
-        number: The earlier number of each node, -1 for a new one.
+        earlier: The earlier number of each node, -1 for a new one.
 
     Returns:
-        The layered graph and the earlier vertex of each of its vertices; None if new nodes are in a cycle.
+        The layered graph and the earlier vertex of each of its vertices; None if new
+        nodes are in a cycle.
     """
-    starts = list(accumulate((len(layers) - 2 for layers in before.layers[:-1]), initial=0))
-    old = [starts[column] + level - 1 for column, level in zip(before.column, before.level, strict=True)]
-    own = [old[was] if was >= 0 else None for was in number]
-    is_reversed = _reversed_as_before(before, problem, number)
-    rank = _push_down(problem, is_reversed, own)
-    if rank is None:  # a new line closes a circle with one that was turned: it goes up where it would else move much
-        is_reversed = _reversed_by_rank(problem, is_reversed, own)
-        rank = _push_down(problem, is_reversed, own)
+    earlier_starts = _first_ranks(before)
+    earlier_ranks = [
+        earlier_starts[column] + level - 1 for column, level in zip(before.column, before.level, strict=True)
+    ]
+    own_rank = [earlier_ranks[node] if node >= 0 else None for node in earlier]
+
+    is_reversed = _reversed_as_before(before, problem, earlier)
+    rank = _push_down(problem, is_reversed, own_rank)
+    if rank is None:
+        # A new edge closes a cycle with one that was reversed. The edge goes up where it would
+        # otherwise push down much.
+        is_reversed = _reversed_by_rank(problem, is_reversed, own_rank)
+        rank = _push_down(problem, is_reversed, own_rank)
     if rank is None:
         return None
     is_reversed = edges_going_up(problem.edges, rank, is_reversed)
-    levels_in_use = sorted(set(rank))
-    begins = [0, *(bisect_left(levels_in_use, start) for start in starts[1:])]
-    row = {at: i for i, at in enumerate(levels_in_use)}
-    graph = insert_dummy_nodes(
-        problem, Layering([row[at] for at in rank], begins, is_reversed, group_hyperedges(problem, is_reversed))
-    )
-    levels = _earlier_levels(before, graph, levels_in_use, starts, begins)
-    old_node_of = {node: was for node, was in enumerate(number) if was >= 0}
-    same = {node: was for node, was in old_node_of.items() if rank[node] == old[was]}
-    moved = {node: was for node, was in old_node_of.items() if node not in same}
+
+    # Layers that have become empty are dropped; each column begins with the first that is left.
+    ranks_in_use = sorted(set(rank))
+    new_rank = {old: new for new, old in enumerate(ranks_in_use)}
+    starts = [0, *(bisect_left(ranks_in_use, start) for start in earlier_starts[1:])]
+    layering = Layering([new_rank[at] for at in rank], starts, is_reversed, group_hyperedges(problem, is_reversed))
+    graph = insert_dummy_nodes(problem, layering)
+
+    same: dict[int, int] = {}
+    moved: dict[int, int] = {}
+    for node, earlier_node in enumerate(earlier):
+        if earlier_node >= 0:
+            stays = rank[node] == earlier_ranks[earlier_node]
+            (same if stays else moved)[node] = earlier_node
+    earlier_levels = [
+        _earlier_levels(before, graph, column, ranks_in_use[start:], earlier_starts[column])
+        for column, start in enumerate(starts)
+    ]
     for (hyperedge, column, level), vertex in graph.dummies.items():
-        was = before.dummies.get((_earlier_hyperedge(hyperedge, number), column, levels[column].get(level, -1)))
-        if was is not None:
-            same[vertex] = was
+        earlier_level = earlier_levels[column].get(level, -1)
+        earlier_dummy = (_earlier_hyperedge(hyperedge, earlier), column, earlier_level)
+        if earlier_dummy in before.dummies:
+            same[vertex] = before.dummies[earlier_dummy]
     return graph, VertexOrigins(same, moved)
 
 
-def _earlier_hyperedge(hyperedge: Hyperedge, number: Sequence[int]) -> Hyperedge:
-    kind, node, *ports = hyperedge
-    return (kind, node if kind == "far" or node == BORDER else number[node], ports[0], ports[1])
+def _first_ranks(graph: LayeredGraph) -> list[int]:
+    """The rank of the first layer of each column, which has two more levels: above and below."""
+    heights = [len(layers) - 2 for layers in graph.layers]
+    return list(accumulate(heights[:-1], initial=0))
+
+
+def _earlier_hyperedge(hyperedge: Hyperedge, earlier: Sequence[int]) -> Hyperedge:
+    """The hyperedge by the earlier number of its node; that of a "far" one is no node's."""
+    kind, node, upper_port, lower_port = hyperedge
+    if kind != "far" and node != BORDER:
+        node = earlier[node]
+    return kind, node, upper_port, lower_port
 
 
 def _earlier_levels(
     before: LayeredGraph,
     graph: LayeredGraph,
-    levels_in_use: Sequence[int],
-    starts: Sequence[int],
-    begins: Sequence[int],
-) -> list[dict[int, int]]:
-    """Per column, which level each level was."""
-    result = []
-    for column, (start, begin) in enumerate(zip(starts, begins, strict=True)):
-        last, was = graph.last_level(column), before.last_level(column)
-        levels = {level: levels_in_use[begin + level - 1] - start + 1 for level in range(1, last)}
-        result.append({0: 0, last: was} | {level: at for level, at in levels.items() if 0 < at < was})
-    return result
+    column: int,
+    ranks: Sequence[int],
+    earlier_start: int,
+) -> dict[int, int]:
+    """The earlier level of each level of a column whose layers have these ranks, without new ones.
+
+    What enters above the first layer, and what leaves below the last, did so before.
+    """
+    last, earlier_last = graph.last_level(column), before.last_level(column)
+    levels = {0: 0, last: earlier_last}
+    for level in range(1, last):
+        earlier_level = ranks[level - 1] - earlier_start + 1
+        if 0 < earlier_level < earlier_last:
+            levels[level] = earlier_level
+    return levels
 
 
-def _reversed_as_before(before: LayeredGraph, problem: LayoutProblem, number: Sequence[int]) -> list[bool]:
-    """Per line whether it goes up: as it did before; a new one as its part has it."""
-    went = {
-        edge[:2]: up
-        for edge, up in zip(before.problem.edges, before.is_reversed, strict=True)
+def _reversed_as_before(before: LayeredGraph, problem: LayoutProblem, earlier: Sequence[int]) -> list[bool]:
+    """Whether each edge runs upwards: as it did before; a new one as its component has it."""
+    was_reversed = {
+        (edge.source, edge.target): reverse
+        for edge, reverse in zip(before.problem.edges, before.is_reversed, strict=True)
         if constrains_layers(edge)
     }
-    return [
-        went.get((number[edge.source], number[edge.target]), up) if constrains_layers(edge) else up
-        for edge, up in zip(problem.edges, problem.component.is_reversed, strict=True)
-    ]
-
-
-def _reversed_by_rank(problem: LayoutProblem, is_reversed: Sequence[bool], own: Sequence[int | None]) -> list[bool]:
-    """Per line whether it goes up, with all that join rows of the plan before as these were."""
     result = []
-    for edge, up in zip(problem.edges, is_reversed, strict=True):
-        a, b = (own[edge.source], own[edge.target]) if constrains_layers(edge) else (None, None)
-        result.append(up if a is None or b is None or a == b else a > b)
+    for edge, reverse in zip(problem.edges, problem.component.is_reversed, strict=True):
+        if constrains_layers(edge):
+            earlier_edge = (earlier[edge.source], earlier[edge.target])
+            result.append(was_reversed.get(earlier_edge, reverse))
+        else:
+            result.append(reverse)
     return result
 
 
-def _push_down(problem: LayoutProblem, is_reversed: Sequence[bool], own: Sequence[int | None]) -> list[int] | None:
-    """The rank of each node: its own, or further down where a line asks for it; None where lines run in a circle."""
+def _reversed_by_rank(
+    problem: LayoutProblem, is_reversed: Sequence[bool], own_rank: Sequence[int | None]
+) -> list[bool]:
+    """Whether each edge runs upwards; between nodes of the earlier graph, its layers decide."""
+    result = []
+    for edge, reverse in zip(problem.edges, is_reversed, strict=True):
+        if constrains_layers(edge):
+            source, target = own_rank[edge.source], own_rank[edge.target]
+            if source is not None and target is not None and source != target:
+                result.append(source > target)
+                continue
+        result.append(reverse)
+    return result
+
+
+def _push_down(problem: LayoutProblem, is_reversed: Sequence[bool], own_rank: Sequence[int | None]) -> list[int] | None:
+    """The rank of each node: its own, or lower where an edge requires it; None for a cycle."""
     count = len(problem.sizes)
     above: list[list[int]] = [[] for _ in range(count)]
     below: list[list[int]] = [[] for _ in range(count)]
-    for edge, turn in zip(problem.edges, is_reversed, strict=True):
-        if not constrains_layers(edge):
-            continue
-        upper, lower = (edge.target, edge.source) if turn else (edge.source, edge.target)
-        above[lower].append(upper)
-        below[upper].append(lower)
+    for edge, reverse in zip(problem.edges, is_reversed, strict=True):
+        if constrains_layers(edge):
+            upper, lower = edge.source, edge.target
+            if reverse:
+                upper, lower = lower, upper
+            above[lower].append(upper)
+            below[upper].append(lower)
     order = topological_order(above, below)
     if len(order) < count:
         return None
-    rank = _guess_new_ranks(own, order[::-1], below)
+    rank = _guess_new_ranks(own_rank, order[::-1], below)
     for node in order:
-        rank[node] = max([rank[node], *(rank[a] + 1 for a in above[node])])
+        for upper in above[node]:
+            rank[node] = max(rank[node], rank[upper] + 1)
     return rank
 
 
-def _guess_new_ranks(own: Sequence[int | None], upwards: Sequence[int], below: Sequence[Sequence[int]]) -> list[int]:
-    """Ranks, and for new nodes the row above the first that reads them: it may be above all others."""
-    rank = [0 if at is None else at for at in own]
+def _guess_new_ranks(
+    own_rank: Sequence[int | None], upwards: Sequence[int], below: Sequence[Sequence[int]]
+) -> list[int]:
+    """Ranks, those of new nodes right above their first consumer: so maybe less than 0."""
+    rank = [0 if own is None else own for own in own_rank]
     lowest = max(rank, default=0)
     for node in upwards:
-        if own[node] is None:
-            rank[node] = min((rank[b] - 1 for b in below[node]), default=lowest)
+        if own_rank[node] is None:
+            rank[node] = min((rank[lower] - 1 for lower in below[node]), default=lowest)
     return rank

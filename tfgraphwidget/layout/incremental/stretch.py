@@ -1,9 +1,13 @@
-"""The same columns and order again after sizes or edges have changed, so that everything stays where the eye left it.
+"""The same columns and order again after sizes or edges have changed: things stay where they were.
 
-Where a box has grown, x is stretched: what is right of the box moves by as much as it grew, what is left of it stays,
-and what is above or below moves along. No two things change their order, and nothing moves further than the box has
-grown. Where all boxes at some x have shrunk, x shrinks in the same way. New vertices are inserted near what they are
-linked to (`insert_into_rows`), and dummy nodes move back below the boxes that they come from (`unbend_chains`).
+Where a box has grown, x is stretched: what is right of the box moves by as much as it grew, what is
+left of it stays, and what is above or below moves with it. No two things change their order, and
+nothing moves further than the box has grown. Where all boxes at some x have shrunk, x shrinks in
+the same way. New vertices are inserted near what they are linked to (`insert_into_rows`), and dummy
+nodes move back below the boxes that they come from (`unbend_chains`).
+
+That the order stays and distances change little is what K. Misue, P. Eades, W. Lai, K. Sugiyama
+call the mental map, in "Layout adjustment and the mental map" (1995).
 """
 
 from __future__ import annotations
@@ -11,8 +15,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,81 +30,112 @@ from tfgraphwidget.layout.layered.placement import isotonic_placement
 from tfgraphwidget.layout.layered.routing import Column, route_column
 from tfgraphwidget.layout.packing import GAP, extent, pack_beside
 
-_NEAR = 8  # places to either side of the wished one that are looked at
-_PORTS = 1e-4  # of the distance of a port from the middle of its box: tells only which line is left of which
-_TIGHT = 3.0  # a pixel that others must move for it counts as so many that it stands away from where it would be
+NEAR = 8  # places to either side of the preferred one that are compared
+PORT_SHARE = 1e-4  # of a port's distance from the middle: says only which edge is left of which
+MOVE_COST = 3.0  # what a pixel costs that others move; one beside the preferred place costs 1
+
+SAME = 0.5  # pixels; what is no further apart is at the same place
+CORNER = 10.0  # pixels from the corner of a node to the outermost place of an edge
+BACK_ASIDE = 8.0  # pixels from the middle of a node to where a reversed edge leaves it
+FIRM_WEIGHT = 1e9  # of vertices that do not move, where one of a new vertex is 1
 
 
 def insert_into_rows(
     graph: LayeredGraph, number: int, x: Mapping[int, float], hints: Mapping[int, float]
 ) -> dict[int, float]:
-    """Insert new vertices into the rows of a column.
+    """Insert new vertices into the rows of a column, and sort the rows.
+
+    `x` is kept by those that have one; `hints` are the preferred x of some others. The x of all
+    vertices of the column are returned; new ones may still overlap their neighbors.
 
     Args:
         graph: The layered graph; its rows are sorted.
         number: The number of the column.
         x: The x of the vertices that keep it.
         hints: The preferred x of some others.
-
-    Returns:
-        The x of all vertices of the column; new ones may still overlap their neighbors.
     """
-    hint = _estimate_x(graph, number, {**hints, **x})
+    preferred = _estimate_x(graph, number, {**hints, **x})
     for row in graph.layers[number]:
-        vertices = sorted((v for v in row if v in x), key=lambda v: hint[v])
-        for vertex in sorted((v for v in row if v not in x), key=lambda v: (hint[v], v)):
-            at = bisect_left(vertices, hint[vertex], key=lambda v: hint[v])
-            near = range(max(0, at - _NEAR), min(len(vertices), at + _NEAR) + 1)
-            slots = [(*_slot(graph, vertices, vertex, hint, i), i) for i in near]
-            _, hint[vertex], position = min(slots, key=lambda slot: (slot[0], abs(slot[2] - at)))
-            vertices.insert(position, vertex)
+        vertices = sorted((vertex for vertex in row if vertex in x), key=preferred.__getitem__)
+        new = [vertex for vertex in row if vertex not in x]
+        for vertex in sorted(new, key=lambda vertex: (preferred[vertex], vertex)):
+            best = bisect_left(vertices, preferred[vertex], key=preferred.__getitem__)
+            near = range(max(0, best - NEAR), min(len(vertices), best + NEAR) + 1)
+            slots = [_slot(graph, vertices, vertex, preferred, position) for position in near]
+            slot = min(slots, key=lambda slot: (slot.cost, abs(slot.position - best)))
+            preferred[vertex] = slot.x
+            vertices.insert(slot.position, vertex)
         row[:] = vertices
-    return hint
+    return preferred
+
+
+class _Slot(NamedTuple):
+    """A position in a row where a vertex may be inserted, what that costs, and the x it gets."""
+
+    position: int
+    cost: float
+    x: float
 
 
 def _slot(
-    graph: LayeredGraph, vertices: Sequence[int], vertex: int, hint: Mapping[int, float], i: int
-) -> tuple[float, float]:
-    """How bad it is to put a vertex at this place of a row, and the x it would have."""
-    half, high = graph.width(vertex) / 2, inf
-    low = half  # left of the column's edge would be as bad as between two that must move
-    if i:
-        low = hint[vertices[i - 1]] + graph.width(vertices[i - 1]) / 2 + graph.space(vertices[i - 1], vertex) + half
-    if i < len(vertices):
-        high = hint[vertices[i]] - graph.width(vertices[i]) / 2 - graph.space(vertex, vertices[i]) - half
-    at = (low + high) / 2 if low > high else min(max(hint[vertex], low), high)
-    return abs(at - hint[vertex]) + _TIGHT * max(0.0, low - high), at
+    graph: LayeredGraph,
+    vertices: Sequence[int],
+    vertex: int,
+    preferred: Mapping[int, float],
+    position: int,
+) -> _Slot:
+    """What it costs to insert a vertex at a position of a row, by the `preferred` x of all."""
+    half = graph.width(vertex) / 2
+    low = half  # left of the column's side would be as bad as between two that must move
+    high = inf
+    if position > 0:
+        left = vertices[position - 1]
+        low = preferred[left] + graph.width(left) / 2 + graph.space(left, vertex) + half
+    if position < len(vertices):
+        right = vertices[position]
+        high = preferred[right] - graph.width(right) / 2 - graph.space(vertex, right) - half
+    is_too_narrow = low > high
+    x = (low + high) / 2 if is_too_narrow else min(max(preferred[vertex], low), high)
+    cost = abs(x - preferred[vertex]) + MOVE_COST * max(0.0, low - high)
+    return _Slot(position, cost, x)
 
 
 def _estimate_x(graph: LayeredGraph, number: int, x: Mapping[int, float]) -> dict[int, float]:
-    """An x for all vertices of a column: from those that have one along the lines; the rest to the right.
+    """An x for all vertices of a column: that of what they are linked to; else one on the right.
 
-    Lines that leave one box stand in the order of their ports, near its middle: `unbend_chains` moves them on.
+    Edges that leave one box are in the order of their ports, near its middle: `unbend_chains` moves
+    them on.
     """
-    nodes = len(graph.problem.sizes)
+    nodes = graph.node_count
     near: dict[int, list[tuple[int, float]]] = {}
-    for a, b, hyperedge in graph.links[number]:
-        aside = _PORTS * graph.port(a, hyperedge, leaves=True) if a < nodes else 0.0
-        near.setdefault(a, []).append((b, -aside))
-        near.setdefault(b, []).append((a, aside))
-    hint = dict(x)
-    todo = list(x)
-    for vertex in todo:
+    for upper, lower, hyperedge in graph.links[number]:
+        aside = 0.0
+        if upper < nodes:
+            aside = PORT_SHARE * graph.port(upper, hyperedge, leaves=True)
+        near.setdefault(upper, []).append((lower, -aside))
+        near.setdefault(lower, []).append((upper, aside))
+    # Breadth first from the vertices that have an x. The list grows while it is gone through.
+    estimate = dict(x)
+    queue = list(x)
+    for vertex in queue:
         for other, _ in near.get(vertex, ()):
-            if other not in hint:
-                hints = [hint[v] + aside for v, aside in near[other] if v in hint]
-                hint[other] = sum(hints) / len(hints)
-                todo.append(other)
+            if other not in estimate:
+                hints = [estimate[v] + aside for v, aside in near[other] if v in estimate]
+                estimate[other] = sum(hints) / len(hints)
+                queue.append(other)
     right = max(x.values(), default=0.0)
-    return {v: hint.get(v, right) for row in graph.layers[number] for v in row}
+    vertices = chain.from_iterable(graph.layers[number])
+    return {vertex: estimate.get(vertex, right) for vertex in vertices}
 
 
-_SAME, _EDGE, _BACK = 0.5, 10.0, 8.0
 Ends = tuple[dict[int, list[tuple[int, float]]], dict[int, list[int]]]
+"""By dummy node, what is above it and how far aside it leaves that; and what is below it."""
 
 
 def unbend_chains(graph: LayeredGraph, number: int, x: dict[int, float]) -> None:
     """Move dummy nodes that bend at both ends to where one end is straight, if there is space.
+
+    `x` is changed; `number` is that of the column.
 
     Args:
         graph: The layered graph.
@@ -108,83 +144,104 @@ def unbend_chains(graph: LayeredGraph, number: int, x: dict[int, float]) -> None
     """
     ends = _ends(graph, number)
     place = {vertex: (row, i) for row in graph.layers[number] for i, vertex in enumerate(row)}
-    for chain in _chains(x, ends):
-        wishes = _wishes(graph, x, ends, chain)
-        if not wishes or any(abs(wish - x[chain[0]]) < _SAME for wish in wishes):
+    for dummies in _chains(x, ends):
+        straight = _straight_places(graph, x, ends, dummies)
+        if not straight or any(abs(at - x[dummies[0]]) < SAME for at in straight):
             continue
         low, high = -inf, inf
-        for vertex in chain:
+        for vertex in dummies:
             row, i = place[vertex]
-            if i:
+            if i > 0:
                 low = max(low, x[row[i - 1]] + graph.gap(row[i - 1], vertex))
             if i + 1 < len(row):
                 high = min(high, x[row[i + 1]] - graph.gap(vertex, row[i + 1]))
-        at = max(low, min(high, wishes[0]))
-        for vertex in chain:
-            x[vertex] = at
+        new_x = max(low, min(high, straight[0]))
+        for vertex in dummies:
+            x[vertex] = new_x
 
 
 def _ends(graph: LayeredGraph, number: int) -> Ends:
-    """By lane: what is above it, and how far aside a way back leaves that; and what is below it."""
-    nodes = len(graph.problem.sizes)
+    """What is above and below each dummy node of a column."""
+    nodes = graph.node_count
     above: dict[int, list[tuple[int, float]]] = {}
     below: dict[int, list[int]] = {}
-    for a, b, hyperedge in graph.links[number]:
-        if b >= nodes:
-            above.setdefault(b, []).append((a, _BACK if hyperedge[0] == "back" and a < nodes else 0.0))
-            below.setdefault(b, [])
-        if a >= nodes:
-            below.setdefault(a, []).append(b)
-            above.setdefault(a, [])
+    for upper, lower, hyperedge in graph.links[number]:
+        if lower >= nodes:
+            is_back = hyperedge[0] == "back" and upper < nodes
+            above.setdefault(lower, []).append((upper, BACK_ASIDE if is_back else 0.0))
+            below.setdefault(lower, [])
+        if upper >= nodes:
+            below.setdefault(upper, []).append(lower)
+            above.setdefault(upper, [])
     return above, below
 
 
 def _chains(x: dict[int, float], ends: Ends) -> list[list[int]]:
-    """Lanes right below each other."""
+    """Chains of dummy nodes right below each other."""
     above, below = ends
 
-    def goes_on(a: int, b: int) -> bool:
-        return b in above and abs(x[a] - x[b]) < _SAME
+    def continues(upper: int, lower: int) -> bool:
+        """Whether the lower one is a dummy node right below the upper one."""
+        return lower in above and abs(x[upper] - x[lower]) < SAME
 
     chains = []
     for dummy in below:
-        if any(a in below and goes_on(a, dummy) for a, _ in above[dummy]):
-            continue
-        chain = [dummy]
-        while following := [b for b in below[chain[-1]] if goes_on(chain[-1], b)]:
-            chain.append(following[0])
-        chains.append(chain)
+        if any(upper in below and continues(upper, dummy) for upper, _ in above[dummy]):
+            continue  # it is not the first of its chain
+        dummies = [dummy]
+        while True:
+            last = dummies[-1]
+            following = next((lower for lower in below[last] if continues(last, lower)), None)
+            if following is None:
+                break
+            dummies.append(following)
+        chains.append(dummies)
     return chains
 
 
-def _wishes(graph: LayeredGraph, x: dict[int, float], ends: Ends, chain: list[int]) -> list[float]:
-    """The positions at which the chain is straight at one of its ends, those above it first."""
-    (above, below), at = ends, x[chain[0]]
-    hyperedge = graph.hyperedge[chain[0] - len(graph.problem.sizes)]
-    wishes = [_wish(graph, x, a, at, hyperedge, leaves=True) + aside for a, aside in above[chain[0]]]
-    for vertex, onward in zip(chain, [*chain[1:], -1], strict=True):
-        wishes += [_wish(graph, x, b, at, hyperedge, leaves=False) for b in below[vertex] if b != onward]
-    return wishes
+def _straight_places(graph: LayeredGraph, x: dict[int, float], ends: Ends, dummies: list[int]) -> list[float]:
+    """The x at which a chain is straight at one of its ends, those above it first."""
+    above, below = ends
+    first = dummies[0]
+    hyperedge = graph.hyperedge[first - graph.node_count]
+    places = []
+    for vertex, aside in above[first]:
+        places.append(_nearest_place(graph, x, vertex, x[first], hyperedge, leaves=True) + aside)
+    for dummy, following in zip(dummies, [*dummies[1:], None], strict=True):
+        for vertex in below[dummy]:
+            if vertex != following:
+                place = _nearest_place(graph, x, vertex, x[first], hyperedge, leaves=False)
+                places.append(place)
+    return places
 
 
-def _wish(graph: LayeredGraph, x: dict[int, float], end: int, at: float, by: Hyperedge, *, leaves: bool) -> float:
-    """The position at which a line at `at` leaves or enters a vertex."""
-    if end >= len(graph.problem.sizes):
-        return x[end]
-    half = graph.width(end) / 2 - _EDGE
-    if graph.problem.ports[end] is not None:
-        return x[end] + graph.port(end, by, leaves=leaves)
-    return min(max(at, x[end] - half), x[end] + half)
+def _nearest_place(
+    graph: LayeredGraph,
+    x: dict[int, float],
+    vertex: int,
+    wanted: float,
+    hyperedge: Hyperedge,
+    *,
+    leaves: bool,
+) -> float:
+    """The x nearest to the wanted one at which a hyperedge `leaves` or enters a vertex."""
+    if vertex >= graph.node_count:
+        return x[vertex]
+    if graph.problem.ports[vertex] is not None:
+        return x[vertex] + graph.port(vertex, hyperedge, leaves=leaves)
+    half = graph.width(vertex) / 2 - CORNER
+    return min(max(wanted, x[vertex] - half), x[vertex] + half)
 
 
 Floats = npt.NDArray[np.float64]
 Size = tuple[float, float]
 Span = tuple[float, float, float]
+"""A piece of x as (from, to), and by how much it must grow at least; negative: it may shrink."""
 
 
 @dataclass(frozen=True)
 class VertexOrigins:
-    """Which vertices of a plan were which before: those of the `same` row, and nodes that have `moved` to another."""
+    """The earlier vertex of each that is in the `same` layer, and of nodes that have `moved`."""
 
     same: dict[int, int]
     moved: dict[int, int]
@@ -206,16 +263,20 @@ def stretch_columns(
     """
     stretched = []
     for number, old in enumerate(columns):
-        same, x = {vertex: vertex for vertex in old.x}, old.x
+        x = old.x
+        same = {vertex: vertex for vertex in old.x}
         if was is not None:
-            here = [vertex for row in graph.layers[number] for vertex in row]
-            same = {v: was.same[v] for v in here if was.same.get(v) in old.x}
-            moved = {v: old.x[was.moved[v]] for v in here if was.moved.get(v) in old.x}
-            x = insert_into_rows(graph, number, {v: old.x[there] for v, there in same.items()}, moved)
+            vertices = list(chain.from_iterable(graph.layers[number]))
+            same = {v: was.same[v] for v in vertices if was.same.get(v) in old.x}
+            hints = {v: old.x[was.moved[v]] for v in vertices if was.moved.get(v) in old.x}
+            kept_x = {v: old.x[earlier] for v, earlier in same.items()}
+            x = insert_into_rows(graph, number, kept_x, hints)
         move = _Stretch(_spans(before, graph, number, old, same))
         middle = np.array(list(x.values()))
         half = np.array([before.width(same[v]) / 2 if v in same else 0.0 for v in x])
-        centers = dict(zip(x, ((move(middle - half) + move(middle + half)) / 2).tolist(), strict=True))
+        # The middle between where the left side and the right side of each box move.
+        new_middle = (move(middle - half) + move(middle + half)) / 2
+        centers = dict(zip(x, new_middle.tolist(), strict=True))
         if len(same) < len(x):
             _settle_nodes(graph, number, centers, same)
         unbend_chains(graph, number, centers)
@@ -224,22 +285,27 @@ def stretch_columns(
 
 
 def _settle_nodes(graph: LayeredGraph, number: int, x: dict[int, float], firm: Mapping[int, int]) -> None:
-    """Let new vertices stand beside the others, which do not move."""
+    """Place new vertices beside the `firm` ones, which do not move."""
     for row in graph.layers[number]:
-        if any(v not in firm for v in row):
-            gaps = [graph.gap(a, b) for a, b in pairwise(row)]
-            weights = [1e9 if v in firm else 1.0 for v in row]
-            x.update(zip(row, isotonic_placement([x[v] for v in row], weights, gaps), strict=True))
+        if any(vertex not in firm for vertex in row):
+            targets = [x[vertex] for vertex in row]
+            weights = [FIRM_WEIGHT if vertex in firm else 1.0 for vertex in row]
+            gaps = [graph.gap(left, right) for left, right in pairwise(row)]
+            places = isotonic_placement(targets, weights, gaps)
+            x.update(zip(row, places, strict=True))
 
 
 def _floor(before: LayeredGraph, graph: LayeredGraph, old: Column, same: Mapping[int, int]) -> dict[int, float]:
-    """How high up each box may be: where it was, or higher by as much as all boxes beside each other have shrunk."""
-    boxes = [(v, there) for v, there in same.items() if there < len(before.problem.sizes)]
-    top = np.array([old.top[there] for _, there in boxes])
-    tall = np.array([before.problem.sizes[there][1] for _, there in boxes])
-    more = np.array([graph.problem.sizes[v][1] for v, _ in boxes]) - tall
-    floor = _stretch(top, tall, np.minimum(tall, tall + more))
-    return dict(zip((v for v, _ in boxes), floor.tolist(), strict=True))
+    """How high up each box may be, in pixels.
+
+    It may be where it was, or higher by as much as all boxes beside each other have shrunk.
+    """
+    nodes = {node: earlier for node, earlier in same.items() if earlier < before.node_count}
+    top = np.array([old.top[earlier] for earlier in nodes.values()])
+    old_height = np.array([before.problem.sizes[earlier][1] for earlier in nodes.values()])
+    growth = np.array([graph.problem.sizes[node][1] for node in nodes]) - old_height
+    floor = _stretch(top, old_height, np.minimum(old_height, old_height + growth))
+    return dict(zip(nodes, floor.tolist(), strict=True))
 
 
 def stretch_packing(pack: Packing, at: Sequence[int], boxes: Sequence[Size], aspect: float) -> list[Point]:
@@ -247,87 +313,110 @@ def stretch_packing(pack: Packing, at: Sequence[int], boxes: Sequence[Size], asp
 
     Args:
         pack: The earlier packing.
-        at: The earlier number of each box; -1 for a new one, which is placed next to or below the others.
+        at: The earlier number of each box; -1 for a new one, which is placed next to or
+            below the others.
         boxes: The new widths and heights.
         aspect: The target ratio of width to height.
 
     Returns:
         The corners of the boxes.
     """
-    there = [i for i, was in enumerate(at) if was >= 0]
-    low, old = (np.array([some[at[i]] for i in there]).reshape(-1, 2) for some in (pack.places, pack.boxes))
-    new = np.array([boxes[i] for i in there]).reshape(-1, 2)
-    moved = [_stretch(low[:, k], old[:, k], new[:, k]) for k in (0, 1)]
-    corner = dict(zip(there, zip(moved[0].tolist(), moved[1].tolist(), strict=True), strict=True))
-    more = [i for i, was in enumerate(at) if was < 0]
-    if more:
-        width, height = extent([boxes[i] for i in there], list(corner.values()))
-        below, places = pack_beside((width, height), [boxes[i] for i in more], aspect)
+    old = [i for i, earlier in enumerate(at) if earlier >= 0]
+    place = np.array([pack.places[at[i]] for i in old]).reshape(-1, 2)
+    old_size = np.array([pack.boxes[at[i]] for i in old]).reshape(-1, 2)
+    new_size = np.array([boxes[i] for i in old]).reshape(-1, 2)
+    x, y = (_stretch(place[:, k], old_size[:, k], new_size[:, k]).tolist() for k in (0, 1))
+    corner = dict(zip(old, zip(x, y, strict=True), strict=True))
+
+    added = [i for i, earlier in enumerate(at) if earlier < 0]
+    if added:
+        width, height = extent([boxes[i] for i in old], list(corner.values()))
+        below, places = pack_beside((width, height), [boxes[i] for i in added], aspect)
         right, down = (0.0, height + GAP) if below else (width + GAP, 0.0)
-        corner |= {i: (x + right, y + down) for i, (x, y) in zip(more, places, strict=True)}
+        for i, (left, top) in zip(added, places, strict=True):
+            corner[i] = (left + right, top + down)
     return [corner[i] for i in range(len(boxes))]
 
 
 def _stretch(low: Floats, old: Floats, new: Floats) -> Floats:
+    """Where boxes move along one axis that begin at `low` and have `new` sizes in place of old."""
     return _Stretch(list(zip(low, low + old, new - old, strict=True)))(low)
 
 
 def _spans(
-    before: LayeredGraph, graph: LayeredGraph, number: int, column: Column, was: Mapping[int, int]
+    before: LayeredGraph,
+    graph: LayeredGraph,
+    number: int,
+    column: Column,
+    earlier: Mapping[int, int],
 ) -> list[Span]:
-    """Pieces of x (from, to) that must grow by so much at least, or may shrink by so much (negative).
+    """By how much the pieces of x in a column must grow, or may shrink.
 
-    Gaps between neighbors shrink by no more than boxes above or below them do: else all stays where it is.
+    Gaps between neighbors shrink by no more than boxes above or below them do: otherwise they stay.
     """
     spans: list[Span] = []
     gaps: list[Span] = []
-    neighbors = {pair for row in before.layers[number] for pair in pairwise(row)}
+    old_neighbors = {pair for row in before.layers[number] for pair in pairwise(row)}
     for row in graph.layers[number]:
-        left, last, room = None, -1, 0.0  # the last box or lane that was there, and what has come since
+        last = None  # the last vertex that was there before, by its earlier number
+        end_of_last = 0.0
+        needed = 0.0  # for what has come since
         for i, vertex in enumerate(row):
-            room += graph.space(row[i - 1], vertex) if i else 0.0
-            there = was.get(vertex)
-            if there is None:
-                room += graph.width(vertex)
+            if i > 0:
+                needed += graph.space(row[i - 1], vertex)
+            old = earlier.get(vertex)
+            if old is None:
+                needed += graph.width(vertex)
                 continue
-            half = before.width(there) / 2
-            low, high = column.x[there] - half, column.x[there] + half
+            half = before.width(old) / 2
+            low, high = column.x[old] - half, column.x[old] + half
             spans.append((low, high, graph.width(vertex) - 2 * half))
-            if left is not None:
-                more = room - (low - left)
-                (gaps if more < 0 and (last, there) in neighbors else spans).append((left, low, more))
-            left, last, room = high, there, 0.0
-    spans += [
-        (left, low, max(more, most)) for (left, low, more), most in zip(gaps, _shrinkage(spans, gaps), strict=True)
-    ]
-    return [span for span in spans if span[1] - span[0] > 1e-9]
+            if last is not None:
+                growth = needed - (low - end_of_last)
+                may_shrink = growth < 0 and (last, old) in old_neighbors
+                (gaps if may_shrink else spans).append((end_of_last, low, growth))
+            last = old
+            end_of_last = high
+            needed = 0.0
+    shrinkage = _shrinkage(spans, gaps)
+    for (low, high, growth), most in zip(gaps, shrinkage, strict=True):
+        spans.append((low, high, max(growth, most)))
+    return [(low, high, growth) for low, high, growth in spans if high - low > 1e-9]
 
 
 def _shrinkage(spans: list[Span], gaps: list[Span]) -> list[float]:
     """By how much (negative) the spans that are above or below each gap shrink, taken together."""
-    low, high, less = np.array([span for span in spans if span[2] < -_SAME]).reshape(-1, 3).T
+    shrinking = [span for span in spans if span[2] < -SAME]
+    low, high, growth = np.array(shrinking).reshape(-1, 3).T
     left, right, _ = np.array(gaps).reshape(-1, 3).T
-    ended, begun = np.argsort(high), np.argsort(low)
-    before = np.concatenate([[0.0], np.cumsum(less[ended])])[np.searchsorted(high[ended], left, side="right")]
-    until = np.concatenate([[0.0], np.cumsum(less[begun])])[np.searchsorted(low[begun], right)]
-    result: list[float] = (until - before).tolist()
+    # The spans that overlap a gap are those that begin before its end, less those that end before
+    # it begins. Two running sums answer that for all gaps at once.
+    by_high, by_low = np.argsort(high), np.argsort(low)
+    sum_by_high = np.concatenate([[0.0], np.cumsum(growth[by_high])])
+    sum_by_low = np.concatenate([[0.0], np.cumsum(growth[by_low])])
+    before_gap = sum_by_high[np.searchsorted(high[by_high], left, side="right")]
+    until_end = sum_by_low[np.searchsorted(low[by_low], right)]
+    result: list[float] = (until_end - before_gap).tolist()
     return result
 
 
 class _Stretch:
-    """A map of x that grows by what the spans ask for."""
+    """A map of x that grows by what the spans ask for: linear between the places `at`."""
 
     def __init__(self, spans: list[Span]) -> None:
-        low, high, more = np.array(spans).reshape(-1, 3).T
+        low, high, growth = np.array(spans).reshape(-1, 3).T
         self.at = distinct(np.concatenate([low, high]))
+        # How much each piece between two places grows per pixel: as the span that grows most asks.
         rate = np.full(max(0, len(self.at) - 1), -np.inf)
         start, stop = np.searchsorted(self.at, low), np.searchsorted(self.at, high)
-        # The largest last: it overwrites the others.
-        steep = more / (high - low)
-        for i in np.argsort(steep, kind="stable").tolist():
-            rate[start[i] : stop[i]] = steep[i]
+        steepness = growth / (high - low)
+        for i in np.argsort(steepness, kind="stable").tolist():  # the steepest last: it overwrites
+            rate[start[i] : stop[i]] = steepness[i]
         rate[np.isinf(rate)] = 0.0
-        self.moved = np.concatenate([[0.0], np.cumsum(rate * np.diff(self.at))]) if len(self.at) else self.at
+        self.moved = self.at
+        if len(self.at):
+            self.moved = np.concatenate([[0.0], np.cumsum(rate * np.diff(self.at))])
 
     def __call__(self, x: Floats) -> Floats:
+        """Where each x moves."""
         return x + np.interp(x, self.at, self.moved) if len(self.at) else x

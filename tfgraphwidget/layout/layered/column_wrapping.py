@@ -7,11 +7,19 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate, combinations, pairwise
 from math import log
 
-GUTTER = 20.0
-_CROSSING = 8.0
-_WORTH_IT = 0.95
-_SMALL, _TALLER = 260.0, 1.1
-_FEW, _MOST_COLUMNS = 9, 24
+GUTTER = 20.0  # pixels between columns
+PASSING_WIDTH = 8.0  # pixels that an edge from one column to another takes in the gutter
+
+# What edges between columns cost, as shares: each of them is hard to follow.
+COST_PER_EDGE = 0.06  # for each edge that passes on average from a column to the next
+COST_PER_COLUMN = 0.02
+
+IMPROVEMENT = 0.95  # columns are made if the cost is less than this share of that of one column
+SMALL = 260.0  # pixels; a drawing that is no taller is in one column
+TALLER = 1.1  # one that is taller than wanted by this factor may be wrapped
+
+ALL_WAYS_LIMIT = 9  # layers of which all ways to wrap them are compared: 255
+MAX_COLUMNS = 24  # each number up to this one is tried, and of more columns some numbers
 
 
 def wrap_columns(
@@ -26,21 +34,27 @@ def wrap_columns(
         aspect: the wanted width : height.
 
     Returns:
-        The first layers of the columns, ascending, beginning with 0; [0] if one column is best, or small anyway.
+        The first layers of the columns, ascending, beginning with 0; [0] if one column
+        is best, or small anyway.
     """
-    total, widest = sum(heights), max(widths, default=0.0)
-    if len(heights) < 2 or total <= max(_TALLER * widest / aspect, _SMALL):
+    total = sum(heights)
+    widest = max(widths, default=0.0)
+    if len(heights) < 2 or total <= max(TALLER * widest / aspect, SMALL):
         return [0]
-    below = [0.0, *accumulate(heights)]
-    best, best_cost = [0], cost(total, widest, aspect) * _WORTH_IT
-    for starts in _candidate_starts(below, crossing):
-        spans = list(pairwise([*starts, len(heights)]))
-        tall = max(below[b] - below[a] for a, b in spans)
-        lines = sum(crossing[a - 1] for a in starts[1:])
-        wide = sum(max(widths[a:b]) for a, b in spans) + GUTTER * (len(starts) - 1) + _CROSSING * lines
-        now = cost(tall + GUTTER, wide, aspect) * (1 + 0.06 * lines / len(starts) + 0.02 * len(starts))
-        if now < best_cost:
-            best, best_cost = starts, now
+    above = [0.0, *accumulate(heights)]  # the height of all layers above each
+    best = [0]
+    lowest_cost = cost(total, widest, aspect) * IMPROVEMENT
+    for starts in _candidate_starts(above, crossing):
+        columns = list(pairwise([*starts, len(heights)]))
+        height = max(above[stop] - above[start] for start, stop in columns)
+        width = sum(max(widths[start:stop]) for start, stop in columns)
+        passing = sum(crossing[start - 1] for start in starts[1:])
+        width += GUTTER * (len(starts) - 1) + PASSING_WIDTH * passing
+        hardness = 1 + COST_PER_EDGE * passing / len(starts) + COST_PER_COLUMN * len(starts)
+        cost_now = cost(height + GUTTER, width, aspect) * hardness
+        if cost_now < lowest_cost:
+            best = starts
+            lowest_cost = cost_now
     return best
 
 
@@ -48,51 +62,62 @@ def cost(height: float, width: float, aspect: float) -> float:
     """Rate a drawing: its area, increased where its width : height is far from the wanted one.
 
     Args:
-        height: in pixels.
-        width: in pixels.
-        aspect: the wanted width : height.
-
-    Returns:
-        The cost; less is better.
+        height: In pixels.
+        width: In pixels.
+        aspect: The wanted width : height.
     """
+    # A difference of logarithms, so that twice as wide is as bad as twice as tall.
     far = abs(log(max(width, 1.0) / max(height, 1.0) / aspect))
     return height * width * (1.0 + 0.5 * far + max(0.0, far - 1.0))
 
 
-def _candidate_starts(below: Sequence[float], crossing: Sequence[int]) -> Iterable[list[int]]:
-    """Ways to cut: all of them for a few rows, else columns about equally tall and columns that are well filled."""
-    rows = len(below) - 1
-    if rows <= _FEW:
-        return [[0, *some] for count in range(1, rows) for some in combinations(range(1, rows), count)]
+def _candidate_starts(above: Sequence[float], crossing: Sequence[int]) -> Iterable[list[int]]:
+    """Ways to split layers into columns: all for a few layers, else some that are well filled."""
+    layers = len(above) - 1
     candidates = []
-    few = range(2, min(rows, _MOST_COLUMNS) + 1)
-    many = (round(_MOST_COLUMNS * 1.2**k) for k in range(1, 30)) if rows > 10 * _MOST_COLUMNS else ()
-    for columns in (*few, *(number for number in many if number < rows)):
-        candidates.append(_split_evenly(below, crossing, columns))
-        candidates += [_fill_columns(below, below[-1] / columns * spare) for spare in (1.03, 1.15)]
+    if layers <= ALL_WAYS_LIMIT:
+        for count in range(1, layers):
+            candidates += [[0, *starts] for starts in combinations(range(1, layers), count)]
+        return candidates
+    numbers = list(range(2, min(layers, MAX_COLUMNS) + 1))
+    if layers > 10 * MAX_COLUMNS:
+        more = [round(MAX_COLUMNS * 1.2**k) for k in range(1, 30)]
+        numbers += [number for number in more if number < layers]
+    for columns in numbers:
+        candidates.append(_split_evenly(above, crossing, columns))
+        height = above[-1] / columns
+        # Layers seldom fill columns exactly: with 3 % more they often do, with 15 % they can.
+        candidates.append(_fill_columns(above, 1.03 * height))
+        candidates.append(_fill_columns(above, 1.15 * height))
     return candidates
 
 
-def _fill_columns(below: Sequence[float], limit: float) -> list[int]:
-    """Starts of columns that take rows as long as they are no taller than `limit`."""
+def _fill_columns(above: Sequence[float], limit: float) -> list[int]:
+    """Starts of columns that take layers as long as they are no taller than `limit`."""
     starts = [0]
-    for row in range(1, len(below) - 1):
-        if below[row + 1] - below[starts[-1]] > limit:
-            starts.append(row)
+    for layer in range(1, len(above) - 1):
+        if above[layer + 1] - above[starts[-1]] > limit:
+            starts.append(layer)
     return starts
 
 
-def _split_evenly(below: Sequence[float], crossing: Sequence[int], columns: int) -> list[int]:
-    """Starts of columns about equally tall; near an even cut, the one that the fewest lines cross."""
-    share = below[-1] / columns
+def _split_evenly(above: Sequence[float], crossing: Sequence[int], columns: int) -> list[int]:
+    """Starts of columns about equally tall: near an even split, where the fewest edges pass."""
+    share = above[-1] / columns
+    layers = len(above) - 1
     starts = [0]
     for column in range(1, columns):
         ideal = share * column
-        low, high = bisect_left(below, ideal - 0.3 * share), bisect_right(below, ideal + 0.3 * share)
-        choices = (
-            range(max(low, starts[-1] + 1), min(high, len(below) - 1)) or range(starts[-1] + 1, len(below) - 1)[:1]
-        )
+        first = max(bisect_left(above, ideal - 0.3 * share), starts[-1] + 1)
+        stop = min(bisect_right(above, ideal + 0.3 * share), layers)
+        # Where a layer is taller than that, the next one.
+        choices = range(first, stop) or range(starts[-1] + 1, layers)[:1]
         if not choices:
             break
-        starts.append(min(choices, key=lambda r: abs(below[r] - ideal) / share + 0.15 * crossing[r - 1]))
+
+        def badness(start: int, ideal: float = ideal) -> float:
+            """How far a start is from the ideal one, and how many edges pass there."""
+            return abs(above[start] - ideal) / share + 0.15 * crossing[start - 1]
+
+        starts.append(min(choices, key=badness))
     return starts

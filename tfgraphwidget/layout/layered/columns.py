@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import nan
 
 from tfgraphwidget.layout.geometry import MutableLayout, Point, remove_collinear
@@ -11,47 +12,76 @@ from tfgraphwidget.layout.layered.routing import Column, HyperedgeSpan, assign_t
 from tfgraphwidget.layout.spacing import ABOVE, BELOW, TRACK
 from tfgraphwidget.progress import report_each
 
-LONG = 5_000  # lines of one drawing that take a second: a person is told how far it is
+LONG = 5_000  # edges of one drawing that take a second: from here on, progress is shown
+BELOW_EXITS = 6.0  # pixels below the channel in which exits meet; without a channel, none
+SAME_X = 0.5  # pixels; an edge does not bend for less
 
 
 class ColumnAssembly:
-    """The columns of one drawing: a hyperedge runs from a column's bottom up the gutter beside it and over the next."""
+    """The columns of one drawing, and the ways from one to another.
+
+    A hyperedge runs from a column's bottom up the gutter beside it and over the next column.
+
+    Attributes:
+        graph: the layered graph.
+        columns: the columns, from left to right.
+        gutter: the x of each hyperedge in the gutter on the right of a column, and the y below it.
+        entries: the x where each hyperedge enters each column.
+        exits: by port of the lower border, the x where each hyperedge leaves each column for it.
+        width: of the drawing.
+        enter: the x of each port of the upper border.
+        leave: the x of each port of the lower border.
+        over: the y of the track of each hyperedge in the channel above the columns.
+        head: the height of that channel.
+        under: by port, how far below the columns its exits meet.
+        foot: the height of the channel for that.
+        height: of the drawing.
+    """
 
     def __init__(self, graph: LayeredGraph, columns: list[Column]) -> None:
         self.graph = graph
         self.columns = columns
-        self.gutter: dict[tuple[Hyperedge, int], tuple[float, float]] = {}  # x in the gutter, y below the column
+        self.gutter: dict[tuple[Hyperedge, int], tuple[float, float]] = {}
         self.entries: dict[Hyperedge, dict[int, float]] = {}
-        self.exits: dict[int, dict[tuple[Hyperedge, int], float]] = {}  # by port
+        self.exits: dict[int, dict[tuple[Hyperedge, int], float]] = {}
         self.width = self._place_columns()
         self.enter = self._choose_entries()
-        # Where a port has several exits, that of the last column is it.
-        self.leave = {port: max((at, x) for (_, at), x in exits.items())[1] for port, exits in self.exits.items()}
+        self.leave = self._choose_exits()
         self.over, self.head = self._assign_channel()
         self.under, self.foot = self._assign_lower_channel()
-        below = [column.height for column in columns] + [y for _, y in self.gutter.values()]
-        self.height = self.head + max(below) + self.foot
+        bottoms = [column.height for column in columns]
+        bottoms += [y for _, y in self.gutter.values()]
+        self.height = self.head + max(bottoms) + self.foot
 
     def to_layout(self) -> MutableLayout:
         """Return the boxes and the routes of all edges, in pixels."""
-        left, top = [], []
-        for node, (w, _) in enumerate(self.graph.problem.sizes):
+        left = []
+        top = []
+        for node, (width, _) in enumerate(self.graph.problem.sizes):
             column = self.columns[self.graph.column[node]]
-            left.append(column.left + column.x[node] - w / 2)
+            left.append(column.left + column.x[node] - width / 2)
             top.append(self.head + column.top[node])
-        ways = list(zip(self.graph.chains, self.graph.is_reversed, strict=True))
-        slowly = report_each(ways, "Drawing the lines") if len(ways) > LONG else ways
-        routes = [self._route(chains, top, turn=turn) for chains, turn in slowly]
-        return MutableLayout(left, top, self.width, self.height, routes, _by_port(self.enter), _by_port(self.leave))
+        edges = list(zip(self.graph.chains, self.graph.is_reversed, strict=True))
+        in_turn = report_each(edges, "Drawing the lines") if len(edges) > LONG else edges
+        routes = [self._route(chains, top, is_reversed=reverse) for chains, reverse in in_turn]
+        enter, leave = _by_port(self.enter), _by_port(self.leave)
+        return MutableLayout(left, top, self.width, self.height, routes, enter, leave)
 
     def _choose_entries(self) -> dict[int, float]:
-        """The x of each port of the upper border: where its first hyperedge enters the first column."""
+        """The x of each port of the upper border: where its first hyperedge enters a column."""
         entry_by_port: dict[int, tuple[int, float]] = {}
         for hyperedge, entries in self.entries.items():
             if hyperedge[0] == "start":
                 first = min(entries.items())
                 entry_by_port[hyperedge[2]] = min(first, entry_by_port.get(hyperedge[2], first))
         return {port: x for port, (_, x) in entry_by_port.items()}
+
+    def _choose_exits(self) -> dict[int, float]:
+        """The x of each port of the lower border: where its last hyperedge leaves a column."""
+        leave = {}
+        for port, exits in self.exits.items():
+            _, leave[port] = max((column, x) for (_, column), x in exits.items())
+        return leave
 
     def _place_columns(self) -> float:
         """Give columns, gutter lanes, entries and exits their x; returns the whole width."""
@@ -62,109 +92,140 @@ class ColumnAssembly:
             leaving = []
             for hyperedge, vertex in self.graph.boundary_hyperedges(number, 0):
                 self.entries.setdefault(hyperedge, {})[number] = column.left + column.x[vertex]
-            for hyperedge, vertex in self.graph.boundary_hyperedges(number, self.graph.last_level(number)):
+            last = self.graph.last_level(number)
+            for hyperedge, vertex in self.graph.boundary_hyperedges(number, last):
                 if hyperedge[0] == "end":
-                    self.exits.setdefault(hyperedge[3], {})[(hyperedge, number)] = column.left + column.x[vertex]
+                    exits = self.exits.setdefault(hyperedge[3], {})
+                    exits[(hyperedge, number)] = column.left + column.x[vertex]
                 else:
                     leaving.append((column.x[vertex], hyperedge))
-            # The net that leaves furthest right turns first and takes the nearest lane: none cross there.
+            # What leaves furthest right turns first and takes the nearest place: none cross there.
             for i, (_, hyperedge) in enumerate(sorted(leaving, reverse=True)):
-                self.gutter[(hyperedge, number)] = (x + GUTTER / 2 + TRACK * i, column.height + TRACK * (i + 1))
+                beside = x + GUTTER / 2 + TRACK * i
+                below = column.height + TRACK * (i + 1)
+                self.gutter[(hyperedge, number)] = (beside, below)
             if number + 1 < len(self.columns):
                 x += GUTTER + TRACK * max(0, len(leaving) - 1)
         return x
 
     def _assign_channel(self) -> tuple[dict[Hyperedge, float], float]:
-        """The y of each net's track above the columns, and where the columns begin."""
-        hyperedges = {}
+        """The y of each hyperedge's track above the columns, and where the columns begin."""
+        in_gutter: dict[Hyperedge, list[float]] = {}
+        for (hyperedge, _), (x, _) in self.gutter.items():
+            in_gutter.setdefault(hyperedge, []).append(x)
+        spans = []
         for hyperedge, entries in self.entries.items():
-            below = sorted(
-                [*entries.values(), *(x for (other, _), (x, _) in self.gutter.items() if other == hyperedge)]
-            )
+            below = sorted([*entries.values(), *in_gutter.get(hyperedge, ())])
             above = (self.enter[hyperedge[2]],) if hyperedge[0] == "start" else ()
-            hyperedges[hyperedge] = HyperedgeSpan(above, tuple(below))
-        track_of = assign_tracks(list(hyperedges.values()))
-        count = max(track_of, default=-1) + 1
+            spans.append(HyperedgeSpan(above, tuple(below)))
+        tracks = assign_tracks(spans)
         over = {
             hyperedge: ABOVE + TRACK * track
-            for hyperedge, track in zip(hyperedges, track_of, strict=True)
+            for hyperedge, track in zip(self.entries, tracks, strict=True)
             if track >= 0
         }
-        return over, ABOVE + TRACK * (count - 1) + BELOW if count else 0.0
+        last = max(tracks, default=-1)
+        return over, ABOVE + TRACK * last + BELOW if last >= 0 else 0.0
 
     def _assign_lower_channel(self) -> tuple[dict[int, float], float]:
         """How far below the columns the exits of each port meet, and the height that this needs."""
-        exits_of_port = {
-            port: exits for port, exits in self.exits.items() if len({round(x) for x in exits.values()}) > 1
-        }
-        spans = [
-            HyperedgeSpan(tuple(sorted(exits.values())), (self.leave[port],)) for port, exits in exits_of_port.items()
-        ]
-        track_of = assign_tracks(spans)
-        under = {port: ABOVE + TRACK * max(track, 0) for port, track in zip(exits_of_port, track_of, strict=True)}
-        return under, max(under.values(), default=-6.0) + 6.0
+        ports = []
+        spans = []
+        for port, exits in self.exits.items():
+            if len({round(x) for x in exits.values()}) > 1:
+                ports.append(port)
+                spans.append(HyperedgeSpan(tuple(sorted(exits.values())), (self.leave[port],)))
+        if not ports:
+            return {}, 0.0
+        under = {port: ABOVE + TRACK * max(track, 0) for port, track in zip(ports, assign_tracks(spans), strict=True)}
+        return under, max(under.values()) + BELOW_EXITS
 
-    def _route(self, chains: list[Chain], top: list[float], *, turn: bool) -> list[Point]:
-        hyperedge, points = chains[0].hyperedge, []
-        if hyperedge[0] == "far":
-            return self._route_beside_column(chains[0], top)
-        if hyperedge[0] == "start":
-            enter = self.enter[hyperedge[2]]
+    def _route(self, chains: list[Chain], top: list[float], *, is_reversed: bool) -> list[Point]:
+        """The points of an edge, from its source to its target."""
+        first_chain = chains[0]
+        hyperedge = first_chain.hyperedge
+        kind, _, upper_port, lower_port = hyperedge
+        if kind == "far":
+            return self._route_beside_column(first_chain, top)
+        points: list[Point] = []
+        if kind == "start":
+            enter = self.enter[upper_port]
+            entry = self.entries[hyperedge][first_chain.column]
             points.append((enter, 0.0))
-            points += self._route_over_columns(hyperedge, enter, self.entries[hyperedge][chains[0].column])
-        for number, chain in enumerate(chains):
-            if number:
-                x, (dummy, below) = points[-1][0], self.gutter[(hyperedge, chains[0].column)]
-                points += [(x, self.head + below), (dummy, self.head + below)]
-                points += self._route_over_columns(hyperedge, dummy, self.entries[hyperedge][chain.column])
+            points += self._route_over_columns(hyperedge, enter, entry)
+        points += self._route_chain(first_chain, top)
+        for chain in chains[1:]:
+            x, _ = points[-1]
+            beside, below = self.gutter[(hyperedge, first_chain.column)]
+            entry = self.entries[hyperedge][chain.column]
+            points += [(x, self.head + below), (beside, self.head + below)]
+            points += self._route_over_columns(hyperedge, beside, entry)
             points += self._route_chain(chain, top)
-        if hyperedge[0] == "end":
-            port = hyperedge[3]
-            x, leave, y = points[-1][0], self.leave[port], self.height - self.foot + self.under.get(port, 0.0)
-            points += [(x, y), (leave, y)] if port in self.under else []
+        if kind == "end":
+            leave = self.leave[lower_port]
+            if lower_port in self.under:
+                x, _ = points[-1]
+                y = self.height - self.foot + self.under[lower_port]
+                points += [(x, y), (leave, y)]
             points.append((leave, self.height))
         points = remove_collinear(points)
-        return points[::-1] if turn else points
+        return points[::-1] if is_reversed else points
 
     def _route_over_columns(self, hyperedge: Hyperedge, start: float, end: float) -> list[Point]:
-        return [(start, self.over[hyperedge]), (end, self.over[hyperedge])] if hyperedge in self.over else []
+        """The points of a hyperedge in the channel above the columns; none if it does not bend."""
+        if hyperedge not in self.over:
+            return []
+        y = self.over[hyperedge]
+        return [(start, y), (end, y)]
 
     def _route_beside_column(self, chain: Chain, top: list[float]) -> list[Point]:
-        """The way of a line without lanes: beside its column; it may run through boxes of its ends' rows."""
-        (source, target), column = chain.vertices, self.columns[chain.column]
-        other = self.columns[self.graph.column[target]]
-        x = column.left + column.x[source] + self.graph.port(source, chain.hyperedge, leaves=True)
-        to = other.left + other.x[target] + self.graph.port(target, chain.hyperedge, leaves=False)
-        y, below = top[source] + self.graph.problem.sizes[source][1], top[target]
+        """The points of an edge without dummy nodes, which runs beside its column.
+
+        It may run through boxes in the layers of its ends.
+        """
+        graph = self.graph
+        source, target = chain.vertices
+        column = self.columns[chain.column]
+        other = self.columns[graph.column[target]]
+        x1 = column.left + column.x[source] + graph.port(source, chain.hyperedge, leaves=True)
+        x2 = other.left + other.x[target] + graph.port(target, chain.hyperedge, leaves=False)
+        y1 = top[source] + graph.problem.sizes[source][1]
+        y2 = top[target]
         side = column.left + column.width + ABOVE
-        return [(x, y), (x, y + ABOVE), (side, y + ABOVE), (side, below - ABOVE), (to, below - ABOVE), (to, below)]
+        out = [(x1, y1), (x1, y1 + ABOVE), (side, y1 + ABOVE)]
+        return [*out, (side, y2 - ABOVE), (x2, y2 - ABOVE), (x2, y2)]
+
+    def _lower_side(self, vertex: int, top: list[float]) -> float:
+        """The y where edges leave a vertex at the upper end of a chain."""
+        graph = self.graph
+        if vertex < graph.node_count:
+            return top[vertex] + graph.problem.sizes[vertex][1]
+        if graph.level[vertex] == 0:
+            return self.head
+        return self.head + self.columns[graph.column[vertex]].height
 
     def _route_chain(self, chain: Chain, top: list[float]) -> list[Point]:
-        """The way of a run from its first vertex to its last."""
-        column, graph = self.columns[chain.column], self.graph
-        nodes, dx = len(graph.problem.sizes), column.left
+        """The points of a chain, from its first vertex to its last."""
+        column, graph, hyperedge = self.columns[chain.column], self.graph, chain.hyperedge
+        left = column.left
         first, last = chain.vertices[0], chain.vertices[-1]
-
-        def bottom(v: int) -> float:
-            return (
-                top[v] + graph.problem.sizes[v][1]
-                if v < nodes
-                else self.head + (0.0 if graph.level[v] == 0 else column.height)
-            )
-
-        if chain.hyperedge[0] == "side":
-            x1, x2 = same_layer_ports(graph, column, chain.hyperedge, last)
-            y = self.head + column.bend[(chain.hyperedge, graph.level[first])]
-            return [(dx + x1, bottom(first)), (dx + x1, y), (dx + x2, y), (dx + x2, bottom(last))]
-        x = column.outlet.get((first, chain.hyperedge), column.x[first])
-        points = [(dx + x, bottom(first))]
-        for a, b in zip(chain.vertices, chain.vertices[1:], strict=False):
-            x, to = column.outlet[(a, chain.hyperedge)], column.inlet.get((b, chain.hyperedge), column.x[b])
-            if abs(x - to) >= 0.5:
-                y = self.head + column.bend[(chain.hyperedge, graph.level[a])]
-                points += [(dx + x, y), (dx + to, y)]
-            x = to
-        points.append((dx + x, top[last] if last < nodes else self.head + column.height))
+        start = self._lower_side(first, top)
+        if hyperedge[0] == "side":
+            x1, x2 = same_layer_ports(graph, column, hyperedge, last)
+            y = self.head + column.bend[(hyperedge, graph.level[first])]
+            end = self._lower_side(last, top)
+            return [(left + x1, start), (left + x1, y), (left + x2, y), (left + x2, end)]
+        x = column.outlet.get((first, hyperedge), column.x[first])
+        points = [(left + x, start)]
+        for upper, lower in pairwise(chain.vertices):
+            x = column.outlet[(upper, hyperedge)]
+            next_x = column.inlet.get((lower, hyperedge), column.x[lower])
+            if abs(x - next_x) >= SAME_X:
+                y = self.head + column.bend[(hyperedge, graph.level[upper])]
+                points += [(left + x, y), (left + next_x, y)]
+            x = next_x
+        end = top[last] if last < graph.node_count else self.head + column.height
+        points.append((left + x, end))
         return points
 
 

@@ -1,4 +1,7 @@
-"""The structure of a container, whatever the sizes of its nodes: connected components, edges and isolated nodes."""
+"""The structure of a container, whatever the sizes of its nodes.
+
+That is: its connected components, their edges, and the isolated nodes.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,9 @@ BORDER = -1
 class Edge(NamedTuple):
     """An edge between nodes; an end that is BORDER is the border of the container.
 
-    `source_port` and `target_port` are the ports of borders, the container's own or those of open scopes; -1 at a box.
-    `is_control` edges do not constrain the layers; `is_back` marks the back edge of a loop.
+    `source_port` and `target_port` are the ports of borders, the container's own or those of open
+    scopes; -1 at a box. `is_control` edges do not constrain the layers; `is_back` marks the back
+    edge of a loop.
     """
 
     source: int
@@ -31,8 +35,9 @@ class Edge(NamedTuple):
 class Component:
     """A connected component: its `nodes` and the numbers of its `edges`, both ascending.
 
-    `local_edges` are the edges with the component's own numbers of nodes. The results of cycle breaking and layering
-    do not depend on sizes and are computed once: `is_reversed`, `arcs` and `rank`.
+    `local_edges` are the edges with the component's own numbers of nodes. The results of cycle
+    breaking and layering do not depend on sizes and are computed once: `is_reversed`, `arcs` and
+    `rank`.
     """
 
     nodes: Sequence[int]
@@ -42,12 +47,19 @@ class Component:
     @cached_property
     def is_reversed(self) -> list[bool]:
         """Per edge, whether it is drawn upwards so that no cycle is left (cycle breaking)."""
-        firm = [i for i, edge in enumerate(self.local_edges) if constrains_layers(edge)]
-        ends = [self.local_edges[i][:2] for i in firm]
-        loops = {k for k, i in enumerate(firm) if self.local_edges[i].is_back}
+        constraining: list[int] = []  # the numbers of the edges that become arcs
+        arcs: list[Arc] = []
+        loops: set[int] = set()
+        for number, edge in enumerate(self.local_edges):
+            if constrains_layers(edge):
+                if edge.is_back:
+                    loops.add(len(arcs))
+                constraining.append(number)
+                arcs.append((edge.source, edge.target))
         result = [False] * len(self.local_edges)
-        for i, reverse in zip(firm, break_cycles(len(self.nodes), ends, loops), strict=True):
-            result[i] = reverse
+        reversals = break_cycles(len(self.nodes), arcs, loops)
+        for number, is_reversed in zip(constraining, reversals, strict=True):
+            result[number] = is_reversed
         return result
 
     @cached_property
@@ -62,14 +74,18 @@ class Component:
     @cached_property
     def rank(self) -> list[int]:
         """The layer of each node, 0 at the top (layering)."""
-        heads = {edge.target for edge in self.local_edges if edge.source == BORDER and not edge.is_control}
-        tails = {edge.source for edge in self.local_edges if edge.target == BORDER and not edge.is_control}
-        return assign_layers(len(self.nodes), self.arcs, heads, tails)
+        data_edges = [edge for edge in self.local_edges if not edge.is_control]
+        from_border = {edge.target for edge in data_edges if edge.source == BORDER}
+        to_border = {edge.source for edge in data_edges if edge.target == BORDER}
+        return assign_layers(len(self.nodes), self.arcs, from_border, to_border)
 
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """`count` nodes and `edges` as connected components; `isolated` nodes are drawn apart, without edges."""
+    """`count` nodes and `edges` as connected components.
+
+    `isolated` nodes are drawn apart, without edges.
+    """
 
     count: int
     edges: Sequence[Edge]
@@ -94,12 +110,16 @@ def build_structure(auxiliary: Sequence[int], edges: Sequence[Edge]) -> Structur
     Returns:
         The components, that of the first node first, and the isolated nodes, ascending.
     """
-    components = _connected_components(edges, auxiliary)
     isolated = [node for node, is_auxiliary in enumerate(auxiliary) if is_auxiliary]
-    if any(own for _, own in components):
-        isolated = sorted(isolated + [nodes[0] for nodes, own in components if not own])
-        components = [component for component in components if component[1]]
-    return Structure(len(auxiliary), edges, [build_component(nodes, own, edges) for nodes, own in components], isolated)
+    groups = _connected_components(edges, auxiliary)
+    with_edges = [(nodes, own_edges) for nodes, own_edges in groups if own_edges]
+    if with_edges:
+        # A group without edges is a single node.
+        isolated += [nodes[0] for nodes, own_edges in groups if not own_edges]
+        isolated.sort()
+        groups = with_edges
+    components = [build_component(nodes, own_edges, edges) for nodes, own_edges in groups]
+    return Structure(len(auxiliary), edges, components, isolated)
 
 
 def constrains_layers(edge: Edge) -> bool:
@@ -108,7 +128,12 @@ def constrains_layers(edge: Edge) -> bool:
 
 
 def _connected_components(edges: Sequence[Edge], auxiliary: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """Connected parts as (nodes, lines), ascending; the border joins what touches it. The first node's comes first."""
+    """Connected parts as (nodes, edges), both ascending; that of the first node comes first.
+
+    The border joins what has an edge to it. The parts are found by union-find with path halving
+    (R. E. Tarjan, J. van Leeuwen, "Worst-case analysis of set union algorithms", 1984).
+    """
+    # The last entry is the border's: BORDER is -1.
     root = list(range(len(auxiliary) + 1))
 
     def find(node: int) -> int:
@@ -125,19 +150,23 @@ def _connected_components(edges: Sequence[Edge], auxiliary: Sequence[int]) -> li
         if not is_auxiliary:
             groups.setdefault(find(node), ([], []))[0].append(node)
     for number, edge in enumerate(edges):
-        groups[find(max(edge.source, edge.target))][1].append(number)
+        node = max(edge.source, edge.target)  # not the border
+        groups[find(node)][1].append(number)
     return list(groups.values())
 
 
-def build_component(nodes: list[int], own: list[int], edges: Sequence[Edge]) -> Component:
-    """Build the component of some nodes and edges.
+def build_component(nodes: list[int], own_edges: list[int], edges: Sequence[Edge]) -> Component:
+    """Build the component of some nodes and of some of all `edges`, given by ascending numbers.
 
     Args:
         nodes: The numbers of the nodes, ascending.
-        own: The numbers of the edges, ascending.
+        own_edges: The numbers of its edges, ascending.
         edges: All edges.
     """
     number = {node: i for i, node in enumerate(nodes)}
     number[BORDER] = BORDER
-    local = [edges[i]._replace(source=number[edges[i].source], target=number[edges[i].target]) for i in own]
-    return Component(nodes, own, local)
+    local_edges = []
+    for i in own_edges:
+        edge = edges[i]
+        local_edges.append(edge._replace(source=number[edge.source], target=number[edge.target]))
+    return Component(nodes, own_edges, local_edges)

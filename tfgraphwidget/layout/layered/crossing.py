@@ -1,4 +1,13 @@
-"""Crossing minimization: the order of the vertices within each layer."""
+"""Crossing minimization: the order of the vertices within each layer.
+
+The layers are swept down and up, and each is sorted by the barycenters of its vertices' neighbors
+in the layer before (K. Sugiyama, S. Tagawa, M. Toda, "Methods for visual understanding of
+hierarchical system structures", 1981). After every second sweep, neighbors within a layer are
+swapped where that removes crossings (the "transpose" step of E. R. Gansner et al., "A technique for
+drawing directed graphs", 1993). Crossings are counted as W. Barth, P. Mutzel, M. Jünger do in
+"Simple and efficient bilayer cross counting" (2004): they are the inversions of the lower ends of
+the links, once the links are sorted by their upper ends.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +18,15 @@ from itertools import pairwise
 from tfgraphwidget.layout.layered.layered_graph import LayeredGraph
 
 Layers = list[list[int]]
-_WORK, _MOST_SWEEPS = 12_000, 8
-_IN_VAIN, _WORTH_IT = 2, 0.99  # sweeps without a gain after which no more is tried, and what is a gain
-_EVERY, _SWAPPED = 2, 2500  # sweeps until neighbors are swapped; vertices, of more they are not
+
+MAX_SWEEPS = 8
+WORK_LIMIT = 12_000  # vertices and links over all sweeps; there is one sweep in any case
+STALL_LIMIT = 2  # sweeps without progress after which no more are made
+PROGRESS = 0.99  # a sweep makes progress if it leaves no more than this share of the crossings
+SWEEPS_PER_SWAP = 2  # neighbors are swapped after every second sweep
+SWAP_SIZE_LIMIT = 2_500  # vertices; swapping compares all links of neighbors, and takes longest
+
+UNKNOWN = -1  # a number of crossings that is to be counted
 
 
 def order_layers(graph: LayeredGraph, column: int) -> None:
@@ -24,7 +39,8 @@ def order_layers(graph: LayeredGraph, column: int) -> None:
     vertices = [vertex for layer in graph.layers[column] for vertex in layer]
     number = {vertex: i for i, vertex in enumerate(vertices)}
     layers = [[number[vertex] for vertex in layer] for layer in graph.layers[column]]
-    links = list({(number[a], number[b]): None for a, b, _ in graph.links[column]})
+    # Hyperedges that join the same two vertices cross as one. A dict keeps the order.
+    links = list({(number[upper], number[lower]): None for upper, lower, _ in graph.links[column]})
     ordered = minimize_crossings(layers, links, len(vertices))
     graph.layers[column] = [[vertices[i] for i in layer] for layer in ordered]
 
@@ -32,8 +48,9 @@ def order_layers(graph: LayeredGraph, column: int) -> None:
 def minimize_crossings(layers: Layers, links: Sequence[tuple[int, int]], count: int) -> Layers:
     """Order the vertices in layers so that few links cross.
 
-    The heuristic is barycenter sweeps down and up, with swaps of neighbors; the best order of all sweeps is kept. The
-    number of sweeps depends on the number of vertices and links, and on what they improve.
+    The heuristic is barycenter sweeps down and up, with swaps of neighbors; the best order of all
+    sweeps is kept. The number of sweeps depends on the number of vertices and links, and on what
+    they improve.
 
     Args:
         layers: the vertices of each layer, top first.
@@ -43,125 +60,152 @@ def minimize_crossings(layers: Layers, links: Sequence[tuple[int, int]], count: 
     Returns:
         The layers with each one reordered.
     """
-    if all(len(row) < 2 for row in layers):
+    if all(len(layer) < 2 for layer in layers):
         return layers
     sorting = _BarycenterSweeps(layers, links, count)
-    best, fewest = sorting.rows(), sorting.crossings()
+    best = sorting.copy_layers()
+    fewest = sorting.crossings()
     size = sum(map(len, layers))
-    vain = 0
-    for sweep in range(max(1, min(_MOST_SWEEPS, _WORK // (size + len(links))))):
-        if not fewest or vain == _IN_VAIN:
+    affordable = WORK_LIMIT // (size + len(links))
+    stalled = 0
+    for sweep in range(max(1, min(MAX_SWEEPS, affordable))):
+        if not fewest or stalled == STALL_LIMIT:
             break
         sorting.sweep(down=sweep % 2 == 0)
-        if size < _SWAPPED and sweep % _EVERY == _EVERY - 1:
+        if size < SWAP_SIZE_LIMIT and (sweep + 1) % SWEEPS_PER_SWAP == 0:
             sorting.swap()
-        now = sorting.crossings()
-        vain = vain + 1 if now > _WORTH_IT * fewest else 0
-        if now < fewest:
-            best, fewest = sorting.rows(), now
+        crossings = sorting.crossings()
+        stalled = stalled + 1 if crossings > PROGRESS * fewest else 0
+        if crossings < fewest:
+            best = sorting.copy_layers()
+            fewest = crossings
     return best
 
 
 class _BarycenterSweeps:
-    """Layers that are being ordered; `place` is the position of each vertex in its layer.
+    """Layers that are being ordered.
 
-    A layer that did not change since the last swaps, between layers that did not change, is not swapped again, nor are
-    its crossings counted again.
+    A layer that did not change since the last swaps, between layers that did not change, is not
+    swapped again, nor are its crossings counted again.
+
+    Attributes:
+        layers: the vertices of each layer, in their current order.
+        above: the neighbors of each vertex in the layer above.
+        below: the neighbors of each vertex in the layer below.
+        place: the position of each vertex in its layer.
+        count: the crossings between each layer and the next, or `UNKNOWN`.
+        has_changed: whether each layer has changed since the last swaps.
     """
 
     def __init__(self, layers: Layers, links: Sequence[tuple[int, int]], count: int) -> None:
-        self.layers = [list(row) for row in layers]
+        self.layers = [list(layer) for layer in layers]
         self.above: Layers = [[] for _ in range(count)]
         self.below: Layers = [[] for _ in range(count)]
-        for a, b in links:
-            self.above[b].append(a)
-            self.below[a].append(b)
+        for upper, lower in links:
+            self.above[lower].append(upper)
+            self.below[upper].append(lower)
         self.place = [0] * count
-        for row in self.layers:
-            self._number(row)
-        self.count = [-1] * len(layers)  # of crossings below a row; -1: not known
-        self.fresh = [True] * len(layers)
+        for layer in self.layers:
+            self._number(layer)
+        self.count = [UNKNOWN] * len(layers)
+        self.has_changed = [True] * len(layers)
 
-    def rows(self) -> Layers:
+    def copy_layers(self) -> Layers:
         """Return a copy of the layers."""
-        return [list(row) for row in self.layers]
+        return [list(layer) for layer in self.layers]
 
-    def _number(self, row: list[int]) -> None:
-        for i, vertex in enumerate(row):
+    def _number(self, layer: list[int]) -> None:
+        """Note the position of each vertex of a layer."""
+        for i, vertex in enumerate(layer):
             self.place[vertex] = i
 
     def _mark_changed(self, level: int) -> None:
+        """Note that a layer has another order."""
         self._number(self.layers[level])
-        self.fresh[level] = True
-        self.count[level] = -1
+        self.has_changed[level] = True
+        self.count[level] = UNKNOWN
         if level:
-            self.count[level - 1] = -1
+            self.count[level - 1] = UNKNOWN
 
     def sweep(self, *, down: bool) -> None:
         """Sort every layer by the mean place of the neighbors in the layer before.
 
         A vertex without any keeps its place.
         """
-        levels = range(1, len(self.layers)) if down else range(len(self.layers) - 2, -1, -1)
-        neighbors, place = self.above if down else self.below, self.place
+        if down:
+            levels = range(1, len(self.layers))
+            previous, neighbors = -1, self.above
+        else:
+            levels = range(len(self.layers) - 2, -1, -1)
+            previous, neighbors = 1, self.below
+        place = self.place
         for level in levels:
-            row = self.layers[level]
-            if len(row) < 2:
+            layer = self.layers[level]
+            if len(layer) < 2:
                 continue
-            scale = max(1, len(self.layers[level - 1 if down else level + 1]) - 1) / (len(row) - 1)
-            keys: list[float] = []
-            for i, vertex in enumerate(row):
+            # What a place in this layer is in places of the layer before.
+            scale = max(1, len(self.layers[level + previous]) - 1) / (len(layer) - 1)
+            barycenters: list[float] = []
+            for i, vertex in enumerate(layer):
                 near = neighbors[vertex]
-                if len(near) == 1:
-                    keys.append(place[near[0]])
+                if len(near) == 1:  # the most frequent case by far
+                    barycenters.append(place[near[0]])
+                elif near:
+                    barycenters.append(sum([place[other] for other in near]) / len(near))
                 else:
-                    keys.append(sum([place[v] for v in near]) / len(near) if near else i * scale)
-            if any(a > b for a, b in pairwise(keys)):
-                order = sorted(range(len(row)), key=keys.__getitem__)
-                self.layers[level] = [row[i] for i in order]
+                    barycenters.append(i * scale)
+            if any(left > right for left, right in pairwise(barycenters)):
+                order = sorted(range(len(layer)), key=barycenters.__getitem__)
+                self.layers[level] = [layer[i] for i in order]
                 self._mark_changed(level)
 
     def crossings(self) -> int:
         """Return the number of crossings."""
-        place, below = self.place, self.below
         for level, count in enumerate(self.count):
-            if count < 0:
-                ends: list[int] = []
-                for vertex in self.layers[level]:
-                    near = below[vertex]
-                    if len(near) == 1:
-                        ends.append(place[near[0]])
-                    else:
-                        ends += sorted([place[v] for v in near])
-                self.count[level] = _inversions(ends)
+            if count == UNKNOWN:
+                self.count[level] = self._count_below(level)
         return sum(self.count)
+
+    def _count_below(self, level: int) -> int:
+        """Count the crossings between a layer and the next."""
+        place, below = self.place, self.below
+        lower_ends: list[int] = []
+        for vertex in self.layers[level]:
+            near = below[vertex]
+            if len(near) == 1:
+                lower_ends.append(place[near[0]])
+            else:
+                lower_ends += sorted([place[other] for other in near])
+        return _inversions(lower_ends)
 
     def swap(self) -> None:
         """Swap neighbors in a layer as long as that removes crossings."""
-        rows, fresh = len(self.layers), self.fresh
-        todo = [any(fresh[max(0, level - 1) : level + 2]) for level in range(rows)]
-        self.fresh = [False] * rows
-        for level, row in enumerate(self.layers):
-            moved = (todo[level] or (level > 0 and self.fresh[level - 1])) and len(row) > 1
-            if moved and self._swap_in(row):
+        before = self.has_changed
+        self.has_changed = [False] * len(self.layers)
+        for level, layer in enumerate(self.layers):
+            is_stale = any(before[max(0, level - 1) : level + 2])
+            has_changed_above = level > 0 and self.has_changed[level - 1]
+            if len(layer) > 1 and (is_stale or has_changed_above) and self._swap_in(layer):
                 self._mark_changed(level)
 
-    def _swap_in(self, row: list[int]) -> bool:
+    def _swap_in(self, layer: list[int]) -> bool:
         """Swap neighbors in one layer; return whether any were swapped."""
         place, above, below = self.place, self.above, self.below
-        upper = [[place[v] for v in above[vertex]] for vertex in row]
-        lower = [[place[v] for v in below[vertex]] for vertex in row]
-        moved, i, last = False, 0, len(row) - 1
+        upper = [[place[other] for other in above[vertex]] for vertex in layer]
+        lower = [[place[other] for other in below[vertex]] for vertex in layer]
+        is_changed = False
+        i, last = 0, len(layer) - 1
         while i < last:
             j = i + 1
             if _gain(upper[i], upper[j]) + _gain(lower[i], lower[j]) > 0:
-                row[i], row[j] = row[j], row[i]
+                layer[i], layer[j] = layer[j], layer[i]
                 upper[i], upper[j] = upper[j], upper[i]
                 lower[i], lower[j] = lower[j], lower[i]
-                moved, i = True, max(0, i - 1)
+                is_changed = True
+                i = max(0, i - 1)  # the vertex may go on to the left
             else:
                 i = j
-        return moved
+        return is_changed
 
 
 def _gain(left: list[int], right: list[int]) -> int:
@@ -171,14 +215,15 @@ def _gain(left: list[int], right: list[int]) -> int:
     return sum([(x > y) - (x < y) for x in left for y in right])
 
 
-def _inversions(ends: list[int]) -> int:
+def _inversions(values: list[int]) -> int:
     """Return how many pairs are in the wrong order."""
-    sorted_ends = sorted(ends)
-    if sorted_ends == ends:
+    if sorted(values) == values:
         return 0
+    # Barth, Mutzel and Jünger sum over a binary tree of counters. Insertion into a sorted list is
+    # quadratic in theory, and faster up to thousands of links: `insort` moves memory in one go.
     total = 0
-    sorted_ends = []
-    for end in ends:
-        total += len(sorted_ends) - bisect_right(sorted_ends, end)
-        insort(sorted_ends, end)
+    ordered: list[int] = []
+    for value in values:
+        total += len(ordered) - bisect_right(ordered, value)
+        insort(ordered, value)
     return total

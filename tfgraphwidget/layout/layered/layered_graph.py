@@ -1,9 +1,10 @@
 """The layered graph of one component: layers, columns, and chains of dummy nodes for long edges.
 
-A *hyperedge* is all edges that leave one node (or enter the drawing, or leave it): they share a route as far as they
-can and branch late, as on a circuit board. A hyperedge that passes a layer gets one dummy node there, so that no edge
-runs through a box. A drawing that would be very long is wrapped into columns: a hyperedge leaves a column at the bottom
-(level last + 1) and enters a later one at the top (level 0).
+A *hyperedge* is all edges that leave one node (or enter the drawing, or leave it): they share a
+route as far as they can and branch late, as on a circuit board. A hyperedge that passes a layer
+gets one dummy node there, so that no edge runs through a box. A drawing that would be very long is
+wrapped into columns: a hyperedge leaves a column at the bottom (level last + 1) and enters a later
+one at the top (level 0).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import sqrt
 
 from tfgraphwidget.layout.layered.column_wrapping import wrap_columns
@@ -19,25 +21,45 @@ from tfgraphwidget.layout.layered.components import BORDER, Component, Edge
 from tfgraphwidget.layout.layered.layering import split_wide_layers
 from tfgraphwidget.layout.spacing import NODE_GAP, ROW_GAP
 
-DUMMY_GAP, DUMMY_WIDTH = 10.0, 2.0
-_FAN = 5
-_MOST_DUMMIES, _FAR = 40_000, 12
-_NARROWEST, _WIDER = 120.0, 1.0
-# What the edges of a hyperedge have in common: the "node" that all come from; the node that they go to, if they are
-# reversed ("back") or many edges that are the only one of their source meet there ("into"); the border above ("start")
-# or below ("end"); the node at the beginning of control lines to nodes of the same row ("side"); or nothing (the number
-# of a "far" line).
-# Then the port of its upper and of its lower end, where that is a border; else -1: distinct tensors run apart.
+DUMMY_GAP = 10.0  # pixels on either side of a dummy node
+DUMMY_WIDTH = 2.0  # pixels, the width of a stroke
+
+MIN_LAYER_WIDTH = 120.0  # pixels; a layer is not split into narrower ones: one box is about as wide
+
+FAN_IN = 5  # edges from different sources that share a route to one node, such as AddN or concat
+
+# Dummy nodes of one component. More take minutes, so the edges that pass more than MAX_SPAN layers
+# run beside their column and have none.
+MAX_DUMMIES = 40_000
+MAX_SPAN = 12
+
+# How heavy a link between two vertices is, by the number of them that are dummy nodes: long edges
+# are to be straight before others are. Gansner et al., "A technique for drawing directed graphs"
+# (1993), section 4, do the same with the factors 1, 2 and 8.
+LINK_WEIGHTS = (1.0, 2.0, 30.0)
+
+# What the edges of a hyperedge have in common, as (kind, node, upper port, lower port):
+#   "node"   they leave the node;
+#   "into"   they enter the node, and each is the only one that leaves its source;
+#   "back"   they enter the node, and run upwards;
+#   "start"  they come from the border above; the node is BORDER;
+#   "end"    they go to the border below; the node is BORDER;
+#   "side"   control edges from the node to others of its layer;
+#   "far"    nothing: it is the edge with this number, which has no dummy nodes.
+# A port is that of a border at which the edges begin or end, else -1: distinct tensors run apart.
 Hyperedge = tuple[str, int, int, int]
+Link = tuple[int, int, Hyperedge]
+"""The upper and the lower vertex of a piece of a hyperedge between neighboring layers."""
 NodePorts = tuple[tuple[float, ...], tuple[float, ...]] | None
 
 
 @dataclass(frozen=True)
 class LayoutProblem:
-    """A component with the width and height of each node and the x where edges enter and leave it (None: anywhere).
+    """A component with the sizes of its nodes and the ports where edges enter and leave them.
 
-    Sizes and ports are in pixels, ports from the left of the node: those where edges enter, and where they leave.
-    `aspect` is the wanted width : height, `title` how far the title above reaches from the left, in pixels.
+    Sizes are (width, height) in pixels. Ports are in pixels from the left of the node: those where
+    edges enter, and those where they leave; None for a node where they may do so anywhere. `aspect`
+    is the wanted width : height, `title` how far the title above reaches from the left, in pixels.
     """
 
     component: Component
@@ -65,9 +87,17 @@ class Chain:
 class LayeredGraph:
     """Vertices 0 … n - 1 are the nodes, the others dummy nodes.
 
-    `column` and `level` are per vertex; `layers[c][l]` are the vertices of level l of column c. `is_reversed` and
-    `chains` are per edge, `hyperedge` per dummy node, `links` and `sides` per column: the (upper, lower, hyperedge)
-    links between neighboring levels with their weights, and the control edges within a level.
+    Attributes:
+        problem: what is drawn.
+        column: per vertex, the number of its column.
+        level: per vertex, its layer within the column; 0 and the last level have no nodes.
+        layers: `layers[c][l]` are the vertices of level l of column c.
+        is_reversed: per edge, whether it runs upwards.
+        chains: per edge, its parts in the columns that it passes.
+        dummies: the dummy node of each hyperedge, column and level.
+        hyperedge: per dummy node, its hyperedge.
+        links: per column, the links between neighboring levels with their weights.
+        sides: per column, the control edges within a level as (source, target, hyperedge).
     """
 
     problem: LayoutProblem
@@ -78,19 +108,21 @@ class LayeredGraph:
     chains: list[list[Chain]] = field(default_factory=list)
     dummies: dict[tuple[Hyperedge, int, int], int] = field(default_factory=dict)
     hyperedge: list[Hyperedge] = field(default_factory=list)
-    links: list[dict[tuple[int, int, Hyperedge], float]] = field(default_factory=list)
-    sides: list[list[tuple[int, int, Hyperedge]]] = field(default_factory=list)
+    links: list[dict[Link, float]] = field(default_factory=list)
+    sides: list[list[Link]] = field(default_factory=list)
+
+    @property
+    def node_count(self) -> int:
+        """The number of nodes; vertices from this one on are dummy nodes."""
+        return len(self.problem.sizes)
 
     def dummy_node(self, hyperedge: Hyperedge, column: int, level: int) -> int:
-        """Return the dummy node of a hyperedge on a layer that it passes; add it if it is new.
+        """Return the dummy node of a hyperedge on a level that it passes; add it if it is new.
 
         Args:
             hyperedge: The hyperedge.
             column: The number of the column.
             level: The number of the layer.
-
-        Returns:
-            The number of the vertex.
         """
         key = (hyperedge, column, level)
         vertex = self.dummies.get(key)
@@ -103,10 +135,12 @@ class LayeredGraph:
         return vertex
 
     def boundary_hyperedges(self, column: int, level: int) -> list[tuple[Hyperedge, int]]:
-        """Return the hyperedges that enter a column (level 0) or leave it (last level), and their dummy nodes."""
-        return [
-            (self.hyperedge[vertex - len(self.problem.sizes)], vertex) for vertex in sorted(self.layers[column][level])
-        ]
+        """Return the hyperedges that enter a column (level 0) or leave it (last level).
+
+        Each comes with its dummy node on that level.
+        """
+        dummies = sorted(self.layers[column][level])
+        return [(self.hyperedge[vertex - self.node_count], vertex) for vertex in dummies]
 
     def width(self, vertex: int) -> float:
         """How wide a node or dummy node is, in pixels.
@@ -117,26 +151,28 @@ class LayeredGraph:
         return self.problem.sizes[vertex][0] if vertex < len(self.problem.sizes) else DUMMY_WIDTH
 
     def space(self, a: int, b: int) -> float:
-        """The least distance between the borders of two neighbors in a layer.
+        """The least distance between the borders of two neighbors in a layer, in pixels.
 
         Args:
-            a: The number of one op.
-            b: The number of the other op.
+            a: One vertex.
+            b: The other vertex.
         """
         nodes = len(self.problem.sizes)
         return NODE_GAP if a < nodes and b < nodes else DUMMY_GAP
 
     def gap(self, a: int, b: int) -> float:
-        """The least distance between the middles of two neighbors in a layer.
+        """The least distance between the middles of two neighbors in a layer, in pixels.
 
         Args:
-            a: The number of one op.
-            b: The number of the other op.
+            a: One vertex.
+            b: The other vertex.
         """
         return (self.width(a) + self.width(b)) / 2 + self.space(a, b)
 
     def port(self, node: int, hyperedge: Hyperedge, *, leaves: bool) -> float:
-        """The x where a hyperedge enters a node, or `leaves` it, from its middle; 0 for a node without ports.
+        """The x where a hyperedge enters a node, or `leaves` it, from the node's middle.
+
+        It is 0 for a node without ports. An edge without a port of its own takes the first.
 
         Args:
             node: The node.
@@ -146,9 +182,13 @@ class LayeredGraph:
         ports = self.problem.ports[node]
         if ports is None:
             return 0.0
-        side, port = ports[leaves], hyperedge[2] if leaves else hyperedge[3]
-        half = self.problem.sizes[node][0] / 2
-        return (side[port] if 0 <= port < len(side) else side[0] if side else half) - half
+        entering, leaving = ports
+        _, _, upper_port, lower_port = hyperedge
+        side, port = (leaving, upper_port) if leaves else (entering, lower_port)
+        if not side:
+            return 0.0
+        x = side[port] if 0 <= port < len(side) else side[0]
+        return x - self.problem.sizes[node][0] / 2
 
     def last_level(self, column: int) -> int:
         """Return the level below the last layer of a column."""
@@ -157,7 +197,11 @@ class LayeredGraph:
 
 @dataclass(frozen=True)
 class Layering:
-    """The layer of each node, the first layers of columns, and per edge whether it runs upwards and its hyperedge."""
+    """Where each node is placed, and how each edge is drawn.
+
+    `rank` is the layer of each node and `starts` the first layer of each column. `is_reversed`
+    (whether it runs upwards) and `hyperedges` are per edge.
+    """
 
     rank: Sequence[int]
     starts: Sequence[int]
@@ -166,7 +210,7 @@ class Layering:
 
 
 def assign_columns(problem: LayoutProblem, rank: list[int], is_reversed: list[bool]) -> Layering:
-    """Split wide layers and wrap the layers into columns, so that the drawing gets about the wanted aspect.
+    """Split wide layers and wrap the layers into columns, for about the wanted aspect.
 
     Args:
         problem: the component with the sizes of its nodes.
@@ -176,12 +220,14 @@ def assign_columns(problem: LayoutProblem, rank: list[int], is_reversed: list[bo
     Returns:
         The final layers, and in which of them columns begin.
     """
-    area = sum((w + NODE_GAP) * (h + ROW_GAP) for w, h in problem.sizes)
-    limit = max(_NARROWEST, _WIDER * sqrt(area * problem.aspect))
-    rank = split_wide_layers(rank, [w + NODE_GAP for w, _ in problem.sizes], problem.component.arcs, limit)
+    area = sum((width + NODE_GAP) * (height + ROW_GAP) for width, height in problem.sizes)
+    limit = max(MIN_LAYER_WIDTH, sqrt(area * problem.aspect))
+    widths = [width + NODE_GAP for width, _ in problem.sizes]
+    rank = split_wide_layers(rank, widths, problem.component.arcs, limit)
     is_reversed = edges_going_up(problem.edges, rank, is_reversed)
     hyperedges = group_hyperedges(problem, is_reversed)
-    return Layering(rank, _choose_columns(problem, rank, hyperedges), is_reversed, hyperedges)
+    starts = _choose_columns(problem, rank, hyperedges)
+    return Layering(rank, starts, is_reversed, hyperedges)
 
 
 def insert_dummy_nodes(problem: LayoutProblem, into: Layering) -> LayeredGraph:
@@ -194,23 +240,28 @@ def insert_dummy_nodes(problem: LayoutProblem, into: Layering) -> LayeredGraph:
     Returns:
         The graph; the layers are not ordered yet.
     """
-    rank, starts, is_reversed, hyperedges = into.rank, into.starts, into.is_reversed, into.hyperedges
-    column = [bisect_right(starts, r) - 1 for r in rank]
-    ends = [*starts[1:], max(rank, default=-1) + 1]
-    layers: list[list[list[int]]] = [[[] for _ in range(b - a + 2)] for a, b in zip(starts, ends, strict=True)]
-    level = [r - starts[c] + 1 for r, c in zip(rank, column, strict=True)]
-    for node, (c, at) in enumerate(zip(column, level, strict=True)):
-        layers[c][at].append(node)
-    graph = LayeredGraph(
-        problem, column, level, layers, is_reversed, links=[{} for _ in starts], sides=[[] for _ in starts]
-    )
+    rank, starts = into.rank, into.starts
+    stops = [*starts[1:], max(rank, default=-1) + 1]
+    layers: list[list[list[int]]] = []
+    for start, stop in zip(starts, stops, strict=True):
+        layers.append([[] for _ in range(stop - start + 2)])  # and one above, and one below
+    column = [bisect_right(starts, layer) - 1 for layer in rank]
+    level = [layer - starts[number] + 1 for layer, number in zip(rank, column, strict=True)]
+    for node, (number, at) in enumerate(zip(column, level, strict=True)):
+        layers[number][at].append(node)
+    graph = LayeredGraph(problem, column, level, layers, into.is_reversed)
+    graph.links = [{} for _ in starts]
+    graph.sides = [[] for _ in starts]
+
     far = _edges_without_dummies(problem, rank)
-    for number, (edge, hyperedge, reverse) in enumerate(zip(problem.edges, hyperedges, is_reversed, strict=True)):
+    for number, edge in enumerate(problem.edges):
         if number in far:
-            ports = edge.source_port, edge.target_port
-            graph.chains.append([Chain(column[edge.source], ("far", number, *ports), [edge.source, edge.target])])
+            hyperedge = ("far", number, edge.source_port, edge.target_port)
+            chains = [Chain(column[edge.source], hyperedge, [edge.source, edge.target])]
         else:
-            graph.chains.append(_make_chains(graph, edge, hyperedge, is_reversed=reverse))
+            is_reversed = into.is_reversed[number]
+            chains = _make_chains(graph, edge, into.hyperedges[number], is_reversed=is_reversed)
+        graph.chains.append(chains)
     for chains in graph.chains:
         for chain in chains:
             _link_chain(graph, chain)
@@ -218,32 +269,36 @@ def insert_dummy_nodes(problem: LayoutProblem, into: Layering) -> LayeredGraph:
 
 
 def edges_going_up(edges: Sequence[Edge], rank: Sequence[int], is_reversed: Sequence[bool]) -> list[bool]:
-    """Find the edges that run upwards.
+    """Whether each edge runs upwards: as `is_reversed` says; a control edge as its layers do.
 
     Args:
         edges: The edges.
         rank: The layer of each node.
         is_reversed: Which edges are reversed; for control edges between nodes, the layers decide.
-
-    Returns:
-        Whether it runs upwards, per edge.
     """
-    return [
-        rank[edge.source] > rank[edge.target] if edge.is_control and BORDER not in edge[:2] else reverse
-        for edge, reverse in zip(edges, is_reversed, strict=True)
-    ]
+    result = []
+    for edge, reverse in zip(edges, is_reversed, strict=True):
+        if edge.is_control and BORDER not in (edge.source, edge.target):
+            result.append(rank[edge.source] > rank[edge.target])
+        else:
+            result.append(reverse)
+    return result
 
 
 def _edges_without_dummies(problem: LayoutProblem, rank: Sequence[int]) -> set[int]:
-    """Return the edges past many layers in a drawing of thousands, where dummy nodes would take minutes."""
-    spans = [abs(rank[a] - rank[b]) if BORDER not in (a, b) else 0 for a, b, *_ in problem.edges]
-    if sum(spans) <= _MOST_DUMMIES:
+    """The edges past many layers, if there are so many that dummy nodes would take minutes."""
+    spans = {
+        number: abs(rank[edge.source] - rank[edge.target])
+        for number, edge in enumerate(problem.edges)
+        if BORDER not in (edge.source, edge.target)
+    }
+    if sum(spans.values()) <= MAX_DUMMIES:
         return set()
-    return {number for number, span in enumerate(spans) if span > _FAR}
+    return {number for number, span in spans.items() if span > MAX_SPAN}
 
 
 def group_hyperedges(problem: LayoutProblem, is_reversed: list[bool]) -> list[Hyperedge]:
-    """Return the hyperedge of each edge.
+    """The hyperedge of each edge, where cycle breaking has reversed these.
 
     Args:
         problem: The items and edges of one container.
@@ -253,14 +308,16 @@ def group_hyperedges(problem: LayoutProblem, is_reversed: list[bool]) -> list[Hy
     entering = Counter((edge.target, edge.target_port) for edge in problem.edges)
     hyperedges: list[Hyperedge] = []
     for edge, reverse in zip(problem.edges, is_reversed, strict=True):
-        ports = edge.source_port, edge.target_port
+        ports = (edge.source_port, edge.target_port)
+        is_only_one = leaving[edge.source, edge.source_port] == 1
+        meets_many = entering[edge.target, edge.target_port] >= FAN_IN
         if edge.target == BORDER:
             hyperedges.append(("end", BORDER, *ports))
         elif edge.source == BORDER:
             hyperedges.append(("start", BORDER, *ports))
         elif reverse:
             hyperedges.append(("back", edge.target, -1, -1))
-        elif leaving[edge.source, ports[0]] == 1 and entering[edge.target, ports[1]] >= _FAN:
+        elif is_only_one and meets_many:
             hyperedges.append(("into", edge.target, *ports))
         else:
             hyperedges.append(("node", edge.source, *ports))
@@ -268,52 +325,66 @@ def group_hyperedges(problem: LayoutProblem, is_reversed: list[bool]) -> list[Hy
 
 
 def _choose_columns(problem: LayoutProblem, rank: list[int], hyperedges: list[Hyperedge]) -> list[int]:
-    rows = max(rank, default=-1) + 1
-    heights, widths = [0.0] * rows, [0.0] * rows
-    for (w, h), r in zip(problem.sizes, rank, strict=True):
-        heights[r] = max(heights[r], h + ROW_GAP)
-        widths[r] += w + NODE_GAP
-    reach: dict[Hyperedge, tuple[int, int]] = {}
+    """The first layer of each column, chosen by how large the layers will be with dummy nodes."""
+    count = max(rank, default=-1) + 1
+    heights = [0.0] * count
+    widths = [0.0] * count
+    for (width, height), layer in zip(problem.sizes, rank, strict=True):
+        heights[layer] = max(heights[layer], height + ROW_GAP)
+        widths[layer] += width + NODE_GAP
+
+    reach: dict[Hyperedge, tuple[int, int]] = {}  # the first and the last layer of each
     for edge, hyperedge in zip(problem.edges, hyperedges, strict=True):
         if BORDER not in (edge.source, edge.target):
-            low, high = sorted((rank[edge.source], rank[edge.target]))
-            bounds = reach.get(hyperedge, (low, high))
-            reach[hyperedge] = (min(low, bounds[0]), max(high, bounds[1]))
-    crossing = [0] * (rows + 1)
-    for low, high in reach.values():
-        for r in range(low, high):
-            crossing[r] += 1
-            widths[r] += DUMMY_GAP * (r > low)
-    return wrap_columns(heights, widths, crossing, problem.aspect)
+            first, last = sorted((rank[edge.source], rank[edge.target]))
+            bounds = reach.get(hyperedge, (first, last))
+            reach[hyperedge] = (min(first, bounds[0]), max(last, bounds[1]))
+    passing = [0] * (count + 1)  # hyperedges between each layer and the next
+    for first, last in reach.values():
+        for layer in range(first, last):
+            passing[layer] += 1
+            if layer > first:
+                widths[layer] += DUMMY_GAP
+    return wrap_columns(heights, widths, passing, problem.aspect)
 
 
 def _make_chains(graph: LayeredGraph, edge: Edge, hyperedge: Hyperedge, *, is_reversed: bool) -> list[Chain]:
-    """Return the chains of an edge, column by column; one of its two ends for an edge within a layer."""
-    upper, lower = (edge.target, edge.source) if is_reversed else (edge.source, edge.target)
-    first = graph.column[lower] if upper == BORDER else graph.column[upper]
-    last = first if lower == BORDER else graph.column[lower]
-    if BORDER not in (upper, lower) and first == last and graph.level[upper] == graph.level[lower]:
-        return [Chain(first, ("side", edge.source, edge.source_port, -1), [edge.source, edge.target])]
+    """The chains of an edge, one for each column; for an edge within a layer, its two ends."""
+    upper, lower = edge.source, edge.target
+    if is_reversed:
+        upper, lower = lower, upper
+    # An edge to or from the border is in the column of its only node.
+    first = graph.column[lower if upper == BORDER else upper]
+    last = graph.column[upper if lower == BORDER else lower]
+    # The levels between the ends; the border is above level 0 and below the last one.
+    start = 0 if upper == BORDER else graph.level[upper] + 1
+    stop = graph.last_level(last) + 1 if lower == BORDER else graph.level[lower]
+
+    has_border = BORDER in (upper, lower)
+    if not has_border and first == last and graph.level[upper] == graph.level[lower]:
+        side = ("side", edge.source, edge.source_port, -1)
+        return [Chain(first, side, [edge.source, edge.target])]
     if first == last:
-        start = 0 if upper == BORDER else graph.level[upper] + 1
-        stop = graph.last_level(first) + 1 if lower == BORDER else graph.level[lower]
-        dummies = [graph.dummy_node(hyperedge, first, at) for at in range(start, stop)]
-        ends = ([] if upper == BORDER else [upper]), ([] if lower == BORDER else [lower])
-        return [Chain(first, hyperedge, [*ends[0], *dummies, *ends[1]])]
-    down = [graph.dummy_node(hyperedge, first, at) for at in range(graph.level[upper] + 1, graph.last_level(first) + 1)]
-    on = [graph.dummy_node(hyperedge, last, at) for at in range(graph.level[lower])]
-    return [Chain(first, hyperedge, [upper, *down]), Chain(last, hyperedge, [*on, lower])]
+        dummies = [graph.dummy_node(hyperedge, first, level) for level in range(start, stop)]
+        vertices = [vertex for vertex in (upper, *dummies, lower) if vertex != BORDER]
+        return [Chain(first, hyperedge, vertices)]
+    out_levels = range(start, graph.last_level(first) + 1)
+    out = [graph.dummy_node(hyperedge, first, level) for level in out_levels]
+    into = [graph.dummy_node(hyperedge, last, level) for level in range(stop)]
+    return [Chain(first, hyperedge, [upper, *out]), Chain(last, hyperedge, [*into, lower])]
 
 
 def _link_chain(graph: LayeredGraph, chain: Chain) -> None:
-    """Record which vertices of neighboring levels are linked, and how straight the link should be."""
-    if chain.hyperedge[0] == "far":
+    """Record which vertices of neighboring levels are linked, and how heavy the links are."""
+    kind = chain.hyperedge[0]
+    if kind == "far":
         return
-    if chain.hyperedge[0] == "side":
-        graph.sides[chain.column].append((chain.vertices[0], chain.vertices[1], chain.hyperedge))
+    if kind == "side":
+        source, target = chain.vertices
+        graph.sides[chain.column].append((source, target, chain.hyperedge))
         return
-    nodes = len(graph.problem.sizes)
+    nodes = graph.node_count
     links = graph.links[chain.column]
-    for a, b in zip(chain.vertices, chain.vertices[1:], strict=False):
-        dummies = (a >= nodes) + (b >= nodes)
-        links[(a, b, chain.hyperedge)] = (1.0, 2.0, 30.0)[dummies]
+    for upper, lower in pairwise(chain.vertices):
+        dummies = (upper >= nodes) + (lower >= nodes)
+        links[(upper, lower, chain.hyperedge)] = LINK_WEIGHTS[dummies]

@@ -1,7 +1,12 @@
 """Cycle breaking and layering: which edges are reversed, and in which layer each node is.
 
-Layers are assigned by longest path, then tightened: a node that more edges leave than enter moves down to its first
-consumer, together with what feeds only it. That is nearly what network simplex finds, in one pass.
+The frame is that of K. Sugiyama, S. Tagawa, M. Toda, "Methods for visual understanding of
+hierarchical system structures" (1981), and the first two steps are done as E. R. Gansner,
+E. Koutsofios, S. C. North, K.-P. Vo propose in "A technique for drawing directed graphs" (1993):
+a depth-first search reverses the edges that close a cycle, and layers are such that edges are
+short. Their network simplex gives the shortest edges in many passes. Here the layers are assigned
+by longest path and then tightened, in one pass and with nearly the same result: a node that more
+edges leave than enter moves down to its first consumer, together with what feeds only it.
 """
 
 from __future__ import annotations
@@ -9,6 +14,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 Arc = tuple[int, int]
+
+# How much an edge to the border pulls at its node, if an edge between nodes pulls with 1.
+BORDER_PULL = 0.5
+
+# The states of a node in a depth-first search: not reached, on the current path, and left for good.
+NEW, ON_PATH, DONE = range(3)
 
 
 def assign_layers(
@@ -27,30 +38,36 @@ def assign_layers(
     """
     above: list[list[int]] = [[] for _ in range(count)]
     below: list[list[int]] = [[] for _ in range(count)]
-    for a, b in arcs:
-        above[b].append(a)
-        below[a].append(b)
+    for upper, lower in arcs:
+        above[lower].append(upper)
+        below[upper].append(lower)
     order = topological_order(above, below)
+
+    # Longest path: each node right below the lowest of those above it.
     rank = [0] * count
     for node in order:
-        rank[node] = max((rank[a] + 1 for a in above[node]), default=0)
+        rank[node] = max((rank[upper] + 1 for upper in above[node]), default=0)
     last = max(rank, default=0)
-    free = [False] * count
+
+    # What feeds a single node, all the way up, moves with that node and does not hold it.
+    is_free = [False] * count
     for node in order:
         leaving = len(below[node]) + (node in to_border)
-        free[node] = leaving == 1 and node not in from_border and all(free[a] for a in above[node])
+        is_free[node] = leaving == 1 and node not in from_border and all(is_free[upper] for upper in above[node])
+
     for node in reversed(order):
-        entering = 0.0 if free[node] else len(above[node]) + 0.5 * (node in from_border)
-        if len(below[node]) + 0.5 * (node in to_border) > entering:
-            rank[node] = min((rank[b] - 1 for b in below[node]), default=last)
-    return _renumber(rank)
+        pull_up = 0.0 if is_free[node] else len(above[node]) + BORDER_PULL * (node in from_border)
+        pull_down = len(below[node]) + BORDER_PULL * (node in to_border)
+        if pull_down > pull_up:
+            rank[node] = min((rank[lower] - 1 for lower in below[node]), default=last)
+    return _without_empty_layers(rank)
 
 
 def break_cycles(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> list[bool]:
     """Choose the arcs to reverse so that no cycle is left.
 
-    The search is depth-first from the nodes that no arc enters, in node order: TensorFlow appends ops after their
-    inputs, so the arcs that close a cycle are those that were added last.
+    The search is depth-first from the nodes that no arc enters, in node order: TensorFlow appends
+    ops after their inputs, so the arcs that close a cycle are those that were added last.
 
     Args:
         count: the number of nodes.
@@ -63,26 +80,30 @@ def break_cycles(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> lis
     is_reversed = [number in loops for number in range(len(arcs))]
     below: list[list[tuple[int, int]]] = [[] for _ in range(count)]
     has_input = [False] * count
-    for number, (a, b) in enumerate(arcs):
-        upper, lower = (b, a) if is_reversed[number] else (a, b)
+    for number, (source, target) in enumerate(arcs):
+        upper, lower = (target, source) if is_reversed[number] else (source, target)
         below[upper].append((lower, number))
         has_input[lower] = True
-    state = [0] * count
+    state = [NEW] * count
     for root in sorted(range(count), key=lambda node: (has_input[node], node)):
-        if state[root]:
+        if state[root] != NEW:
             continue
-        state[root], path = 1, [(root, iter(below[root]))]
+        state[root] = ON_PATH
+        # The path with the arcs that are still to be followed from each node. Python's own stack
+        # would not do: a chain of thousands of ops is not rare.
+        path = [(root, iter(below[root]))]
         while path:
-            node, rest = path[-1]
-            for other, number in rest:
-                if state[other] == 1:
+            node, remaining = path[-1]
+            for lower, number in remaining:
+                if state[lower] == ON_PATH:
+                    # Turns the back edge of a loop round again, if that is what closes the cycle.
                     is_reversed[number] = not is_reversed[number]
-                elif not state[other]:
-                    state[other] = 1
-                    path.append((other, iter(below[other])))
+                elif state[lower] == NEW:
+                    state[lower] = ON_PATH
+                    path.append((lower, iter(below[lower])))
                     break
             else:
-                state[node] = 2
+                state[node] = DONE
                 path.pop()
     return is_reversed
 
@@ -90,7 +111,8 @@ def break_cycles(count: int, arcs: Sequence[Arc], loops: Collection[int]) -> lis
 def split_wide_layers(rank: list[int], widths: Sequence[float], arcs: Sequence[Arc], limit: float) -> list[int]:
     """Split every layer that is wider than a limit into several.
 
-    Nodes whose consumers are near come last in a layer, so that the edges stay short; equal ones keep their order.
+    Nodes whose consumers are near come last in a layer, so that the edges stay short; equal ones
+    keep their order.
 
     Args:
         rank: the layer of each node.
@@ -101,42 +123,51 @@ def split_wide_layers(rank: list[int], widths: Sequence[float], arcs: Sequence[A
     Returns:
         The new layer of each node; `rank` itself if no layer is too wide.
     """
-    rows: list[list[int]] = [[] for _ in range(max(rank, default=-1) + 1)]
-    for node, at in enumerate(rank):
-        rows[at].append(node)
-    if all(sum(widths[node] for node in row) <= limit for row in rows):
+    layers: list[list[int]] = [[] for _ in range(max(rank, default=-1) + 1)]
+    for node, number in enumerate(rank):
+        layers[number].append(node)
+    layer_widths = [sum(widths[node] for node in layer) for layer in layers]
+    if all(width <= limit for width in layer_widths):
         return rank
-    reader = [len(rows)] * len(rank)
-    for a, b in arcs:
-        reader[a] = min(reader[a], rank[b])
-    result, first = [0] * len(rank), 0
-    for row in rows:
-        parts = max(1, round(sum(widths[node] for node in row) / limit))
-        share, width_so_far = sum(widths[node] for node in row) / parts, 0.0
-        for node in sorted(row, key=lambda node: -reader[node]):
-            result[node] = first + min(parts - 1, int((width_so_far + widths[node] / 2) / share))
-            width_so_far += widths[node]
+
+    first_consumer = [len(layers)] * len(rank)  # the layer where it is
+    for upper, lower in arcs:
+        first_consumer[upper] = min(first_consumer[upper], rank[lower])
+    result = [0] * len(rank)
+    first = 0
+    for layer, layer_width in zip(layers, layer_widths, strict=True):
+        parts = max(1, round(layer_width / limit))
+        part_width = layer_width / parts
+        filled = 0.0
+        for node in sorted(layer, key=lambda node: -first_consumer[node]):
+            part = int((filled + widths[node] / 2) / part_width)  # where its middle is
+            result[node] = first + min(parts - 1, part)
+            filled += widths[node]
         first += parts
-    return _renumber(result)
+    return _without_empty_layers(result)
 
 
 def topological_order(above: list[list[int]], below: list[list[int]]) -> list[int]:
-    """Return the nodes, each after all that are above it; those in a cycle and those after one are left out.
+    """Return the nodes, each after all that are above it, without those in a cycle or after one.
+
+    This is A. B. Kahn's "Topological sorting of large networks" (1962): the list that is returned
+    is also the queue.
 
     Args:
         above: The vertices above each vertex.
         below: The vertices below each vertex.
     """
-    waiting = [len(a) for a in above]
+    waiting = [len(upper) for upper in above]
     order = [node for node, count in enumerate(waiting) if not count]
     for node in order:
-        for other in below[node]:
-            waiting[other] -= 1
-            if not waiting[other]:
-                order.append(other)
+        for lower in below[node]:
+            waiting[lower] -= 1
+            if not waiting[lower]:
+                order.append(lower)
     return order
 
 
-def _renumber(rank: list[int]) -> list[int]:
-    number = {row: i for i, row in enumerate(sorted(set(rank)))}
-    return [number[row] for row in rank]
+def _without_empty_layers(rank: list[int]) -> list[int]:
+    """The layers numbered from 0 without a gap."""
+    number = {layer: i for i, layer in enumerate(sorted(set(rank)))}
+    return [number[layer] for layer in rank]

@@ -109,7 +109,10 @@ _DARK = {
     "input_mark": "#4cc38a", "output_mark": "#ffb454", "on_mark": "#10141a", "fresh": "#c9a6ff", "added": "#4cc38a",
     "changed": "#e9a23b", "warned": "#ff8a80", "back": "#f08fd8", "training": "#d6b14e",
 }  # fmt: skip
-_LEVELS = 6
+
+DARK_LUMINANCE = 0.25  # of a background, below which a theme is dark
+FIRST_RAMP_CODE = 128  # of a tint: the codes before are for categories
+_LEVELS = 6  # of scopes in scopes that have colors of their own
 _Rgb = tuple[float, float, float]
 
 
@@ -124,49 +127,75 @@ def theme_on(background: str, text: str) -> Theme:
         ValueError: For another notation.
     """
     back, ink = _parse(background), _parse(text)
-    dark = sum(share * (part / 255) ** 2 for share, part in zip((0.2126, 0.7152, 0.0722), back, strict=True)) < 0.25
+    dark = _luminance(back) < DARK_LUMINANCE
     marks = _DARK if dark else _LIGHT
     edge, selected, training = (_parse(marks[name]) for name in ("edge", "selected", "training"))
     fills = [_parse(pair[dark]) for pair in FAMILIES.values()]
-    pale, faded = _mix(back, ink, 0.03), [_mix(fill, back, 0.6) for fill in fills]
-    untinted = _shade(pale, _mix(pale, ink, 0.22), _mix(ink, pale, 0.3))
-    tinted = [_parse(pair[dark]) for pair in TINTS]
+
+    def box(fill: _Rgb) -> BoxColors:
+        return _shade(fill, _mix(fill, ink, 0.34 if dark else 0.38), ink)
+
+    def quiet_box(fill: _Rgb) -> BoxColors:
+        faded = _mix(fill, back, 0.6)
+        return _shade(faded, _mix(faded, ink, 0.2), _mix(ink, faded, 0.3))
+
+    def selected_box(fill: _Rgb) -> BoxColors:
+        return _shade(_mix(fill, selected, 0.3 if dark else 0.16), selected, ink)
+
+    def changed_box(mark: str) -> BoxColors:
+        hue = _parse(marks[mark])
+        return _shade(_mix(back, hue, 0.4 if dark else 0.24), hue, ink)
 
     def area(fill: _Rgb, line: _Rgb) -> BoxColors:
         return _shade(fill, _mix(fill, line, 0.55), ink)
 
-    def differing(hue: _Rgb) -> BoxColors:
-        return _shade(_mix(back, hue, 0.4 if dark else 0.24), hue, ink)
-
     def tint(fill: _Rgb) -> BoxColors:
         return _shade(fill, _mix(fill, ink, 0.4), ink)
 
+    # By code: no category, the categories, unused codes, and the steps of a ramp for numbers.
+    pale = _mix(back, ink, 0.03)
+    untinted = _shade(pale, _mix(pale, ink, 0.22), _mix(ink, pale, 0.3))
+    tints = [untinted]
+    tints += [tint(_parse(pair[dark])) for pair in TINTS]
+    tints += [untinted] * (FIRST_RAMP_CODE - len(tints))
+    tints += map(tint, _ramp_steps(dark))
+
+    depths = range(_LEVELS)
     return Theme(
         dark,
         _css(back),
         _css(ink),
         marks,
-        box=tuple(_shade(fill, _mix(fill, ink, 0.34 if dark else 0.38), ink) for fill in fills),
-        quiet=tuple(_shade(fill, _mix(fill, ink, 0.2), _mix(ink, fill, 0.3)) for fill in faded),
-        selection=tuple(_shade(_mix(fill, selected, 0.3 if dark else 0.16), selected, ink) for fill in fills),
-        differs=(None, *(differing(_parse(marks[name])) for name in ("added", "changed"))),
-        levels=tuple(area(_mix(back, edge, 0.055 * depth), edge) for depth in range(_LEVELS)),
-        training=tuple(area(_mix(back, training, 0.045 + 0.05 * depth), training) for depth in range(_LEVELS)),
+        box=tuple(map(box, fills)),
+        quiet=tuple(map(quiet_box, fills)),
+        selection=tuple(map(selected_box, fills)),
+        differs=(None, changed_box("added"), changed_box("changed")),
+        levels=tuple(area(_mix(back, edge, 0.055 * depth), edge) for depth in depths),
+        training=tuple(area(_mix(back, training, 0.045 + 0.05 * depth), training) for depth in depths),
         training_box=_shade(_mix(back, training, 0.2), _mix(back, training, 0.75), ink),
-        tints=(untinted, *map(tint, tinted), *[untinted] * (127 - len(tinted)), *map(tint, _ramp_steps(dark))),
+        tints=tuple(tints),
     )
 
 
+def _luminance(color: _Rgb) -> float:
+    """How light a color is, from 0 to 1: the weights of ITU-R BT.709, with a gamma of 2."""
+    shares = (0.2126, 0.7152, 0.0722)
+    return sum(share * (part / 255) ** 2 for share, part in zip(shares, color, strict=True))
+
+
 def _shade(fill: _Rgb, border: _Rgb, ink: _Rgb) -> BoxColors:
+    """The colors of a box, the last of which is that of its fainter text."""
     return BoxColors(_css(fill), _css(border), _css(ink), _css(_mix(ink, fill, 0.22)))
 
 
 def _mix(a: _Rgb, b: _Rgb, share: float) -> _Rgb:
+    """A color between two, with a share of the second."""
     red, green, blue = (x + (y - x) * share for x, y in zip(a, b, strict=True))
     return red, green, blue
 
 
 def _css(color: _Rgb) -> str:
+    """A color as #rrggbb."""
     return "#" + "".join(f"{int(part + 0.5):02x}" for part in color)
 
 

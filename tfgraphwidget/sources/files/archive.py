@@ -18,7 +18,7 @@ import shutil
 import tempfile
 import weakref
 import zipfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
@@ -201,59 +201,84 @@ _VALUED = ("variables", "removed", "tables", "iterators")
 """What of a header names values."""
 
 
-def _open(root: Path, header: Mapping[str, Any], container: Container, options: OpenOptions, folder: object) -> Source:
-    where, table_folder = container.where, None if container.file is None else container.file.parent
-    _check_complete(root, header, where, needs_values=options.checkpoint is None or header["kind"] == "function")
-    checkpoint = (
-        str(root / ArchiveEntry.VALUES.value) if (root / f"{ArchiveEntry.VALUES.value}.index").is_file() else None
-    )
+def _open(
+    root: Path,
+    header: Mapping[str, Any],
+    container: Container,
+    options: OpenOptions,
+    folder: object,
+) -> Source:
+    """Open the graph of an unpacked archive, with what was saved of the editor."""
+    where = container.where
+    table_folder = None if container.file is None else container.file.parent
+    # The user may open the graph with another checkpoint, and the values in the archive are unused.
+    is_other_checkpoint = options.checkpoint is not None
+    needs_values = not is_other_checkpoint or header["kind"] == "function"
+    _check_complete(root, header, where, needs_values=needs_values)
+
+    has_values = (root / f"{ArchiveEntry.VALUES.value}.index").is_file()
+    own_checkpoint = str(root / ArchiveEntry.VALUES.value) if has_values else None
+    stored = None if own_checkpoint is None else Checkpoint(own_checkpoint)
     chosen = replace(
         options,
-        checkpoint=options.checkpoint if options.checkpoint is not None else checkpoint,
-        tags=options.tags if options.tags is not None else header.get("tags"),
+        checkpoint=options.checkpoint if is_other_checkpoint else own_checkpoint,
+        tags=header.get("tags") if options.tags is None else options.tags,
     )
-    is_other = options.checkpoint is not None
-    stored = None if checkpoint is None else Checkpoint(checkpoint)
     open_graph: Callable[[str], Source]
     if header["kind"] == "function":
         open_graph = partial(_open_function, root, header, stored, where, options)
     elif header["kind"] == "model":
-        open_graph = lambda _: _open_model(  # noqa: E731
-            root / ArchiveEntry.MODEL.value, where, chosen, header.get("signature")
-        )
+        model = root / ArchiveEntry.MODEL.value
+        open_graph = lambda _: _open_model(model, where, chosen, header.get("signature"))  # noqa: E731
     else:
         open_graph = partial(_open_graph, root, header, where, chosen, table_folder)
-    is_edited = (root / ArchiveEntry.EDITS.value).is_file()
-    source = open_graph(
-        ArchiveEntry.OPENED.value if (root / ArchiveEntry.OPENED.value).is_file() else ArchiveEntry.GRAPH.value
-    )
+
+    # The graph before edits, if it was saved; then the edits are made again.
+    has_opened = (root / ArchiveEntry.OPENED.value).is_file()
+    source = open_graph(ArchiveEntry.OPENED.value if has_opened else ArchiveEntry.GRAPH.value)
     source.title = str(header["title"])
     source.notices += tuple(header.get("notices", ()))
+    edits = root / ArchiveEntry.EDITS.value
+    current = partial(_open_current, open_graph, source.title, where)
     source.saved_editor = SavedEditor(
-        edits=json.loads((root / ArchiveEntry.EDITS.value).read_bytes()) if is_edited else (),
+        edits=json.loads(edits.read_bytes()) if edits.is_file() else (),
         expected={name: (kind, tuple(inputs)) for name, (kind, inputs) in header["expected"].items()},
-        path=tuple(map(str, header["path"])),
-        boundary=(tuple(map(str, header["inputs"])), tuple(map(str, header["outputs"]))),
-        selected=tuple(map(str, header["selected"])),
+        path=_texts(header["path"]),
+        boundary=(_texts(header["inputs"]), _texts(header["outputs"])),
+        selected=_texts(header["selected"]),
         constants=header.get("constants"),
-        renamed={str(old): str(new) for old, new in header.get("renamed", {}).items()},
-        renamed_now={str(old): str(new) for old, new in header.get("renamed_now", {}).items()},
-        values={} if is_other else {op: _stored_tensor(stored, key) for op, key in header["variables"].items()},
-        removed={} if is_other else {op: _stored_tensor(stored, key) for op, key in header.get("removed", {}).items()},
+        renamed=_names(header.get("renamed", {})),
+        renamed_now=_names(header.get("renamed_now", {})),
+        values={} if is_other_checkpoint else _tensors(stored, header["variables"]),
+        removed={} if is_other_checkpoint else _tensors(stored, header.get("removed", {})),
         tables={
             op: (_stored_tensor(stored, keys), _stored_tensor(stored, contents))
             for op, (keys, contents) in header["tables"].items()
         },
-        iterators={op: _stored_tensor(stored, key) for op, key in header["iterators"].items()},
-        current=partial(_open_current, open_graph, source.title, where)
-        if (root / ArchiveEntry.OPENED.value).is_file()
-        else None,
+        iterators=_tensors(stored, header["iterators"]),
+        current=current if has_opened else None,
         folder=folder,
     )
     return source
 
 
+def _texts(values: Iterable[object]) -> tuple[str, ...]:
+    """A list of a header, of which all items are texts, whatever a damaged file says."""
+    return tuple(map(str, values))
+
+
+def _names(names: Mapping[str, object]) -> dict[str, str]:
+    """Names by names, as texts."""
+    return {str(old): str(new) for old, new in names.items()}
+
+
+def _tensors(stored: Checkpoint | None, keys: Mapping[str, str]) -> dict[str, StoredTensor]:
+    """The stored value of each op, by its key in the checkpoint."""
+    return {op: _stored_tensor(stored, key) for op, key in keys.items()}
+
+
 def _open_current(open_graph: Callable[[str], Source], title: str, where: str) -> Source:
+    """Open the graph as it was when it was saved, with its edits."""
     with _damage_refused(where):
         source = open_graph(ArchiveEntry.GRAPH.value)
     source.title = title

@@ -1,10 +1,14 @@
-"""Count what a graph holds: ops, variables, constants, control flow, signatures. Does not need TensorFlow."""
+"""Count what a graph holds: ops, variables, constants, control flow, signatures.
+
+TensorFlow is not needed for that.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TypedDict
 
 from tfgraphwidget.graph import (
@@ -24,7 +28,9 @@ from tfgraphwidget.naming import split_input
 from tfgraphwidget.sources.files.summary_schema import dtype_of
 from tfgraphwidget.tf_types import GraphDef, MetaGraphDef, NodeDef, SignatureDef, TensorInfo, TensorShapeProto
 
-_CALLS = FUNCTION_CALLS | REMOTE_CALLS | {"SymbolicGradient"}  # the latter calls the gradient of a function
+# SymbolicGradient calls the gradient of a function.
+_CALLS = FUNCTION_CALLS | REMOTE_CALLS | {"SymbolicGradient"}
+# Types and scopes of ops that serve training, saving or monitoring.
 _BOOKKEEPING_TYPES = re.compile(
     r"Shape(N)?|Rank|Size|NoOp|ControlTrigger|Assert|Print(V2)?|\w*Summary\w*|(Ref)?(Switch|Merge|Enter|NextIteration)"
     r"|\w*IsInitialized\w*|IsVariableInitialized|ReadVariableOp|(Resource)?(Sparse)?Apply\w+|Assign\w*|\w*Scatter\w*Update"
@@ -47,31 +53,40 @@ def summarize_graph(graph: GraphDef, meta: MetaGraphDef | None = None) -> dict[s
         What `tfgraphwidget info --json` prints for one graph.
     """
     functions = graph.library.function
-    every = [graph.node, *(function.node_def for function in functions)]
-    constants = [node.attr["value"].ByteSize() for nodes in every for node in nodes if node.op in CONSTANTS]
+    bodies = [function.node_def for function in functions]
+    everywhere = [graph.node, *bodies]
     by_name = {function.signature.name: function for function in functions}
     handles = set(first_handles(graph.node, by_name, by_name.__getitem__).values())
     variables = [_tensor(node) for node in graph.node if node.name in handles]
+    constant_sizes = [node.attr["value"].ByteSize() for node in chain(*everywhere) if node.op in CONSTANTS]
+    tags: list[str] = []
+    tensorflow = ""
+    signatures = []
+    if meta is not None:
+        tags = list(meta.meta_info_def.tags)
+        tensorflow = meta.meta_info_def.tensorflow_version
+        signatures = [_signature(name, one) for name, one in sorted(meta.signature_def.items())]
     return {
-        "tags": [] if meta is None else list(meta.meta_info_def.tags),
-        "tensorflow": "" if meta is None else meta.meta_info_def.tensorflow_version,
+        "tags": tags,
+        "tensorflow": tensorflow,
         "producer": graph.versions.producer,
         "ops": len(graph.node),
         "types": dict(Counter(node.op for node in graph.node).most_common()),
-        "functions": {"count": len(functions), "ops": sum(len(function.node_def) for function in functions)},
+        "functions": {"count": len(functions), "ops": sum(map(len, bodies))},
         "variables": variables,
-        "variable_bytes": sum(_bytes(variable) for variable in variables),
-        "constants": {"count": len(constants), "bytes": sum(constants)},
+        "variable_bytes": sum(map(_bytes, variables)),
+        "constants": {"count": len(constant_sizes), "bytes": sum(constant_sizes)},
         "inputs": [_tensor(node) for node in graph.node if node.op in REQUIRED_PLACEHOLDERS],
         "ends": find_output_ops(graph.node),
-        "control_flow": _control_flow(every),
-        "devices": sorted({node.device for nodes in every for node in nodes if node.device}),
-        "signatures": [] if meta is None else [_signature(name, s) for name, s in sorted(meta.signature_def.items())],
+        "control_flow": _control_flow(chain(*everywhere)),
+        "devices": sorted({node.device for node in chain(*everywhere) if node.device}),
+        "signatures": signatures,
     }
 
 
-def _control_flow(every: Sequence[Iterable[NodeDef]]) -> dict[str, int]:
-    kinds = Counter(node.op.removeprefix("Ref") for nodes in every for node in nodes)
+def _control_flow(nodes: Iterable[NodeDef]) -> dict[str, int]:
+    """How many loops, conditionals and calls there are, by what they are; without those of none."""
+    kinds = Counter(node.op.removeprefix("Ref") for node in nodes)
     counts = {
         "while loops": sum(kinds[kind] for kind in WHILE_LOOPS),
         "conditionals": sum(kinds[kind] for kind in BRANCHES),
@@ -83,7 +98,9 @@ def _control_flow(every: Sequence[Iterable[NodeDef]]) -> dict[str, int]:
 
 
 class TensorSummary(TypedDict):
-    """A tensor of a file: `shape` has None for an unknown size, and is None where the rank is unknown."""
+    """A tensor of a file: `shape` has None for an unknown size, and is None where the rank is
+    unknown.
+    """
 
     name: str
     dtype: str
@@ -91,23 +108,31 @@ class TensorSummary(TypedDict):
 
 
 def _tensor(node: NodeDef) -> TensorSummary:
+    """The tensor that a variable or a placeholder is, by its attributes."""
     shape = _shape(node.attr["shape"].shape) if "shape" in node.attr else None
     return {"name": node.name, "dtype": dtype_of(node.attr["dtype"].type), "shape": shape}
 
 
 def _shape(shape: TensorShapeProto) -> list[int | None] | None:
-    return None if shape.unknown_rank else [None if dim.size < 0 else dim.size for dim in shape.dim]
+    """A shape as JSON has it."""
+    if shape.unknown_rank:
+        return None
+    return [None if dim.size < 0 else dim.size for dim in shape.dim]
 
 
 def _bytes(tensor: TensorSummary) -> int:
     """Bytes of a variable; 0 when its shape is unknown."""
+    if tensor["shape"] is None:
+        return 0
     total = BYTES.get(tensor["dtype"], 0)
-    for dimension in tensor["shape"] if tensor["shape"] is not None else [0]:
-        total *= dimension or 0
+    for size in tensor["shape"]:
+        total *= size or 0
     return total
 
 
 def _signature(name: str, signature: SignatureDef) -> dict[str, object]:
+    """A signature as JSON has it."""
+
     def side(infos: Mapping[str, TensorInfo]) -> dict[str, object]:
         return {
             key: {"tensor": info.name, "dtype": dtype_of(info.dtype), "shape": _shape(info.tensor_shape)}
@@ -123,43 +148,51 @@ def _signature(name: str, signature: SignatureDef) -> dict[str, object]:
 
 
 def find_output_ops(nodes: Iterable[NodeDef]) -> list[dict[str, str]]:
-    """{"name", "type"} of each probable output op, the last of the graph first. `nodes` are the graph's NodeDefs.
+    """{"name", "type"} of each probable output op, the last of the graph's NodeDefs first.
 
     In a graph with placeholders or other inputs, only ops that depend on them count.
+
+    Args:
+        nodes: The NodeDefs of a graph.
     """
-    nodes = list(nodes)
-    reads = {node.name: [split_input(text)[0] for text in node.input if not text.startswith("^")] for node in nodes}
-    read = {name for names in reads.values() for name in names}
-    kinds = {node.name: node.op for node in nodes}
-    dependent = _dependents(
-        reads, [name for name, kind in kinds.items() if kind in PLACEHOLDERS or _INPUT_TYPES.fullmatch(kind)]
-    )
-    return [
-        {"name": name, "type": kind}
-        for name, kind in reversed(kinds.items())
-        if name not in read
-        and (not dependent or name in dependent)
-        and not _is_bookkeeping(name, kind, reads[name], kinds)
-    ]
+    kinds: dict[str, str] = {}
+    sources: dict[str, list[str]] = {}
+    for node in nodes:
+        kinds[node.name] = node.op
+        inputs = [text for text in node.input if not text.startswith("^")]
+        sources[node.name] = [split_input(text)[0] for text in inputs]
+    consumed = set(chain.from_iterable(sources.values()))
+    input_ops = [name for name, kind in kinds.items() if kind in PLACEHOLDERS or _INPUT_TYPES.fullmatch(kind)]
+    dependent = _dependents(sources, input_ops)
+    outputs = []
+    for name, kind in reversed(kinds.items()):
+        if name in consumed or (dependent and name not in dependent):
+            continue
+        if not _is_bookkeeping(name, kind, sources[name], kinds):
+            outputs.append({"name": name, "type": kind})
+    return outputs
 
 
-def _is_bookkeeping(name: str, kind: str, reads: Sequence[str], kinds: Mapping[str, str]) -> bool:
+def _is_bookkeeping(name: str, kind: str, sources: Sequence[str], kinds: Mapping[str, str]) -> bool:
     """Whether an op serves training, saving or monitoring, or is a variable or a read of one."""
-    of_variable = kind in HANDLES or (kind in IDENTITY and bool(reads) and kinds.get(reads[0]) in HANDLES)
-    if of_variable or kind in CONSTANTS or kind in PLACEHOLDERS:
+    if kind in HANDLES or kind in CONSTANTS or kind in PLACEHOLDERS:
         return True
-    return bool(_BOOKKEEPING_TYPES.fullmatch(kind) or _BOOKKEEPING_SCOPES.match(name) or _BRANCH.fullmatch(name))
+    if kind in IDENTITY and sources and kinds.get(sources[0]) in HANDLES:
+        return True
+    is_in_scope = _BOOKKEEPING_SCOPES.match(name) or _BRANCH.fullmatch(name)
+    return bool(_BOOKKEEPING_TYPES.fullmatch(kind) or is_in_scope)
 
 
-def _dependents(reads: Mapping[str, Sequence[str]], inputs: Sequence[str]) -> set[str]:
+def _dependents(sources: Mapping[str, Sequence[str]], inputs: Sequence[str]) -> set[str]:
     """The names of the input ops and of all ops that depend on them."""
-    readers: dict[str, list[str]] = {}
-    for name, names in reads.items():
+    consumers: dict[str, list[str]] = {}
+    for name, names in sources.items():
         for source in names:
-            readers.setdefault(source, []).append(name)
-    dependent, stack = set(inputs), list(inputs)
+            consumers.setdefault(source, []).append(name)
+    dependent = set(inputs)
+    stack = list(inputs)
     while stack:
-        new = [name for name in readers.get(stack.pop(), ()) if name not in dependent]
+        new = [name for name in consumers.get(stack.pop(), ()) if name not in dependent]
         dependent.update(new)
         stack += new
     return dependent

@@ -1,9 +1,10 @@
-"""Bounds: limits on what TensorFlow would allocate for a file of a few bytes, checked before it imports the file.
+"""Bounds: limits on what TensorFlow would allocate for a file of a few bytes.
 
-An op takes and gives as many tensors as its attributes say, and TensorFlow takes them at their word while it imports a
-graph: 87 bytes are two billion tensors, in a call that ends neither by itself nor by Ctrl-C. So does a name that is all
-slashes, since each of the scopes that it lies in is looked up, and so do constants that it computes at once because a
-shape hangs on them.
+They are checked before TensorFlow imports the file. An op has as many inputs and outputs as its
+attributes say, and TensorFlow believes them while it imports a graph: 87 bytes are two billion
+tensors, in a call that ends neither by itself nor by Ctrl-C. A name that is all slashes has the
+same effect, since each of the scopes around it is looked up; and so have constants that TensorFlow
+computes at once because a shape depends on them.
 """
 
 from __future__ import annotations
@@ -29,14 +30,17 @@ from tfgraphwidget.naming import split_input, text_attribute
 from tfgraphwidget.sources.inference.dtypes import MOST_OUTPUTS
 from tfgraphwidget.tf_types import FunctionDef, NodeDef, OpDef
 
-_MOST_IN_ALL = 1 << 18  # tensors that attributes say, of all ops together; or _MOST_EACH for each op, if that is more
-_MOST_EACH = 16
-_MOST_LETTERS = 1 << 32  # that are looked at to find the scopes around all names: a second's work
-_MOST_NUMBERS = 1 << 26  # of a constant that is computed; 256 MB
-_LARGEST_SHAPE = 1 << 10  # numbers that a shape may hang on
-_LIGHT = 1 << 14  # bytes of a constant that a shape may hang on
-_MOST_TEXT = 1 << 26  # bytes of a text that is computed; 64 MB
-# Op types whose shape functions end the process on a scalar, from this input on: they ask for its first dimension.
+MAX_TENSORS = 1 << 18  # inputs and outputs of all ops together, by what attributes say
+MAX_TENSORS_PER_OP = 16  # so many for each op, if that is more
+MAX_LETTERS = 1 << 32  # that are read to find the scopes around all names: a second's work
+MAX_NUMBERS = 1 << 26  # of a constant that is computed: 256 MB
+MAX_SHAPE_NUMBERS = 1 << 10  # of a tensor on which a shape may depend
+MAX_SHAPE_BYTES = 1 << 14  # of a constant on which a shape may depend
+MAX_TEXT = 1 << 26  # bytes of a text that is computed: 64 MB
+MAX_SIZE = 1 << 62  # numbers and bytes beyond all limits; what would be more counts as this
+MAX_NUMBER_TEXT = 400  # bytes of a number as text: a double without exponent
+# Op types whose shape functions end the process on a scalar, from this input on: they ask for its
+# first dimension.
 _NO_SCALARS = {
     "BoostedTreesAggregateStats": 0,
     "BoostedTreesExampleDebugOutputs": 1,
@@ -48,11 +52,12 @@ _NO_SCALARS = {
 _SCALAR = {"QueueDequeueManyV2": 1}
 FATAL_SHAPES = frozenset(_NO_SCALARS.keys() | _SCALAR.keys())
 """Op types for which TensorFlow ends the process where it infers shapes of certain inputs."""
-_NUMBER_TEXT = 400  # bytes of a number as text, at most: a double without exponent
 
 
 class Excess(NamedTuple):
-    """An op for which TensorFlow would allocate too much: its name, the function it is in or "", and why."""
+    """An op for which TensorFlow would allocate too much: its name, the function it is in or
+    "", and why.
+    """
 
     op: str
     function: str
@@ -60,7 +65,9 @@ class Excess(NamedTuple):
 
 
 class Counting(NamedTuple):
-    """The attributes that say how many tensors an op of some type takes and gives: numbers and lists of types."""
+    """The attributes that say how many tensors an op of some type takes and gives: numbers and
+    lists of types.
+    """
 
     numbers: tuple[str, ...]
     lists: tuple[str, ...]
@@ -81,26 +88,31 @@ class Bounds:
             functions: The FunctionDefs by name.
         """
         places = [("", nodes), *((name, functions[name].node_def) for name in sorted(functions))]
-        most = max(_MOST_IN_ALL, _MOST_EACH * sum(len(place_nodes) for _, place_nodes in places))
-        if self._are_within([place_nodes for _, place_nodes in places], most):
+        ops = sum(len(place_nodes) for _, place_nodes in places)
+        max_tensors = max(MAX_TENSORS, MAX_TENSORS_PER_OP * ops)
+        if self._are_within([place_nodes for _, place_nodes in places], max_tensors):
             return None
-        tensors = letters = 0
+        tensors = 0
+        letters = 0
         for place, place_nodes in places:
             for node in place_nodes:
                 why = self.why(node) if any(self._of(node.op)) else ""
                 tensors += self.tensors(node)
                 letters += len(node.name) * node.name.count("/")
-                if not why and tensors > most:
+                if not why and tensors > max_tensors:
                     why = f"is one more of those that have {tensors:,} tensors together"
-                if not why and letters > _MOST_LETTERS:
+                if not why and letters > MAX_LETTERS:
                     why = f"lies in {node.name.count('/'):,} name scopes"
                 if why:
                     return Excess(node.name, place, why)
         return None
 
-    def _are_within(self, places: Iterable[Sequence[NodeDef]], most: int) -> bool:
-        """Whether no NodeDef exceeds a limit: the common case, which looks into the attributes of few op types only."""
-        count = letters = 0
+    def _are_within(self, places: Iterable[Sequence[NodeDef]], max_tensors: int) -> bool:
+        """Whether no NodeDef exceeds a limit: the common case, for which few attributes are
+        read.
+        """
+        count = 0
+        letters = 0
         for nodes in places:
             types, names = types_of(nodes), names_of(nodes)
             counted = {op_type for op_type in set(types) if any(self._of(op_type))}
@@ -108,8 +120,9 @@ class Bounds:
             if any(map(self.why, to_count)):
                 return False
             count += sum(map(self.tensors, to_count))
-            letters += max(map(len, names), default=0) * "\n".join(names).count("/")  # at most
-        return count <= most and letters <= _MOST_LETTERS
+            # At most: as if each scope were around the longest name.
+            letters += max(map(len, names), default=0) * "\n".join(names).count("/")
+        return count <= max_tensors and letters <= MAX_LETTERS
 
     def why(self, node: NodeDef) -> str:
         """Why a NodeDef has too many tensors according to its attributes; "" when it does not.
@@ -129,7 +142,9 @@ class Bounds:
         return f"has {largest or f'{count:,}'} tensors, and no op has more than {MOST_OUTPUTS:,}"
 
     def tensors(self, node: NodeDef) -> int:
-        """How many tensors a NodeDef takes and gives by what its attributes say, but for those that it always does.
+        """How many inputs and outputs the attributes of a NodeDef say that it has.
+
+        Those that it has in any case are not counted.
 
         Args:
             node: The NodeDef of an op.
@@ -142,13 +157,14 @@ class Bounds:
         return count + sum(len(attributes[name].list.type) for name in lists if name in attributes)
 
     def _of(self, op_type: str) -> Counting:
+        """The attributes that say how many tensors ops of a type have."""
         counting = self._counting.get(op_type)
         if counting is None:
             definition = self._definition(op_type)
             args = [] if definition is None else [*definition.input_arg, *definition.output_arg]
-            numbers, lists = ([getattr(arg, kind) for arg in args] for kind in ("number_attr", "type_list_attr"))
-            counting = Counting(tuple(filter(None, numbers)), tuple(filter(None, lists)))
-            self._counting[op_type] = counting
+            numbers = tuple(arg.number_attr for arg in args if arg.number_attr)
+            lists = tuple(arg.type_list_attr for arg in args if arg.type_list_attr)
+            counting = self._counting[op_type] = Counting(numbers, lists)
         return counting
 
 
@@ -179,41 +195,48 @@ def fatal_inputs(op_type: str, count: int) -> range:
 
 
 def find_large_computation(nodes: Iterable[NodeDef], typing_of: Callable[[Sequence[NodeDef]], Typing]) -> Excess | None:
-    """Return an op with too many elements that TensorFlow would compute while it imports the graph; None if there is
-    none.
+    """Return an op with too many elements that TensorFlow would compute while it imports the graph.
 
-    TensorFlow computes what shapes depend on, as far as it depends on constants only: the sum of two billion ones is
-        one
-    number. Values that are as large in the file itself are allowed, and so are values that no shape can depend on, such
-    as initial values of variables.
+    TensorFlow computes what shapes depend on, as far as it depends on constants only: the sum of
+    two billion ones is one number. Values that are as large in the file itself are allowed, and so
+    are values on which no shape can depend, such as initial values of variables.
 
     Args:
         nodes: NodeDefs.
-        typing_of: Returns the shapes of NodeDefs that read only each other.
+        typing_of: Returns the shapes of NodeDefs that consume only each other.
+
+    Returns:
+        The op; None if there is none.
     """
-    some = [_without_large_value(node) for node in _in_order(nodes)]
-    if all(node.op in VALUE_SOURCES for node in some):
+    constant_nodes = [_without_large_value(node) for node in _in_order(nodes)]
+    if all(node.op in VALUE_SOURCES for node in constant_nodes):
         return None
-    typing = typing_of(some)
-    most = _MOST_NUMBERS + sum(node.ByteSize() for node in some)
+    typing = typing_of(constant_nodes)
+    max_numbers = MAX_NUMBERS + sum(node.ByteSize() for node in constant_nodes)
     large: dict[str, str] = {}  # ops -> the large one that they are computed from, or ""
     lengths: dict[str, int] = {}  # ops -> bytes of their longest text, at most
-    for node in some:
-        size, reads = _size(typing, node), [split_input(text)[0] for text in node.input]
-        lengths[node.name] = _text_length(typing, node, [lengths[op] for op in reads])
-        is_large = size > most or lengths[node.name] * max(size, 1) > _MOST_TEXT
-        is_large |= node.op in UNPACKING or (node.op in EXPANDING and not _is_known(typing, node.name))
-        is_by_static_shape = node.op in SHAPE_QUERIES and all(_is_known(typing, op) for op in reads)
-        from_large = "" if is_by_static_shape else next((large[op] for op in reads if large[op]), "")
-        large[node.name] = node.name if is_large else from_large
-        if from_large and size <= _LARGEST_SHAPE and not {"int32", "int64"}.isdisjoint(typing.dtypes(node)):
-            return Excess(from_large, "", "makes more numbers than TensorFlow can compute a shape from")
+    for node in constant_nodes:
+        size = _size(typing, node)
+        sources = [split_input(text)[0] for text in node.input]
+        length = _text_length(typing, node, [lengths[op] for op in sources])
+        lengths[node.name] = length
+        has_unknown_size = node.op in UNPACKING or (node.op in EXPANDING and not _is_known(typing, node.name))
+        is_large = has_unknown_size or size > max_numbers or length * max(size, 1) > MAX_TEXT
+
+        large_source = next((large[op] for op in sources if large[op]), "")
+        if node.op in SHAPE_QUERIES and all(_is_known(typing, op) for op in sources):
+            large_source = ""  # the static shape is the answer, and nothing is computed
+        large[node.name] = node.name if is_large else large_source
+        can_be_shape = not {"int32", "int64"}.isdisjoint(typing.dtypes(node))
+        if large_source and size <= MAX_SHAPE_NUMBERS and can_be_shape:
+            why = "makes more numbers than TensorFlow can compute a shape from"
+            return Excess(large_source, "", why)
     return None
 
 
 def _without_large_value(node: NodeDef) -> NodeDef:
-    """Return a NodeDef; for a large constant one that has its shape only, since shapes depend on small ones."""
-    if node.op not in CONSTANTS or node.ByteSize() <= _LIGHT:
+    """Return a NodeDef; in place of a large constant, on which no shape depends, its shape only."""
+    if node.op not in CONSTANTS or node.ByteSize() <= MAX_SHAPE_BYTES:
         return node
     light = type(node)(name=node.name, op="Placeholder")
     light.attr["dtype"].CopyFrom(node.attr["dtype"])
@@ -229,12 +252,18 @@ def _is_known(typing: Typing, op: str) -> bool:
 
 def _size(typing: Typing, node: NodeDef) -> int:
     """Numbers in the largest output, by its static shape; 0 for none that is known."""
-    shapes = (typing.shape(node.name, port) for port, _ in enumerate(typing.dtypes(node)))
-    return max((_product(shape) for shape in shapes if shape is not None and None not in shape), default=0)
+    largest = 0
+    for port in range(len(typing.dtypes(node))):
+        shape = typing.shape(node.name, port)
+        if shape is not None and None not in shape:
+            largest = max(largest, _product(shape))
+    return largest
 
 
 def _text_length(typing: Typing, node: NodeDef, lengths: Sequence[int]) -> int:
-    """Bytes of the longest text that an op gives, at most, for those of its inputs; 0 for an op that gives none."""
+    """Bytes of the longest text that an op gives, at most, for those of its inputs; 0 for no
+    text.
+    """
     if "string" not in typing.dtypes(node):
         return 0
     if node.op in CONSTANTS:
@@ -244,36 +273,41 @@ def _text_length(typing: Typing, node: NodeDef, lengths: Sequence[int]) -> int:
         return sum(lengths) + len(text_attribute(node, "separator")) * len(lengths)
     if node.op in REGEX_REPLACEMENTS:  # each letter becomes the new text, which may repeat all
         new = lengths[2] if len(lengths) > 2 else len(text_attribute(node, "rewrite"))
-        return min((longest + 1) * (new + 1) * (longest + 1), 1 << 62)
+        return min((longest + 1) * (new + 1) * (longest + 1), MAX_SIZE)
     if node.op in JOINS_OF_ALL:
-        count = _product(size for size in typing.shape(split_input(node.input[0])[0], 0) or () if size is not None)
-        return min((longest + len(text_attribute(node, "separator"))) * max(count, 1), 1 << 62)
-    return longest * 4 + _NUMBER_TEXT  # at most four bytes for one, as in another encoding of Unicode
+        source, _ = split_input(node.input[0])
+        shape = typing.shape(source, 0) or ()
+        count = _product(size for size in shape if size is not None)
+        separator = text_attribute(node, "separator")
+        return min((longest + len(separator)) * max(count, 1), MAX_SIZE)
+    # At most four bytes for one, as in another encoding of Unicode.
+    return longest * 4 + MAX_NUMBER_TEXT
 
 
 def _product(shape: Iterable[Any]) -> int:
-    size = 1
-    for length in shape:
-        size = min(size * length, 1 << 62)
-    return size
+    """The product of sizes, but no more than MAX_SIZE: a file may say what is a number of pages."""
+    product = 1
+    for size in shape:
+        product = min(product * size, MAX_SIZE)
+    return product
 
 
 def _in_order(nodes: Iterable[NodeDef]) -> Iterable[NodeDef]:
-    """The NodeDefs that are computed from constants alone, each behind those that it reads."""
-    waits: dict[str, int] = {}
-    readers: dict[str, list[NodeDef]] = {}
+    """The NodeDefs that are computed from constants alone, each after those that it consumes."""
+    waiting: dict[str, int] = {}
+    consumers: dict[str, list[NodeDef]] = {}
     ready = []
     for node in nodes:
-        reads = {split_input(text)[0] for text in node.input}
-        waits[node.name] = len(reads)
-        for op in reads:
-            readers.setdefault(op, []).append(node)
-        if not reads and node.op in CONSTANTS:
+        sources = {split_input(text)[0] for text in node.input}
+        waiting[node.name] = len(sources)
+        for op in sources:
+            consumers.setdefault(op, []).append(node)
+        if not sources and node.op in CONSTANTS:
             ready.append(node)
     while ready:
         node = ready.pop()
         yield node
-        for reader in readers.get(node.name, ()):
-            waits[reader.name] -= 1
-            if not waits[reader.name]:
-                ready.append(reader)
+        for consumer in consumers.get(node.name, ()):
+            waiting[consumer.name] -= 1
+            if not waiting[consumer.name]:
+                ready.append(consumer)

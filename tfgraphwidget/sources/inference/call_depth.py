@@ -1,7 +1,8 @@
-"""Find functions whose calls TensorFlow cannot follow to an end: its shape inference enters every call, recursively.
+"""Find functions whose calls TensorFlow cannot follow to an end.
 
-It does not come back from a function that calls itself, and a chain of thousands of calls overflows its stack: both end
-the process. Here calls are followed without recursion, and such functions found before TensorFlow sees them.
+Its shape inference enters every call, recursively. It does not come back from a function that calls
+itself, and a chain of thousands of calls overflows its stack: both end the process. Here calls are
+followed without recursion, and such functions found before TensorFlow gets them.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ from tfgraphwidget.graph import called_functions
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import FunctionDef
 
-_DEEPEST = 100
-_MOST_OPS = 200_000  # that one call leads to, counted once for each time they are called
-ITSELF, TOO_DEEP, TOO_MUCH = "calls itself", f"nests calls over {_DEEPEST} deep", "leads to too many ops"
+MAX_DEPTH = 100  # calls in calls
+MAX_OPS = 200_000  # that one call leads to, counted once for each time that they are called
+
+ITSELF = "calls itself"
+TOO_DEEP = f"nests calls over {MAX_DEPTH} deep"
+TOO_MUCH = "leads to too many ops"
 
 
 def endless_functions(functions: Mapping[str, FunctionDef], first: Iterable[str]) -> dict[str, str]:
-    """Function → why its calls must not be followed, so that what is reached from `first` is finite and small.
+    """Functions whose calls must not be followed, so that what `first` reaches is finite and small.
 
-    On every circle of calls there is one of them.
+    Of every cycle of calls there is one among them. Each comes with the reason.
 
     Args:
         functions: The FunctionDefs by name.
@@ -29,19 +33,22 @@ def endless_functions(functions: Mapping[str, FunctionDef], first: Iterable[str]
     why: dict[str, str] = {}
     size: dict[str, tuple[int, int]] = {}  # depth and ops of what has been followed to its end
     for start in first:
-        path = [(start, iter(_calls(functions[start], functions)))] if start not in size else []
-        following = {start}
+        if start in size:
+            continue
+        # Depth first, without recursion: the functions on the way, with the calls that are left.
+        path = [(start, iter(_calls(functions[start], functions)))]
+        on_path = {start}
         while path:
             name, calls = path[-1]
-            callee = next((call_name for call_name in calls if call_name not in size), None)
+            callee = next((call for call in calls if call not in size), None)
             if callee is None:
                 path.pop()
-                following.discard(name)
+                on_path.discard(name)
                 size[name] = _size(functions[name], functions, size, why)
-            elif callee in following:
+            elif callee in on_path:
                 why[callee] = ITSELF
             else:
-                following.add(callee)
+                on_path.add(callee)
                 path.append((callee, iter(_calls(functions[callee], functions))))
     return why
 
@@ -52,17 +59,34 @@ def _size(
     sizes: Mapping[str, tuple[int, int]],
     why: dict[str, str],
 ) -> tuple[int, int]:
+    """How deep the calls of a function are nested, and to how many ops they lead.
+
+    One that must not be followed is added to `why`; it then is a single op.
+    """
     name = definition.signature.name
-    callee_sizes = [sizes[call] for call in _calls(definition, functions) if call in sizes]
-    depth = 1 + max((deep for deep, _ in callee_sizes), default=0)
-    ops = len(definition.node_def) + sum(ops for _, ops in callee_sizes)
-    if name not in why and (_calls_a_parameter(definition) or depth > _DEEPEST or ops > _MOST_OPS):
-        why[name] = TOO_DEEP if depth > _DEEPEST else TOO_MUCH if ops > _MOST_OPS else ""
+    depth = 1
+    ops = len(definition.node_def)
+    for call in _calls(definition, functions):
+        if call in sizes:
+            callee_depth, callee_ops = sizes[call]
+            depth = max(depth, 1 + callee_depth)
+            ops += callee_ops
+    if name not in why:
+        if depth > MAX_DEPTH:
+            why[name] = TOO_DEEP
+        elif ops > MAX_OPS:
+            why[name] = TOO_MUCH
+        elif _calls_a_parameter(definition):
+            why[name] = ""
     return (0, 1) if name in why else (depth, ops)
 
 
 def _calls(definition: FunctionDef, functions: Mapping[str, FunctionDef]) -> list[str]:
-    return [door.function for node in definition.node_def for door in called_functions(node, functions)]
+    """The functions that a function calls, once for each call."""
+    calls = []
+    for node in definition.node_def:
+        calls += [call.function for call in called_functions(node, functions)]
+    return calls
 
 
 def _calls_a_parameter(definition: FunctionDef) -> bool:
@@ -92,6 +116,7 @@ def without_endless_calls(functions: Mapping[str, FunctionDef]) -> Iterator[Func
 
 
 def _fill_with_results(copy: FunctionDef, definition: FunctionDef) -> None:
+    """Give a FunctionDef the signature of another, and placeholders as its body."""
     copy.signature.CopyFrom(definition.signature)
     for number, arg in enumerate(definition.signature.output_arg):
         node = tf_protos.NodeDef(name=f"result_{number}", op="Placeholder")

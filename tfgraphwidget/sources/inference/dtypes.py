@@ -1,4 +1,5 @@
-"""The dtypes of an op's outputs, from its NodeDef and the registered OpDef, a function's signature, or a guess.
+"""The dtypes of an op's outputs, from its NodeDef and the registered OpDef, a function's signature,
+or a guess.
 
 Nothing here raises on nonsense: a damaged attribute makes a dtype "", the one that is not known.
 """
@@ -45,15 +46,18 @@ def dtype_name(number: int) -> str:
 
 
 class OpTypes:
-    """The dtypes of outputs of ops of any type; `function` finds the FunctionDef behind an op type that is one's name.
+    """The dtypes of outputs of ops of any type; `function` finds the FunctionDef behind an op type
+    that is one's name.
 
     Op types whose outputs do not depend on attributes are looked up once.
     """
 
     def __init__(self, function: Callable[[str], FunctionDef]) -> None:
         self._function = function
-        self._fixed: dict[str, tuple[str, ...]] = {}
         self._definitions: dict[str, OpDef | None] = {}
+        # Op types whose outputs do not depend on attributes, with their dtypes.
+        self._fixed: dict[str, tuple[str, ...]] = {}
+        # Op types with one output of the dtype in an attribute: its name, and "_ref" or "".
         self._by_type: dict[str, tuple[str, str]] = {}
 
     def dtypes(self, node: NodeDef) -> tuple[str, ...]:
@@ -62,15 +66,18 @@ class OpTypes:
         Args:
             node: The NodeDef of an op.
         """
-        dtypes = self._fixed.get(node.op)
+        op_type = node.op
+        dtypes = self._fixed.get(op_type)
         if dtypes is not None:
             return dtypes
-        simple = self._by_type.get(node.op)
-        if simple is not None:
+        # Nearly all other op types have one output, whose dtype is an attribute.
+        by_type = self._by_type.get(op_type)
+        if by_type is not None:
+            name, suffix = by_type
             attributes = node.attr
-            if simple[0] in attributes:
-                dtype = tf_protos.dtype_names().get(attributes[simple[0]].type, "")
-                return (dtype and dtype + simple[1],)
+            if name in attributes:
+                dtype = tf_protos.dtype_names().get(attributes[name].type, "")
+                return (dtype and dtype + suffix,)
         return self._defined_dtypes(node)
 
     def outputs(self, node: NodeDef) -> tuple[Output, ...] | None:
@@ -85,7 +92,8 @@ class OpTypes:
         return tuple(Output(arg.name, _dtypes(arg, node, definition)) for arg in definition.output_arg)
 
     def input_at(self, node: NodeDef, k: int) -> tuple[DataType.ValueType, bool] | None:
-        """The number of the dtype that a NodeDef takes at an input, 0 if unknown, and whether it takes a reference.
+        """The number of the dtype that a NodeDef takes at an input, 0 if unknown, and whether it
+        takes a reference.
 
         Args:
             node: The NodeDef of an op.
@@ -101,9 +109,8 @@ class OpTypes:
             if arg.type_list_attr:
                 dtypes = list(_attribute(node, definition, arg.type_list_attr).list.type)
             else:
-                count = _attribute(node, definition, arg.number_attr).i if arg.number_attr else 1
                 dtype = arg.type or _attribute(node, definition, arg.type_attr).type
-                dtypes = [dtype] * (count if 0 <= count <= MOST_OUTPUTS else 0)
+                dtypes = [dtype] * _count(arg, node, definition)
             if k < len(dtypes):
                 return dtypes[k], arg.is_ref
             k -= len(dtypes)
@@ -123,6 +130,7 @@ class OpTypes:
         return definition
 
     def _look_up(self, op_type: str) -> OpDef | None:
+        """See `definition`."""
         registered: OpDef | None = tf_protos.registered_op(op_type)
         if registered is not None:
             return registered
@@ -132,7 +140,11 @@ class OpTypes:
             return None
 
     def _defined_dtypes(self, node: NodeDef) -> tuple[str, ...]:
-        definition, outputs = self.definition(node.op), self.outputs(node)
+        """The dtypes of the outputs of a NodeDef, by its OpDef; notes how those of its type
+        follow.
+        """
+        definition = self.definition(node.op)
+        outputs = self.outputs(node)
         if definition is None or outputs is None:
             return _guess_dtypes(node)
         dtypes = tuple(dtype for output in outputs for dtype in output.dtypes)
@@ -199,13 +211,21 @@ class TypingWithFunctions:
 
 def _dtypes(arg: OpDef.ArgDef, node: NodeDef, definition: OpDef) -> tuple[str, ...]:
     """The dtypes of the tensors of one output argument."""
-    ref = "_ref" if arg.is_ref else ""
     if arg.type_list_attr:
-        return tuple(map(dtype_name, _attribute(node, definition, arg.type_list_attr).list.type[:MOST_OUTPUTS]))
-    number = arg.type or _attribute(node, definition, arg.type_attr).type
-    dtype = dtype_name(number)
-    count = _attribute(node, definition, arg.number_attr).i if arg.number_attr else 1
-    return ((dtype + ref) if dtype else "",) * (count if 0 <= count <= MOST_OUTPUTS else 0)
+        numbers = _attribute(node, definition, arg.type_list_attr).list.type
+        return tuple(map(dtype_name, numbers[:MOST_OUTPUTS]))
+    dtype = dtype_name(arg.type or _attribute(node, definition, arg.type_attr).type)
+    if dtype and arg.is_ref:
+        dtype += "_ref"
+    return (dtype,) * _count(arg, node, definition)
+
+
+def _count(arg: OpDef.ArgDef, node: NodeDef, definition: OpDef) -> int:
+    """How many tensors of one dtype an argument is; 0 if an attribute says what cannot be."""
+    if not arg.number_attr:
+        return 1
+    count: int = _attribute(node, definition, arg.number_attr).i
+    return count if 0 <= count <= MOST_OUTPUTS else 0
 
 
 def _attribute(node: NodeDef, definition: OpDef, name: str) -> AttrValue:
@@ -218,15 +238,16 @@ def _attribute(node: NodeDef, definition: OpDef, name: str) -> AttrValue:
 def _guess_dtypes(node: NodeDef) -> tuple[str, ...]:
     """Guess the dtypes of an unknown op from its attributes.
 
-    "_output_shapes" tells how many outputs there are, and attributes named as TensorFlow names those of outputs
-    ("Tout", "output_types", "dtype", "T") their dtypes.
+    "_output_shapes" tells how many outputs there are, and attributes named as TensorFlow names
+    those of outputs ("Tout", "output_types", "dtype", "T") their dtypes.
     """
     attributes = node.attr
-    shapes = len(attributes["_output_shapes"].list.shape) if "_output_shapes" in attributes else None
     for name in ("Tout", "Toutputs", "output_types"):
         if name in attributes and attributes[name].list.type:
             return tuple(map(dtype_name, attributes[name].list.type[:MOST_OUTPUTS]))
-    dtype = next((dtype_name(attributes[n].type) for n in ("Tout", "dtype", "T") if n in attributes), "")
-    if shapes is None:
+    names = [name for name in ("Tout", "dtype", "T") if name in attributes]
+    dtype = dtype_name(attributes[names[0]].type) if names else ""
+    if "_output_shapes" not in attributes:
         return (dtype,) if dtype else ()
-    return (dtype if shapes == 1 else "",) * min(shapes, MOST_OUTPUTS)
+    outputs = len(attributes["_output_shapes"].list.shape)
+    return (dtype,) if outputs == 1 else ("",) * min(outputs, MOST_OUTPUTS)

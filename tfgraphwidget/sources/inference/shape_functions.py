@@ -1,7 +1,10 @@
-"""Static shapes of the most frequent op types, from the shapes of what they read, without TensorFlow.
+"""Static shapes of the most frequent op types, from the shapes of their inputs, without TensorFlow.
 
-A function here says what TensorFlow's shape function says, or nothing: for other op types, and for inputs whose values
-are not constants (tests/sources/inference/test_shape_functions.py compares them).
+A function here says what TensorFlow's shape function says (tensorflow/core/framework/
+common_shape_fns.cc and tensorflow/core/ops), or nothing: for other op types, and for inputs whose
+values are not constants (tests/sources/inference/test_shape_functions.py compares them). How
+windows and strides make sizes: V. Dumoulin, F. Visin, "A guide to convolution arithmetic for deep
+learning" (2016).
 """
 
 from __future__ import annotations
@@ -15,10 +18,8 @@ from tfgraphwidget.graph import AXES_IN_A_VECTOR, CONSTANTS, SCALAR_PLACEHOLDERS
 from tfgraphwidget.sources import tf_protos
 from tfgraphwidget.tf_types import AttrValue, NodeDef, OpDef, TensorShapeProto
 
-_MOST_NUMBERS = 1024  # of a constant that shapes follow from
-
-
-_LARGEST_RANK = 254  # TensorFlow refuses a shape of more
+MAX_NUMBERS = 1024  # of a constant that shapes follow from
+MAX_RANK = 254  # TensorFlow refuses a shape of more
 
 
 class ShapesUnknown(Exception):
@@ -63,7 +64,7 @@ def shape_from_proto(proto: TensorShapeProto) -> Shape:
     Args:
         proto: The TensorShapeProto.
     """
-    if proto.unknown_rank or len(proto.dim) > _LARGEST_RANK:
+    if proto.unknown_rank or len(proto.dim) > MAX_RANK:
         return None
     return tuple(dim.size if dim.size >= 0 else None for dim in proto.dim)
 
@@ -80,7 +81,13 @@ def shape_proto(shape: Shape) -> TensorShapeProto:
 
 
 class _Op:
-    """What a shape function reads of an op."""
+    """What a shape function reads of an op.
+
+    Attributes:
+        node: The NodeDef.
+        shapes: The static shapes of its inputs.
+        sources: The ops that give its inputs.
+    """
 
     def __init__(
         self,
@@ -90,7 +97,10 @@ class _Op:
         sources: Sequence[NodeDef | None],
         producer: int | None,
     ) -> None:
-        self.node, self.shapes, self.sources, self._definition = node, shapes, sources, definition
+        self.node = node
+        self.shapes = shapes
+        self.sources = sources
+        self._definition = definition
         self._producer = producer
 
     def is_of(self, version: int) -> bool:
@@ -98,14 +108,22 @@ class _Op:
         return self._producer is None or self._producer >= version
 
     def attr(self, name: str) -> AttrValue:
+        """An attribute, or its default."""
         if name in self.node.attr:
             return self.node.attr[name]
         return next(each.default_value for each in self._definition.attr if each.name == name)
 
     def ints(self, name: str) -> list[int]:
+        """An attribute that is a list of numbers."""
         return list(self.attr(name).list.i)
 
+    @property
+    def is_channels_first(self) -> bool:
+        """Whether the channels of images come before their sizes."""
+        return self.text("data_format") == "NCHW"
+
     def text(self, name: str) -> str:
+        """An attribute that is a text."""
         return bytes(self.attr(name).s).decode()
 
     def dimensions(self, k: int, rank: int | None = None) -> tuple[int | None, ...]:
@@ -117,8 +135,11 @@ class _Op:
 
     def value(self, k: int) -> np.ndarray:
         """The numbers of an input that is a constant."""
-        source, shape = self.sources[k], self.dimensions(k)
-        if source is None or source.op not in CONSTANTS or None in shape or prod(n or 0 for n in shape) > _MOST_NUMBERS:
+        source = self.sources[k]
+        shape = self.dimensions(k)
+        if source is None or source.op not in CONSTANTS or None in shape:
+            raise ShapesUnknown
+        if prod(size or 0 for size in shape) > MAX_NUMBERS:
             raise ShapesUnknown
         value = tf_protos.array_of(source.attr["value"].tensor)
         if value.dtype.kind not in "iu":
@@ -131,9 +152,13 @@ class _Op:
 
 
 def _axis(axis: int, rank: int) -> int:
+    """An axis that may count from the end, from the beginning."""
     if not -rank <= axis < rank:
         raise ShapesUnknown
     return axis % rank
+
+
+# The functions of op types: each returns the shapes of the outputs of an op.
 
 
 def _same(op: _Op) -> list[Shape]:
@@ -141,6 +166,8 @@ def _same(op: _Op) -> list[Shape]:
 
 
 def _with_rank(rank: int) -> Callable[[_Op], list[Shape]]:
+    """The same shape, of at least a rank."""
+
     def same(op: _Op) -> list[Shape]:
         if len(op.dimensions(0)) < rank:
             raise ShapesUnknown
@@ -157,6 +184,7 @@ def _dimension(a: int | None, b: int | None) -> int | None:
 
 
 def _merge(a: Shape, b: Shape) -> Shape:
+    """What is known of two shapes that are equal."""
     if a is None or b is None:
         return b if a is None else a
     if len(a) != len(b):
@@ -165,15 +193,18 @@ def _merge(a: Shape, b: Shape) -> Shape:
 
 
 def _broadcast_dimension(a: int | None, b: int | None) -> int | None:
+    """The size of two dimensions of which one may be 1."""
     if a is not None and b is not None:
         if a != b and 1 not in (a, b):
             raise ShapeMismatch(f"dimensions must be equal, but are {a} and {b}")
         return b if a == 1 else a
-    one = b if a is None else a
-    return one if one is not None and one > 1 else None
+    # A size over 1 is the result, whatever the other is; next to a size of 1, any may be.
+    known_size = b if a is None else a
+    return known_size if known_size is not None and known_size > 1 else None
 
 
 def _broadcast_shapes(a: Shape, b: Shape) -> Shape:
+    """The shape to which two shapes are broadcast, as in numpy."""
     if a is None or b is None:
         return None
     rank = max(len(a), len(b))
@@ -187,13 +218,16 @@ def _broadcast(op: _Op) -> list[Shape]:
 
 
 def _equal(op: _Op) -> list[Shape]:
-    if any(attr == "incompatible_shape_error" and not value.b for attr, value in op.node.attr.items()):
+    name = "incompatible_shape_error"
+    if name in op.node.attr and not op.node.attr[name].b:
         raise ShapesUnknown
     return _broadcast(op)
 
 
 def _select(op: _Op) -> list[Shape]:
-    return [_broadcast_shapes(op.dimensions(0), _broadcast_shapes(op.dimensions(1), op.dimensions(2)))]
+    condition = op.dimensions(0)
+    values = _broadcast_shapes(op.dimensions(1), op.dimensions(2))
+    return [_broadcast_shapes(condition, values)]
 
 
 def _add_n(op: _Op) -> list[Shape]:
@@ -208,23 +242,27 @@ def _merge_both(op: _Op) -> list[Shape]:
 
 
 def _bias_add(op: _Op) -> list[Shape]:
-    shape, (size,) = op.dimensions(0), op.dimensions(1, 1)
-    at = 1 if op.text("data_format") == "NCHW" else len(shape) - 1
-    if len(shape) < (3 if at == 1 and op.text("data_format") == "NCHW" else 2):
+    shape = op.dimensions(0)
+    (size,) = op.dimensions(1, 1)
+    channel = 1 if op.is_channels_first else len(shape) - 1
+    if len(shape) < (3 if op.is_channels_first else 2):
         raise ShapesUnknown
-    return [(*shape[:at], _dimension(shape[at], size), *shape[at + 1 :])]
+    return [(*shape[:channel], _dimension(shape[channel], size), *shape[channel + 1 :])]
 
 
 def _mat_mul(op: _Op) -> list[Shape]:
-    a, b = (
-        shape[::-1] if op.attr(key).b else shape
-        for shape, key in ((_matrix(op.shapes[0]), "transpose_a"), (_matrix(op.shapes[1]), "transpose_b"))
-    )
-    _dimension(a[1], b[0])
-    return [(a[0], b[1])]
+    rows, inner = _matrix(op.shapes[0])
+    other_inner, columns = _matrix(op.shapes[1])
+    if op.attr("transpose_a").b:
+        rows, inner = inner, rows
+    if op.attr("transpose_b").b:
+        other_inner, columns = columns, other_inner
+    _dimension(inner, other_inner)
+    return [(rows, columns)]
 
 
 def _matrix(shape: Shape) -> tuple[int | None, ...]:
+    """The two sizes of a matrix."""
     if shape is not None and len(shape) != 2:
         raise ShapeMismatch(f"shape must be rank 2 but is rank {len(shape)}")
     return (None, None) if shape is None else shape
@@ -234,9 +272,13 @@ def _batch_mat_mul(op: _Op) -> list[Shape]:
     a, b = op.dimensions(0), op.dimensions(1)
     if min(len(a), len(b)) < 2:
         raise ShapesUnknown
-    rows, inner = a[-1:-3:-1] if op.attr("adj_x").b else a[-2:]
-    other, columns = b[-1:-3:-1] if op.attr("adj_y").b else b[-2:]
-    _dimension(inner, other)
+    rows, inner = a[-2:]
+    other_inner, columns = b[-2:]
+    if op.attr("adj_x").b:
+        rows, inner = inner, rows
+    if op.attr("adj_y").b:
+        other_inner, columns = columns, other_inner
+    _dimension(inner, other_inner)
     batch = _broadcast_shapes(a[:-2], b[:-2])
     assert batch is not None
     return [(*batch, rows, columns)]
@@ -246,32 +288,50 @@ def _window(size: int | None, window: int, stride: int, padding: str) -> int | N
     """The number of places of a window along a dimension."""
     if size is None:
         return None
-    if stride < 1 or window < 1 or padding not in ("SAME", "VALID") or (padding == "VALID" and size < window):
+    if stride < 1 or window < 1 or padding not in ("SAME", "VALID"):
         raise ShapesUnknown
-    return -(-size // stride) if padding == "SAME" else (size - window) // stride + 1
+    if padding == "SAME":
+        return -(-size // stride)  # rounded up
+    if size < window:
+        raise ShapesUnknown
+    return (size - window) // stride + 1
+
+
+def _channel(op: _Op) -> int:
+    """The axis of the channels of images."""
+    return 1 if op.is_channels_first else 3
+
+
+def _first_spatial(op: _Op) -> int:
+    """The first axis of the sizes of images."""
+    return 2 if op.is_channels_first else 1
 
 
 def _spatial(op: _Op, windows: Sequence[int | None], channels: int | None) -> Shape:
     """What a window of two dimensions gives of the first input."""
-    shape, padding = op.dimensions(0, 4), op.text("padding")
-    first = 2 if op.text("data_format") == "NCHW" else 1
-    if op.text("data_format") not in ("NHWC", "NCHW") or any(0 in (each or ()) for each in op.shapes):
+    shape = op.dimensions(0, 4)
+    padding = op.text("padding")
+    if op.text("data_format") not in ("NHWC", "NCHW"):
         raise ShapesUnknown
+    if any(0 in (input_shape or ()) for input_shape in op.shapes):
+        raise ShapesUnknown
+    first = _first_spatial(op)
     strides = op.ints("strides")
     sizes: list[int | None] = []
-    for k, window in enumerate(windows):
-        size, stride = shape[first + k], strides[first + k]
+    for axis, window in enumerate(windows, start=first):
+        size = shape[axis]
         if window is None:
+            # With padding, the number of places does not depend on the window.
             if padding != "SAME":
                 size = None
-            sizes.append(_window(size, 1, stride, padding))
-        else:
-            sizes.append(_window(size, window, stride, padding))
-    return (shape[0], channels, *sizes) if first == 2 else (shape[0], *sizes, channels)
+            window = 1  # noqa: PLW2901
+        sizes.append(_window(size, window, strides[axis], padding))
+    return (shape[0], channels, *sizes) if op.is_channels_first else (shape[0], *sizes, channels)
 
 
 def _dilate(op: _Op, filters: Sequence[int | None]) -> list[int | None]:
-    first = 2 if op.text("data_format") == "NCHW" else 1
+    """The sizes of filters with the gaps that dilations make in them."""
+    first = _first_spatial(op)
     dilations = op.ints("dilations") or [1] * 4
     return [
         None if size is None else (size - 1) * rate + 1
@@ -281,33 +341,40 @@ def _dilate(op: _Op, filters: Sequence[int | None]) -> list[int | None]:
 
 def _conv(op: _Op) -> list[Shape]:
     filters = op.dimensions(1, 4)
-    depth = op.dimensions(0, 4)[1 if op.text("data_format") == "NCHW" else 3]
-    if op.ints("explicit_paddings") or (None not in (depth, filters[2]) and depth != filters[2]):
+    _, _, filter_depth, channels = filters
+    depth = op.dimensions(0, 4)[_channel(op)]
+    has_groups = None not in (depth, filter_depth) and depth != filter_depth
+    if op.ints("explicit_paddings") or has_groups:
         raise ShapesUnknown
-    return [_spatial(op, _dilate(op, filters), filters[3])]
+    return [_spatial(op, _dilate(op, filters), channels)]
 
 
 def _depthwise(op: _Op) -> list[Shape]:
     filters = op.dimensions(1, 4)
-    depth = _dimension(op.dimensions(0, 4)[1 if op.text("data_format") == "NCHW" else 3], filters[2])
-    if op.ints("explicit_paddings") or depth is None or filters[3] is None:
+    _, _, filter_depth, multiplier = filters
+    depth = _dimension(op.dimensions(0, 4)[_channel(op)], filter_depth)
+    if op.ints("explicit_paddings") or depth is None or multiplier is None:
         raise ShapesUnknown
-    return [_spatial(op, _dilate(op, filters), depth * filters[3])]
+    return [_spatial(op, _dilate(op, filters), depth * multiplier)]
 
 
 def _pool(op: _Op) -> list[Shape]:
     shape = op.dimensions(0, 4)
-    first = 2 if op.text("data_format") == "NCHW" else 1
-    windows, channel = op.ints("ksize"), 1 if first == 2 else 3
-    if windows[0] != 1 or windows[channel] != 1 or op.ints("strides")[0] != 1 or op.ints("strides")[channel] != 1:
+    first, channel = _first_spatial(op), _channel(op)
+    windows, strides = op.ints("ksize"), op.ints("strides")
+    # Over the batch or the channels, no window is shaped here.
+    if any(values[axis] != 1 for values in (windows, strides) for axis in (0, channel)):
         raise ShapesUnknown
     return [_spatial(op, windows[first : first + 2], shape[channel])]
 
 
 def _batch_norm(op: _Op) -> list[Shape]:
-    shape, channel = op.dimensions(0, 4), 1 if op.text("data_format") == "NCHW" else 3
+    shape = op.dimensions(0, 4)
+    channel = _channel(op)
     size = shape[channel]
-    for k in range(1, 5) if not op.attr("is_training").b else range(1, 3):
+    # Scale and offset; and the mean and variance, which are not used in training.
+    last = 2 if op.attr("is_training").b else 4
+    for k in range(1, last + 1):
         size = _dimension(size, op.dimensions(k, 1)[0])
     normalized = (*shape[:channel], size, *shape[channel + 1 :])
     return [normalized, *[(size,)] * 4]
@@ -353,6 +420,7 @@ def _shape_of(op: _Op) -> list[Shape]:
 
 
 def _sizes(sizes: np.ndarray) -> tuple[int | None, ...]:
+    """A shape that is the value of an input; -1 for a size that is not known."""
     if sizes.ndim != 1 or (sizes < -1).any():
         raise ShapesUnknown
     return tuple(int(size) if size >= 0 else None for size in sizes)
@@ -366,25 +434,35 @@ def _fill(op: _Op) -> list[Shape]:
 
 
 def _reshape(op: _Op) -> list[Shape]:
-    sizes, shape = list(_sizes(op.value(1))), op.shapes[0]
+    sizes = list(_sizes(op.value(1)))
+    shape = op.shapes[0]
     if sizes.count(None) > 1:
         raise ShapesUnknown
-    if shape is None or None in shape:
-        if shape is not None and 0 in (*shape, *sizes):
-            raise ShapesUnknown
-        products = [prod(size for size in each if size is not None) for each in (shape or (), sizes)]
-        if shape is not None and (products[0] % products[1] if None in sizes else products[1] % products[0]):
-            raise ShapesUnknown
+    if shape is None:
         return [tuple(sizes)]
-    number = prod(size for size in shape if size is not None)
-    rest = prod(size for size in sizes if size is not None)
-    if None in sizes:
-        if not rest or number % rest:
+    number = _product_of_known(shape)
+    new_number = _product_of_known(sizes)
+    if None in shape:
+        if 0 in (*shape, *sizes):
             raise ShapesUnknown
-        sizes[sizes.index(None)] = number // rest
-    elif number != rest:
-        raise ShapeMismatch(f"a tensor of {number} elements cannot be reshaped to {list(sizes)} ({rest} elements)")
+        # The sizes that are not known must make up for the quotient.
+        remainder = number % new_number if None in sizes else new_number % number
+        if remainder:
+            raise ShapesUnknown
+    elif None in sizes:
+        if not new_number or number % new_number:
+            raise ShapesUnknown
+        sizes[sizes.index(None)] = number // new_number
+    elif number != new_number:
+        raise ShapeMismatch(
+            f"a tensor of {number} elements cannot be reshaped to {list(sizes)} ({new_number} elements)"
+        )
     return [tuple(sizes)]
+
+
+def _product_of_known(sizes: Sequence[int | None]) -> int:
+    """The product of the sizes that are known."""
+    return prod(size for size in sizes if size is not None)
 
 
 def _expand(op: _Op) -> list[Shape]:
@@ -398,14 +476,17 @@ def _squeeze(op: _Op) -> list[Shape]:
     axes = {_axis(axis, len(shape)) for axis in op.ints("squeeze_dims")}
     if (not axes and None in shape) or any(shape[axis] not in (1, None) for axis in axes):
         raise ShapesUnknown
-    return [tuple(size for k, size in enumerate(shape) if (k not in axes if axes else size != 1))]
+    if axes:
+        return [tuple(size for axis, size in enumerate(shape) if axis not in axes)]
+    return [tuple(size for size in shape if size != 1)]
 
 
 def _transpose(op: _Op) -> list[Shape]:
-    shape, order = op.dimensions(0), [int(k) for k in op.value(1).reshape(-1)]
-    if sorted(k % max(len(shape), 1) for k in order) != list(range(len(shape))) or min(order, default=0) < 0:
+    shape = op.dimensions(0)
+    order = [int(axis) for axis in op.value(1).reshape(-1)]
+    if sorted(order) != list(range(len(shape))):
         raise ShapesUnknown
-    return [tuple(shape[k] for k in order)]
+    return [tuple(shape[axis] for axis in order)]
 
 
 def _concat(op: _Op) -> list[Shape]:
@@ -433,12 +514,14 @@ def _pack(op: _Op) -> list[Shape]:
 
 
 def _reduce(op: _Op) -> list[Shape]:
-    shape, value = op.dimensions(0), op.value(1)
+    shape = op.dimensions(0)
+    value = op.value(1)
     if value.ndim > 1 and op.is_of(AXES_IN_A_VECTOR):
         raise ShapesUnknown
     axes = {_axis(int(axis), len(shape)) for axis in value.reshape(-1)}
-    sizes = ((1 if k in axes else size) for k, size in enumerate(shape) if k not in axes or op.attr("keep_dims").b)
-    return [tuple(sizes)]
+    if axes and op.attr("keep_dims").b:
+        return [tuple(1 if axis in axes else size for axis, size in enumerate(shape))]
+    return [tuple(size for axis, size in enumerate(shape) if axis not in axes)]
 
 
 def _arg(op: _Op) -> list[Shape]:
@@ -448,10 +531,14 @@ def _arg(op: _Op) -> list[Shape]:
 
 
 def _pad(op: _Op) -> list[Shape]:
-    shape, paddings = op.dimensions(0), op.value(1)
+    shape = op.dimensions(0)
+    paddings = op.value(1)
     if paddings.shape != (len(shape), 2) or (paddings < 0).any():
         raise ShapesUnknown
-    return [tuple(None if n is None else n + int(pair.sum()) for n, pair in zip(shape, paddings, strict=True))]
+    sizes: list[int | None] = []
+    for size, before_and_after in zip(shape, paddings, strict=True):
+        sizes.append(None if size is None else size + int(before_and_after.sum()))
+    return [tuple(sizes)]
 
 
 _UNARY = (

@@ -1,8 +1,9 @@
 """Static shapes of NodeDefs.
 
-What the nodes say themselves is taken first, and what follows from it by our own shape functions. For the rest the
-nodes are imported once, when the first such shape is asked for, into a graph of their own in which nothing can run;
-where TensorFlow refuses that or is not installed, and under `own_shapes_only`, shapes stay unknown.
+What the nodes say themselves is taken first, and what follows from it by our own shape functions.
+For the rest the nodes are imported once, when the first such shape is asked for, into a graph of
+their own in which nothing can run; where TensorFlow refuses that or is not installed, and under
+`own_shapes_only`, shapes stay unknown.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ from tfgraphwidget.sources.inference.shape_functions import INFERRED, ShapeMisma
 from tfgraphwidget.tf_types import DataType, FunctionDef, NodeDef, OpDef, VersionDef
 
 _OUTPUT_SHAPES = "_output_shapes"
-# TensorFlow infers shapes by running, while it imports, what computes them from constants; a ReadFile op reads its file
-# then, in the graph or in a function that it calls (tests/sources/inference/test_call_depth.py). An op that
-# asks for a kernel that does not exist cannot run.
+# TensorFlow infers shapes by running, while it imports, what computes them from constants; a
+# ReadFile op reads its file then, in the graph or in a function that it calls
+# (tests/sources/inference/test_call_depth.py). An op that asks for a kernel that does not exist
+# cannot run.
 _KERNEL = "_kernel"
-_MOST_IMPORTED = 200_000
-"""Ops: TensorFlow takes 9 GB and a minute to import a million."""
+MAX_IMPORTED_OPS = 200_000  # TensorFlow takes 9 GB and a minute to import a million
 UNKNOWN: Final = "unknown"
 """In place of a shape that does not follow from others by our own shape functions."""
 
@@ -49,7 +50,9 @@ _own_only: ContextVar[bool] = ContextVar("_own_only", default=False)
 
 @contextmanager
 def own_shapes_only() -> Iterator[None]:
-    """Leave shapes unknown for which files would have to be imported: TensorFlow takes seconds to load."""
+    """Leave shapes unknown for which files would have to be imported: TensorFlow takes seconds
+    to load.
+    """
     token = _own_only.set(True)
     try:
         yield
@@ -66,7 +69,8 @@ def is_own_shapes_only() -> bool:
 class NodeTyping:
     """Dtypes and shapes of NodeDefs.
 
-    `library` gives the FunctionDefs they may call, by name, `versions` the rules that TensorFlow reads them by.
+    `library` gives the FunctionDefs they may call, by name, `versions` the rules that TensorFlow
+    reads them by.
     """
 
     nodes: Sequence[NodeDef]
@@ -138,20 +142,26 @@ class NodeTyping:
         return NodesByName(self.nodes)
 
     def _inferred_shape(self, op: str, port: int) -> Shape:
-        return None if is_own_shapes_only() or self._shape_function is None else self._shape_function(op, port)
+        """The static shape of an output that TensorFlow infers; None if it is not to be asked."""
+        if is_own_shapes_only() or self._shape_function is None:
+            return None
+        return self._shape_function(op, port)
 
     @cached_property
     def _shape_function(self) -> Callable[[str, int], Shape] | None:
+        """What TensorFlow infers; None where it cannot import the graph, or must not."""
         library = self.library()
-        if len(self.nodes) > _MOST_IMPORTED:
+        if len(self.nodes) > MAX_IMPORTED_OPS:
             return None
-        if Bounds(self.definition).excess(self.nodes, library) or any(map(self._may_be_fatal, self.nodes)):
+        if Bounds(self.definition).excess(self.nodes, library):
+            return None
+        if any(map(self._may_be_fatal, self.nodes)):
             return None
         graph_def = tf_protos.GraphDef(node=self.nodes, versions=self.versions())
         try:
             graph_def.library.function.extend(without_endless_calls(library))
-            inside = (node for function in graph_def.library.function for node in function.node_def)
-            for node in chain(graph_def.node, inside):
+            bodies = [function.node_def for function in graph_def.library.function]
+            for node in chain(graph_def.node, *bodies):
                 node.op = SHAPE_EQUIVALENTS.get(node.op, node.op)
                 node.attr[_KERNEL].s = b"none"
             from tfgraphwidget.sources.live.shapes import infer_shapes, tensor_shape
@@ -175,9 +185,11 @@ class NodeTyping:
 
 
 class DerivedShapes:
-    """Static shapes that follow from others by our own shape functions, each found once; UNKNOWN where none does.
+    """Static shapes that follow from others by our own shape functions, each found once; UNKNOWN
+    where none does.
 
-    `producer` is the version of TensorFlow's graphs that the shape functions go by; None for the present one.
+    `producer` is the version of TensorFlow's graphs that the shape functions go by; None for the
+    present one.
     """
 
     def __init__(
@@ -186,7 +198,9 @@ class DerivedShapes:
         definition: Callable[[str], OpDef | None],
         producer: int | None = None,
     ) -> None:
-        self._nodes, self._definition, self._producer = nodes, definition, producer
+        self._nodes = nodes
+        self._definition = definition
+        self._producer = producer
         self._shapes: dict[str, Sequence[Shape | Literal["unknown"]]] = {}
 
     def shape(self, op: str, port: int) -> Shape | Literal["unknown"]:
@@ -196,14 +210,17 @@ class DerivedShapes:
             op: The name of the op.
             port: The number of the output.
         """
-        stack, entered = [op], set[str]()
+        # Depth first, without recursion: each op after those on whose shapes its own depend.
+        stack = [op]
+        entered = set[str]()  # a damaged graph may be a cycle
         while stack:
-            if stack[-1] in self._shapes:
+            name = stack[-1]
+            if name in self._shapes:
                 stack.pop()
                 continue
-            node = self._nodes.get(stack[-1])
+            node = self._nodes.get(name)
             missing = [] if node is None else self._missing(node, entered)
-            entered.add(stack[-1])  # a damaged graph may be a circle
+            entered.add(name)
             if missing:
                 stack += missing
             else:
@@ -211,20 +228,22 @@ class DerivedShapes:
         return self._at(op, port)
 
     def _missing(self, node: NodeDef, entered: set[str]) -> list[str]:
+        """The ops whose shapes must be found before those of a NodeDef."""
         if not self._follows(node) or self._has_stored(node):
             return []
         return [op for op, _ in _inputs(node) if op not in self._shapes and op not in entered]
 
     def _at(self, op: str, port: int) -> Shape | Literal["unknown"]:
+        """The shape of an output, of those found so far."""
         shapes = self._shapes.get(op, ())
         return shapes[port] if 0 <= port < len(shapes) else UNKNOWN
 
     def _follows(self, node: NodeDef) -> bool:
-        """Whether the shapes of an op follow from those of what it reads."""
+        """Whether the shapes of an op follow from those of its inputs."""
         return SHAPE_EQUIVALENTS.get(node.op, node.op) in INFERRED
 
     def is_stored(self, op: str) -> bool:
-        """Whether an op's NodeDef says of what shape its outputs are, or that TensorFlow does not know it.
+        """Whether a NodeDef says what shapes its outputs have, or that TensorFlow does not know.
 
         Args:
             op: The name of the op.
@@ -237,18 +256,19 @@ class DerivedShapes:
         return _OUTPUT_SHAPES in node.attr
 
     def _shapes_of(self, node: NodeDef) -> Sequence[Shape | Literal["unknown"]]:
+        """The shapes of the outputs of a NodeDef, when those of its inputs have been found."""
         if self._has_stored(node):
             return list(map(shape_from_proto, node.attr[_OUTPUT_SHAPES].list.shape))
         own = _own_shape(node)
         if own is not None:
             return (own,)
-        read = _inputs(node)
-        nodes = [self._nodes.get(op) for op, _ in read]
-        shapes = [self._at(*tensor) for tensor in read]
+        inputs = _inputs(node)
+        sources = [self._nodes.get(op) for op, _ in inputs]
+        shapes = [self._at(op, port) for op, port in inputs]
         if UNKNOWN in shapes:
             return ()
         try:
-            return self._infer(node, cast("list[Shape]", shapes), nodes) or ()
+            return self._infer(node, cast("list[Shape]", shapes), sources) or ()
         except ShapeMismatch:
             return ()
 
@@ -263,14 +283,21 @@ def _inputs(node: NodeDef) -> list[tuple[str, int]]:
 
 
 def _stored_shapes(node: NodeDef) -> tuple[Shape, ...]:
-    """What a NodeDef says of the shapes of its outputs, in port order; None where it does not say."""
+    """What a NodeDef says of the shapes of its outputs, in port order; None where it does not
+    say.
+    """
     stored = node.attr[_OUTPUT_SHAPES].list.shape if _OUTPUT_SHAPES in node.attr else ()
-    shapes = tuple(map(shape_from_proto, stored))
-    return (*((_own_shape(node),) if None in shapes[:1] or not shapes else shapes[:1]), *shapes[1:])
+    shapes = list(map(shape_from_proto, stored)) or [None]
+    if shapes[0] is None:
+        shapes[0] = _own_shape(node)
+    return tuple(shapes)
 
 
 def _own_shape(node: NodeDef) -> Shape:
-    """The shape in the attributes of an input op; () may mean unknown in old files, so TensorFlow is asked about it."""
+    """The shape in the attributes of an op without inputs; None for one that may be unknown.
+
+    In old files () may mean that, so TensorFlow decides.
+    """
     if node.op in CONSTANTS and "value" in node.attr:
         return shape_from_proto(node.attr["value"].tensor.tensor_shape)
     if (node.op in PLACEHOLDERS or node.op in REF_HANDLES) and "shape" in node.attr:

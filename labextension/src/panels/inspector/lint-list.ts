@@ -64,9 +64,13 @@ export function lintList(parts: Parts): HTMLElement {
 }
 
 /** A finding: its sentence frames its ops, and its fix is a button. */
-function row(finding: LintFinding, light: () => void, fix: (line: string) => Promise<void>): HTMLElement {
+function row(
+  finding: LintFinding,
+  light: () => void,
+  applyFix: (line: string) => Promise<void>,
+): HTMLElement {
   const { severity, code, sentence, fix } = finding;
-  const item = line(sentence, light, fix, fix);
+  const item = line(sentence, light, fix, applyFix);
   for (const [key, value] of [
     ["code", code],
     ["severity", severity],
@@ -79,9 +83,9 @@ function row(finding: LintFinding, light: () => void, fix: (line: string) => Pro
 function signatureRow(
   parts: Parts,
   { text, ops, edit, name }: SignatureRow,
-  fix: (line: string) => Promise<void>,
+  applyFix: (line: string) => Promise<void>,
 ): HTMLElement {
-  const item = line(text, () => parts.actions.edits.light(text, ops), edit, fix);
+  const item = line(text, () => parts.actions.edits.light(text, ops), edit, applyFix);
   if (name)
     item.append(
       button(
@@ -98,13 +102,13 @@ function line(
   text: string,
   light: () => void,
   edit: Offer | null,
-  fix: (line: string) => Promise<void>,
+  applyFix: (line: string) => Promise<void>,
 ): HTMLElement {
   const show = button({ class: "tgw-finding", title: "Frame its ops in the drawing" }, light, text);
   const item = element("li", {}, show);
   if (edit)
     item.append(
-      taskButton({ class: "tgw-button tgw-fix", title: edit.line }, () => fix(edit.line), edit.text),
+      taskButton({ class: "tgw-button tgw-fix", title: edit.line }, () => applyFix(edit.line), edit.text),
     );
   return item;
 }
