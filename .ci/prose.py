@@ -25,7 +25,6 @@ FRONT = ROOT / "labextension"  # where npm has installed textlint
 NOT_OURS = ("graph_editor",)  # names, parameters and sentences of tf.contrib.graph_editor
 
 FROM_DOCSTRINGS = "is generated from texts in the code, which terms-docs.yml does not yet hold for"
-BEING_RENAMED = "waits for the new names of the Python API"
 # Pages that have words of terms-docs.yml; only terms.yml holds for them. A page that has none any more leaves the list.
 LATER = {
     "docs/gallery.md": FROM_DOCSTRINGS,
@@ -34,22 +33,7 @@ LATER = {
     "docs/reference/methods.md": FROM_DOCSTRINGS,
     "docs/verbs.md": FROM_DOCSTRINGS,
     "tests/bench/RESULTS.md": FROM_DOCSTRINGS,
-    "docs/how-to/AGENTS.md": BEING_RENAMED,
-    "docs/how-to/clone.md": BEING_RENAMED,
-    "docs/how-to/costs.md": BEING_RENAMED,
-    "docs/how-to/deploy.md": BEING_RENAMED,
-    "docs/how-to/edit.md": BEING_RENAMED,
-    "docs/how-to/freeze.md": BEING_RENAMED,
-    "docs/how-to/install.md": BEING_RENAMED,
-    "docs/how-to/lint.md": BEING_RENAMED,
-    "docs/how-to/other-processes.md": BEING_RENAMED,
-    "docs/how-to/replace-everywhere.md": BEING_RENAMED,
-    "docs/tutorials/first-edit.md": BEING_RENAMED,
-    "docs/tutorials/first-steps.md": BEING_RENAMED,
-    "docs/tutorials/saved-model.md": BEING_RENAMED,
 }
-# It has a word of terms.yml too, "come along", and is being edited.
-NOT_YET = ("README.md",)
 
 
 def module_prose(path: Path) -> Iterator[tuple[int, str]]:
@@ -99,7 +83,7 @@ def write_texts(folder: Path) -> None:
 def pages() -> tuple[list[str], list[str]]:
     """The Markdown files for which terms-docs.yml holds, and those for which terms.yml alone does."""
     files = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").glob("*/*.md")]
-    names = sorted({str(path.relative_to(ROOT)) for path in files} - {*NOT_YET})
+    names = sorted({str(path.relative_to(ROOT)) for path in files})
     return [name for name in names if name not in LATER], [name for name in names if name in LATER]
 
 

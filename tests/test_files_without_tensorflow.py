@@ -313,7 +313,8 @@ for suffix in (".pb", ".pbtxt", ".json", ".py", ".html", ".svg", ".dot"):
 assert not main(["info", "saved"]) and not main(["show", "--html", "bare2.html", "graph.pb"])
 refusals = []
 for call in (
-    editor.table, editor.cost, lambda: editor.diff("graph.pb").table(), editor.draw, editor.to_networkx,
+    editor.table, lambda: editor.table(batch=1),
+    lambda: editor.diff("graph.pb").table(), editor.draw, editor.to_networkx,
     lambda: editor.save("bare.png"), lambda: editor.save("bare.graphml"),
     lambda: tgw.edit("graph.pb", layout=lambda graph: {}).view.scene(),
 ):

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import tfgraphwidget as tgw
+from tests.editor.public_names import public_members
 from tests.parsing import parsed
 from tfgraphwidget.editor import GraphEditor
 from tfgraphwidget.editor.command_methods import EditMethod
@@ -39,7 +40,7 @@ WITHOUT = {
     "Selection.outputs": IN_CLASS,
     "Selection.passthroughs": "a field of the value, as `tensors` is",
     "Selection.variables": IN_CLASS,
-    "Selection.whole": "is of v1 loops, and takes a model to be seen; `GraphEditor.loops` has a small one",
+    "Selection.whole": "is of v1 loops, and takes a model to be seen; `Selection.loops` has a small one",
     "Selection.walk_with": "`upstream` and `downstream`, with options that were checked",
 }
 
@@ -175,3 +176,12 @@ def test_a_parameter_without_a_sentence_is_found(tmp_path):
     path = tmp_path / "module.py"
     path.write_text('def scale(tensor, factor):\n    """The `tensor`, larger."""\n')
     assert undocumented(path) == ["scale(factor)"]
+
+
+def test_every_public_name_of_an_editor_is_in_a_guide():
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    generated = {"verbs.md", "contributing.md"}
+    guides = [page for page in pages if page.name not in generated and "reference" not in page.parts]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in guides)
+    names = {name.rpartition(".")[2] for name in public_members()} | {name for name in tgw.__all__ if name.islower()}
+    assert {name for name in names if not re.search(rf"[.`]{name}\b", text)} == set()

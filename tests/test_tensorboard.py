@@ -125,7 +125,7 @@ def test_a_large_constant_keeps_dtype_and_shape(runs: dict[str, Any]) -> None:
     tensor = next(node for node in graph_def.node if node.name == "weights").attr["value"].tensor
     assert (tensor.dtype, len(tensor.tensor_content)) == (tf.float32.as_datatype_enum, 0)
     assert tf.TensorShape(tensor.tensor_shape) == [3, 6_000_000]
-    weights = runs["heavy"].index.nodes[runs["heavy"].index.ids["weights"]]
+    weights = runs["heavy"]._core.index.nodes[runs["heavy"]._core.index.ids["weights"]]
     assert len(weights.attr["value"].tensor.tensor_content) == 72_000_000, "the editor's own graph is as it was"
 
 

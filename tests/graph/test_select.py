@@ -100,7 +100,7 @@ def test_the_algebra_keeps_graph_order(line: tf.Graph) -> None:
 
 def test_bad_patterns_scopes_and_types_are_named(line: tf.Graph) -> None:
     index = index_of(line)
-    with pytest.raises(GraphEditError, match="no regular expression"):
+    with pytest.raises(GraphEditError, match="not a regular expression"):
         selectors.ops(index, matching="(")
     with pytest.raises(UnknownName, match="no name scope 'nowhere'"):
         selectors.scope(index, "nowhere")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def test_a_preview_refuses_what_the_clone_refuses(what: str, editor: GraphEditor
         REFUSED[what](editor, tmp_path)
 
     class Previewing:
-        scope, clone = editor.scope, staticmethod(editor.preview)
+        ops, clone = editor.ops, staticmethod(partial(editor.preview, editor.clone))
 
     with pytest.raises(SessionRefused) as told:
         REFUSED[what](Previewing(), tmp_path)  # type: ignore[arg-type]
@@ -276,10 +277,10 @@ def test_ops_of_one_colocation_group_must_agree_where_there_are_several_devices(
         ]
         for k, call in enumerate(split):
             if soft:
-                call(editor.preview, f"c{k}")
+                call(partial(editor.preview, editor.clone), f"c{k}")
                 call(editor.clone, f"c{k}")
             else:
-                for ask in (editor.preview, editor.clone):
+                for ask in (partial(editor.preview, editor.clone), editor.clone):
                     with pytest.raises(SessionRefused, match="Cannot colocate"):
                         call(ask, f"c{k}")
             assert session.run("b:0", {"x:0": 3.0}) == 9.0
@@ -311,7 +312,7 @@ def test_a_file_takes_a_gpu_that_is_not_there_and_no_other_machine(tmp_path: Pat
     with opened(graph) as session:
         path = tgw.edit(graph, session=session).save(str(tmp_path / "saved/"), *BOUNDARY)
     editor = tgw.edit(path)
-    for ask in (editor.preview, editor.clone):
+    for ask in (partial(editor.preview, editor.clone), editor.clone):
         with pytest.raises(SessionRefused, match="would stand on '/job:worker/task:1'"):
             ask(*BOUNDARY, "far", device=FAR)
     assert editor.clone(*BOUNDARY, "q", device=GPU).report.dropped

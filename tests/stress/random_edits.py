@@ -71,7 +71,16 @@ def _path(verb: str) -> str:
     registration = registration_of(verb)
     if registration is not None:
         return registration.kind.call_name()
-    renamed = {"open": "view.expand", "close": "view.collapse", "jump": "history.goto", "edits": "history.records"}
+    renamed = {
+        "open": "view.expand",
+        "close": "view.collapse",
+        "jump": "history.goto",
+        "edits": "history.records",
+        "cost": "table",
+        "refresh": "source.reload",
+        "to_bytes": "__bytes__",
+        "show_all": "view.show",
+    }
     methods = public_methods()
     return renamed.get(verb) or next(name for name in (verb, f"view.{verb}", f"history.{verb}") if name in methods)
 
@@ -114,6 +123,8 @@ class Call:
                 case "sync":
                     copy = editor._core.executor.copies.get(args[0])
                     return copy.sync() if hasattr(copy, "sync") else None  # what was grown has no original
+                case "preview":
+                    return editor.preview(editor.clone, *args, **options)
                 case "split":
                     return editor.split(*args).check()
                 case "run":
@@ -287,7 +298,7 @@ class Draw:
         options = {"connect": {"x:0": self.tensor("float32")}} if self._chance(0.3) else {}
         return (File(name), self.into()), options
 
-    def _grow(self) -> Any:
+    def _call(self) -> Any:
         return (self.tensor(self.random.choice(["float32", "float32", ""])), self.random.choice(FUNCTIONS)), {
             "into": self.into()
         }
@@ -338,7 +349,7 @@ class Draw:
         new = self.random.choice([free, free, free, self.op(), self.scope()])
         return (self.random.choice([self.op(), f"{self.scope()}/", self.of_type("VarHandleOp", "VariableV2")]), new), {}
 
-    def _place(self) -> Any:
+    def _set_device(self) -> Any:
         return (self.part(), self.random.choice([*DEVICES, "/device:CPU:0"])), {}
 
     def _set_attr(self) -> Any:
@@ -352,7 +363,7 @@ class Draw:
         values = (0, 1.5, [1.0, 2.0], True, "text", [], [[1.0, 2.0, 3.0]], 10**40)
         return (f"{self.of_type('Const', 'Placeholder')}:0", self.random.choice(values)), {}
 
-    def _replace_input(self) -> Any:
+    def _set_input(self) -> Any:
         options: dict[str, Any] = {"shape": self.random.choice([[None, 3], [2, 3], [None, 4], None, [-3], "no"])}
         if self._chance(0.4):
             options = {"dtype": self.random.choice(["float64", "float16", "int32", "no"]), "adapter": "Cast"}

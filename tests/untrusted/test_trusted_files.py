@@ -93,7 +93,7 @@ def test_a_function_is_not_called_on_a_tensor_that_would_be_computed_for_a_shape
     with pytest.raises(NotTrusted, match=r"^call.*reads a file.*so the function was not called; "):
         editor.call(["ReadFile:0"], zeros)
     assert canary.effects() == set()
-    tgw.edit(path, trusted=True).grow(["ReadFile:0"], zeros)
+    tgw.edit(path, trusted=True).call(["ReadFile:0"], zeros)
     assert canary.effects() == {READS}
 
 

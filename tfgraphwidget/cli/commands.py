@@ -152,7 +152,8 @@ def print_lint(options: argparse.Namespace) -> int:
     with progress_bar():
         editor = _open_editor(options)
         # Fixes are the same for every target, and what a converter refuses, which takes a while to find, has none.
-        target: Any = "" if options.fix and f".{options.target}" in CONVERSIONS else options.target
+        wanted: Any = options.target or None
+        target = None if options.fix and f".{options.target}" in CONVERSIONS else wanted
         report = editor.lint(target, **rules)
         others = _other_signatures(editor, options)
         if options.fix:
@@ -165,11 +166,11 @@ def print_lint(options: argparse.Namespace) -> int:
                 report = editor.lint(target, **rules)
             _remove_unused(editor, ends)
             _save(editor, options.out)
-            report = editor.lint(options.target, **rules)
+            report = editor.lint(wanted, **rules)
         reports = {_signature_name(editor): report}
         if not options.fix:
             rules["never"] += ("missing-ends",)  # of the whole file, which the first report has
-            reports |= {_signature_name(other): other.lint(options.target, **rules) for other in others}
+            reports |= {_signature_name(other): other.lint(wanted, **rules) for other in others}
     _print_reports(reports, as_json=options.json, of_signatures=bool(others))
     if options.fix:
         _print_notes(editor)

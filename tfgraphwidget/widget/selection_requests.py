@@ -60,7 +60,8 @@ class SelectionRequests:
             names: The names of ops, and with a slash at the end of scopes and groups; () for the selection.
         """
         ops = tuple(name for name in names if not name.endswith("/"))
-        part = self._combine("set", ops, tuple(name for name in names if name.endswith("/")))
+        scopes = tuple(name for name in names if name.endswith("/"))
+        part = self._combine("set", ops, scopes) if names else self._editor.selection
         if part is None:
             raise NothingTo("Nothing is selected; draw a box, or Ctrl-click an op first.")
         return p.Likeness(str(patterns.pattern(part)))

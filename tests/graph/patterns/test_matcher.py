@@ -434,14 +434,14 @@ def test_a_search_that_would_take_for_ever_is_refused(monkeypatch: pytest.Monkey
 
 def test_a_pattern_of_a_selection_finds_the_selection_and_what_is_like_it(net: tgw.GraphEditor) -> None:
     editor = editor_of(lambda: [tf.nn.gelu(x_of(f"x{k}"), name=f"gelu{k}") for k in range(3)])
-    like = tgw.pattern(editor.ops("gelu1"))
+    like = tgw.pattern(editor.ops(scope="gelu1"))
     hits = editor.match(like)
     assert [hit.x for hit in hits] == ["x0:0", "x1:0", "x2:0"]
     assert parse_again(like) == like
-    layer = tgw.pattern(net.ops(["one/MatMul", "one/BiasAdd", "one/out"]))
+    layer = tgw.pattern(net.ops("one/MatMul", "one/BiasAdd", "one/out"))
     assert str(layer) == "Relu(BiasAdd(MatMul(x, Const|Variable), Const))"
     assert outputs(net.match(layer)) == ["one/out:0", "two/out:0"]
-    assert str(tgw.pattern(net.ops(["two/out", "swish/Sigmoid", "swish/out"]))) == "Mul(h=Relu(x), Sigmoid(h))"
+    assert str(tgw.pattern(net.ops("two/out", "swish/Sigmoid", "swish/out"))) == "Mul(h=Relu(x), Sigmoid(h))"
     net.selection = net.ops("swish/out")
     assert str(tgw.pattern(net.selection)) == "Mul(x, y)"
     net.selection = None
@@ -454,7 +454,7 @@ def test_a_long_chain_has_a_pattern_whose_text_can_be_read_and_found() -> None:
         kind, inputs = ("AddV2", [f"n{k - 1}", f"n{k - 2}"]) if k % 3 == 2 else ("Relu", [f"n{k - 1}" if k else "x"])
         graph.node.add(name=f"n{k}", op=kind, input=inputs).attr["T"].type = 1
     editor = tgw.edit(graph)
-    like = tgw.pattern(editor.ops([f"n{k}" for k in range(300)]))
+    like = tgw.pattern(editor.ops(*(f"n{k}" for k in range(300))))
     assert parse_again(like) == like
     assert outputs(editor.match(like)) == ["n299:0"]
     with pytest.raises(InvalidArgument, match="at most 100 ops that read each other in a row"):

@@ -189,7 +189,7 @@ def test_a_function_of_an_attribute_has_no_text_that_could_be_parsed() -> None:
         (lambda op, _: op.Relu(object()), "no value of a pattern"),
         (lambda _, x: x, "matches everything"),
         (lambda op, x: list(op.Split(x)), "no known number of outputs"),
-        (3, "is no pattern"),
+        (3, "is not a pattern"),
     ],
 )
 def test_a_builder_that_builds_no_pattern_is_refused(function: Any, why: str) -> None:

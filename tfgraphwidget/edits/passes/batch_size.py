@@ -98,7 +98,9 @@ def _batch_inputs(index: GraphIndex, inputs: tuple[str, ...]) -> tuple[list[int]
         if kind in REQUIRED_PLACEHOLDERS and index.dtypes(op)[0] not in HANDLE_DTYPES and index.shape(op, 0):
             shapes[op] = index.shape(op, 0)
     if not shapes:
-        raise GraphEditError("change_batch_size: no input has a first dimension; use " + editor_call("passes.set_input") + ".")
+        raise GraphEditError(
+            "change_batch_size: no input has a first dimension; use " + editor_call("passes.set_input") + "."
+        )
     first = Counter((shape or (None,))[0] for shape in shapes.values()).most_common(1)[0][0]
     ops = [op for op, shape in shapes.items() if (shape or (None,))[0] == first]
     return ops, [op for op in shapes if op not in ops]
